@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// NodeConditionLifecycleTransition is the type of the Node condition whose reason
+// is the state that the last event of the node has reached (KEP-5683). It is output
+// only: progress is in the event's status.
+const NodeConditionLifecycleTransition = "LifecycleTransition"
+
+// The types of conditions of an event that every driver's events have.
+const (
+	// ConditionClaimable is False while something keeps a Pending event from being
+	// claimed, and True from the claim on.
+	ConditionClaimable = "Claimable"
+	// ConditionDriverAvailable says of a claimed event whether its driver is there.
+	ConditionDriverAvailable = "DriverAvailable"
+	// ConditionFinished is True when the event has ended; its reason says how.
+	ConditionFinished = "Finished"
+)
+
+// Reasons of ConditionClaimable.
+const (
+	// ReasonGated: spec.gates is not empty.
+	ReasonGated = "Gated"
+	// ReasonTransitionNotFound: no LifecycleTransition of that name (yet).
+	ReasonTransitionNotFound = "TransitionNotFound"
+	// ReasonDriverMissing: the driver is not registered on the node. Also a reason of
+	// ConditionDriverAvailable.
+	ReasonDriverMissing = "DriverMissing"
+	// ReasonDriverNotReady: the driver is registered and does not answer. It has 30 s
+	// before the event fails. Also a reason of ConditionDriverAvailable and of
+	// ConditionFinished.
+	ReasonDriverNotReady = "DriverNotReady"
+	// ReasonWaitingForTurn: another event of the node comes first.
+	ReasonWaitingForTurn = "WaitingForTurn"
+	// ReasonClaimed: it has been claimed.
+	ReasonClaimed = "Claimed"
+)
+
+// ReasonDriverRegistered is the reason of ConditionDriverAvailable when it is True.
+const ReasonDriverRegistered = "DriverRegistered"
+
+// Reasons of ConditionFinished.
+const (
+	// ReasonSucceeded: the end state was reached.
+	ReasonSucceeded = "Succeeded"
+	// ReasonSLAExpired: the deadline passed.
+	ReasonSLAExpired = "SlaExpired"
+	// ReasonCanceled: the event was deleted while it was claimed.
+	ReasonCanceled = "Canceled"
+	// ReasonDriverFailed: the driver answered with an error.
+	ReasonDriverFailed = "DriverFailed"
+	// ReasonInvalidAnswer: the driver's answer breaks the contract.
+	ReasonInvalidAnswer = "InvalidAnswer"
+	// ReasonTransitionDoesNotApply: the transition does not apply to the node.
+	ReasonTransitionDoesNotApply = "TransitionDoesNotApply"
+	// ReasonInvalidParameters: spec.parameters is larger than 16 KiB.
+	ReasonInvalidParameters = "InvalidParameters"
+	// ReasonHomeChanged: the event is from before the API moved to another group and
+	// back; it is ended, never acted on.
+	ReasonHomeChanged = "HomeChanged"
+)
+
+// MaxParametersBytes is the size limit of spec.parameters, as JSON.
+const MaxParametersBytes = 16 << 10

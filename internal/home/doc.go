@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package home finds out in which API group the server serves LifecycleTransition
+// and LifecycleEvent, and gives the scheme and the mapper for it.
+//
+//	server ── LIST, limit 1, in either group ──▶ Find ──▶ Home ──▶ Scheme, Mapper
+//
+// A CRD in lifecycle.k8s.io works where the server does not serve that group itself.
+// Where it does (EvictionRequest, Kubernetes 1.37, alpha), every request for the CRD
+// answers 404 although discovery still lists it: so discovery is not asked. It does
+// not watch for changes; whoever holds a Home asks again when requests start to fail.
+package home

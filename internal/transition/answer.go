@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transition
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// maxBlockers is how many blockers an event's status lists.
+const maxBlockers = 20
+
+// broken says why an event fails because of what its driver said.
+type broken struct{ reason, message string }
+
+// check holds an answer against the contract. It is nil where the answer keeps it.
+func check(call Call, e *lifecyclev1alpha1.LifecycleEvent, nodeName string) *broken {
+	answer, driver := call.Answer, driverOf(e)
+	invalid := func(format string, args ...any) *broken {
+		return &broken{
+			lifecyclev1alpha1.ReasonInvalidAnswer,
+			fmt.Sprintf("driver %q answered %s with ", driver.Name, method(call.AnsweredKind)) + fmt.Sprintf(format, args...),
+		}
+	}
+	switch {
+	case answer.Error != "":
+		return &broken{lifecyclev1alpha1.ReasonDriverFailed, fmt.Sprintf("driver %q: %s", driver.Name, answer.Error)}
+	case answer.Malformed != "":
+		return invalid("%s", answer.Malformed)
+	case answer.NodeName != "" && answer.NodeName != nodeName:
+		return invalid("node_name %q; it was asked for node %q", answer.NodeName, nodeName)
+	case answer.State == "" && call.AnsweredKind != CallStart:
+		return invalid("an empty lifecycle_condition; want %q or %q", driver.Start, driver.End)
+	case answer.State != "" && answer.State != driver.Start && answer.State != driver.End:
+		return invalid("lifecycle_condition %q; want %q or %q", answer.State, driver.Start, driver.End)
+	}
+	if why := checkConditions(answer); why != "" {
+		return invalid("%s", why)
+	}
+	return nil
+}
+
+func method(kind CallKind) string {
+	if kind == CallStart {
+		return "StartLifecycleTransition"
+	}
+	return "EndLifecycleTransition"
+}
+
+// record writes what the driver said into the event: a new state at once, progress
+// at intervals.
+func record(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
+	state := reached(call, e)
+	purpose := PurposeProgress
+	if state != e.Status.State {
+		purpose = PurposeState
+	} else if now.Before(f.ReportedAt[e.UID].Add(progressInterval)) {
+		return Decision{}
+	}
+	return writeIfChanged(e, purpose, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
+		status.State = state
+		fold(status, e, call.Answer, now)
+	})
+}
+
+// throttled wakes when the progress that may not be written yet may be.
+func throttled(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
+	if call.Answer == nil {
+		return Decision{}
+	}
+	status := e.Status.DeepCopy()
+	fold(status, e, call.Answer, now)
+	if equality.Semantic.DeepEqual(*status, e.Status) {
+		return Decision{}
+	}
+	return waitUntil(f.ReportedAt[e.UID].Add(progressInterval))
+}
+
+// reached is the state that the event is in by the answer. It never goes back.
+func reached(call Call, e *lifecyclev1alpha1.LifecycleEvent) string {
+	driver := driverOf(e)
+	if e.Status.State == driver.End || call.Answer.State == driver.End {
+		return driver.End
+	}
+	return driver.Start
+}
+
+// fold puts what the driver said, but for the state, into the status.
+func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer *Answer, now time.Time) {
+	if answer.Progress != nil {
+		status.Progress = &lifecyclev1alpha1.Progress{
+			Total: answer.Progress.Total, Done: answer.Progress.Done,
+			Summary: fmt.Sprintf("%d/%d", answer.Progress.Done, answer.Progress.Total),
+		}
+	}
+	status.Blockers = boundedBlockers(answer.Blockers)
+	status.BlockersTotal = max(answer.BlockersTotal, int32(len(status.Blockers)))
+	status.ObservedGeneration = answer.Generation
+	for _, c := range answer.EventConditions {
+		setCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
+	}
+}
+
+func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.Blocker {
+	if len(blockers) > maxBlockers {
+		blockers = blockers[:maxBlockers]
+	}
+	bounded := make([]lifecyclev1alpha1.Blocker, 0, len(blockers))
+	for _, b := range blockers {
+		b.Message = shortened(b.Message)
+		bounded = append(bounded, b)
+	}
+	if len(bounded) == 0 {
+		return nil
+	}
+	return bounded
+}
