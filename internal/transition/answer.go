@@ -12,8 +12,12 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// maxBlockers is how many blockers an event's status lists.
-const maxBlockers = 20
+// The limits of the API on what drivers say: longer texts are cut.
+const (
+	maxBlockers = 20  // entries
+	maxObject   = 600 // bytes
+	maxReason   = 128 // bytes
+)
 
 // broken says why an event fails because of what its driver said.
 type broken struct{ reason, message string }
@@ -112,7 +116,8 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 	}
 	bounded := make([]lifecyclev1alpha1.Blocker, 0, len(blockers))
 	for _, b := range blockers {
-		b.Message = shortened(b.Message)
+		b.Object, b.By = cut(b.Object, maxObject), cut(b.By, maxObject)
+		b.Reason, b.Message = cut(b.Reason, maxReason), shortened(b.Message)
 		bounded = append(bounded, b)
 	}
 	if len(bounded) == 0 {

@@ -33,14 +33,21 @@ var ownNodeConditions = []string{
 // checkConditions is empty where all conditions of the answer can be written, and
 // else names the field that cannot.
 func checkConditions(answer *Answer) string {
-	for i, c := range answer.EventConditions {
-		if why := checkCondition(c, ownConditions); why != "" {
-			return fmt.Sprintf("event_conditions[%d].%s", i, why)
-		}
+	if why := checkList("event_conditions", answer.EventConditions, ownConditions); why != "" {
+		return why
 	}
-	for i, c := range answer.NodeConditions {
-		if why := checkCondition(c, ownNodeConditions); why != "" {
-			return fmt.Sprintf("node_conditions[%d].%s", i, why)
+	return checkList("node_conditions", answer.NodeConditions, ownNodeConditions)
+}
+
+func checkList(field string, conditions []Condition, taken []string) string {
+	seen := map[string]bool{}
+	for i, c := range conditions {
+		if seen[c.Type] {
+			return fmt.Sprintf("%s[%d].type %q, which is there twice", field, i, c.Type)
+		}
+		seen[c.Type] = true
+		if why := checkCondition(c, taken); why != "" {
+			return fmt.Sprintf("%s[%d].%s", field, i, why)
 		}
 	}
 	return ""

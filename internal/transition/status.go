@@ -46,15 +46,18 @@ func condition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav
 	return apimeta.FindStatusCondition(e.Status.Conditions, conditionType)
 }
 
-// shortened cuts a message at maxMessage bytes, on a rune's edge.
-func shortened(message string) string {
-	if len(message) <= maxMessage {
-		return message
+// shortened is a message of at most maxMessage bytes.
+func shortened(message string) string { return cut(message, maxMessage) }
+
+// cut shortens a text to at most limit bytes, on a rune's edge.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
 	const ellipsis = "…"
-	end := maxMessage - len(ellipsis)
-	for end > 0 && message[end]&0xC0 == 0x80 {
+	end := limit - len(ellipsis)
+	for end > 0 && text[end]&0xC0 == 0x80 {
 		end--
 	}
-	return message[:end] + ellipsis
+	return text[:end] + ellipsis
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command drain-driver is the server-side drain as a lifecycle driver of its own.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/daemon"
+	"github.com/slipway-k8s/slipway/internal/drainplugin"
+)
+
+func main() { os.Exit(daemon.Main(newCommand())) }
+
+func newCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "drain-driver",
+		Short: "Drain a node, and return it, as a lifecycle driver",
+	}
+	daemon.Logging(command)
+	command.AddCommand(newPluginCommand())
+	return command
+}
+
+func newPluginCommand() *cobra.Command {
+	var (
+		client  daemon.Client
+		options drainplugin.Options
+	)
+	command := &cobra.Command{
+		Use:   "kubelet-plugin",
+		Short: "Serve one node over the driver contract",
+		Long: `kubelet-plugin registers the drain driver with whoever plays the kubelet's part of
+Specialized Lifecycle Management (SLM) on the node: Slipway's node-agent, or a kubelet
+that speaks SLM. It publishes two LifecycleTransitions for all nodes, unless they exist:
+
+  DRIVER-NAME            drain-started -> drain-complete
+  DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete`,
+		Example: `  # In a pod on the node:
+  drain-driver kubelet-plugin --node-name=$(NODE_NAME)
+
+  # Under a kubelet that speaks SLM:
+  drain-driver kubelet-plugin --node-name=$(NODE_NAME) \
+    --datadir=/var/lib/kubelet/plugins \
+    --plugin-registration-path=/var/lib/kubelet/plugins_registry`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := options.Validate(); err != nil {
+				return err
+			}
+			self, err := client.Config()
+			if err != nil {
+				return err
+			}
+			return drainplugin.Serve(command.Context(), self, options)
+		},
+	}
+	flags := command.Flags()
+	client.AddFlags(flags)
+	flags.StringVar(&options.DriverName, "driver-name", drainplugin.DefaultDriverName, "name of the driver and of its drain transition")
+	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
+	flags.DurationVar(&options.SLA, "sla", drainplugin.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
+	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", drainplugin.DefaultEvictionTimeout, "how long one eviction request may take")
+	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "seconds that each pod may take to end; -1: the pod's own")
+	flags.StringVar(&options.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
+	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory in which the driver registers")
+	flags.StringVar(&options.Instance, "instance", "", "name of this process, where two of the driver run side by side during an update")
+	return command
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command node-agent plays the kubelet's part of Specialized Lifecycle Management on
+// one node.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/agent"
+	"github.com/slipway-k8s/slipway/internal/daemon"
+	"github.com/slipway-k8s/slipway/internal/drainplugin"
+)
+
+func main() { os.Exit(daemon.Main(newCommand())) }
+
+func newCommand() *cobra.Command {
+	var (
+		client  daemon.Client
+		options agent.Options
+		builtin []string
+		dataDir string
+	)
+	command := &cobra.Command{
+		Use:   "node-agent",
+		Short: "Work on the LifecycleEvents of one node",
+		Long: `node-agent claims the LifecycleEvents of one node, calls the lifecycle drivers that
+are registered on it, and reports on the events and the Node: the part of Specialized
+Lifecycle Management (SLM) that a kubelet may play one day.
+
+Drivers register over unix sockets in --plugin-registration-path, as plugins do with a
+kubelet. The drain driver is built in: it runs in this process, behind a socket like
+any other (--builtin-drivers=drain).
+
+It needs a service account token that is bound to a pod on the node. To pods, and to
+the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer).`,
+		Example: `  # In a pod of a DaemonSet:
+  node-agent --node-name=$(NODE_NAME) --builtin-drivers=drain
+
+  # With drivers of others only, kept for an hour to look at after they have ended:
+  node-agent --node-name=$(NODE_NAME) --builtin-drivers= --finished-event-ttl=1h`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if options.NodeName == "" {
+				return fmt.Errorf("--node-name is required")
+			}
+			self, err := client.Config()
+			if err != nil {
+				return err
+			}
+			for _, name := range builtin {
+				serve, err := builtinDriver(name, self, options, dataDir)
+				if err != nil {
+					return err
+				}
+				options.Builtin = append(options.Builtin, serve)
+			}
+			return agent.Run(command.Context(), self, options)
+		},
+	}
+	daemon.Logging(command)
+	flags := command.Flags()
+	client.AddFlags(flags)
+	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that the agent is for (required)")
+	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir,
+		"directory in which drivers register")
+	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
+	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
+	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "how long events are kept after they have ended")
+	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
+	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
+	return command
+}
+
+func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir string) (func(context.Context) error, error) {
+	if name != "drain" {
+		return nil, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
+	}
+	return func(ctx context.Context) error {
+		return drainplugin.Serve(ctx, self, drainplugin.Options{
+			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName,
+			DataDir: dataDir, RegistrationDir: options.RegistrationDir,
+			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+		})
+	}, nil
+}

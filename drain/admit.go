@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// maxUnconfirmed is the server's limit: a budget with more evictions that its controller has not confirmed takes no
+// further one.
+const maxUnconfirmed = 2000
+
+// budget is a disruption budget with its selector ready for use.
+type budget struct {
+	*policyv1.PodDisruptionBudget
+	selector labels.Selector
+}
+
+// newBudget compiles the selector. One that cannot be compiled selects nothing, as for the server.
+func newBudget(pdb *policyv1.PodDisruptionBudget) *budget {
+	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	return &budget{PodDisruptionBudget: pdb, selector: selector}
+}
+
+// guards returns the budgets of the pod's namespace that select the pod, by name.
+func guards(pod *corev1.Pod, budgets []*budget) []*budget {
+	var of []*budget
+	for _, b := range budgets {
+		if b.Namespace == pod.Namespace && b.selector.Matches(labels.Set(pod.Labels)) {
+			of = append(of, b)
+		}
+	}
+	slices.SortFunc(of, func(a, b *budget) int { return strings.Compare(a.Name, b.Name) })
+	return of
+}
+
+// admission is what the server would answer to an eviction.
+type admission struct {
+	// budget is the one that the server would consult. Nil if it would consult none.
+	budget *budget
+	// counts tells that the eviction would use up one of the disruptions that the budget allows.
+	counts bool
+	// refusal says why it would be refused. Nil if it would be accepted.
+	refusal *obstacle
+}
+
+// obstacle is a Blocker before it is known whose it is and since when.
+type obstacle struct {
+	reason  Reason
+	by      string
+	message string
+}
+
+// admit is the server's rule for evictions, applied to what we have seen: see Create in
+// pkg/registry/core/pod/storage/eviction.go of Kubernetes 1.37. The order of the questions is the server's, too.
+func admit(pod *corev1.Pod, guards []*budget) admission {
+	switch {
+	case bypassesBudgets(pod), len(guards) == 0:
+		return admission{}
+	case len(guards) > 1:
+		return admission{refusal: tooManyBudgets(guards)}
+	}
+	b := guards[0]
+	if !isReady(pod) && toleratesUnready(b) {
+		return admission{budget: b}
+	}
+	return admission{budget: b, counts: true, refusal: refusalOf(b)}
+}
+
+// bypassesBudgets tells pods that serve nobody any more, or not yet.
+func bypassesBudgets(pod *corev1.Pod) bool {
+	return isFinished(pod) || pod.Status.Phase == corev1.PodPending || isTerminating(pod)
+}
+
+func isTerminating(pod *corev1.Pod) bool {
+	return !pod.DeletionTimestamp.IsZero()
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// toleratesUnready tells whether the budget lets an unready pod go without counting it.
+func toleratesUnready(b *budget) bool {
+	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
+		return true
+	}
+	return b.Status.DesiredHealthy > 0 && b.Status.CurrentHealthy >= b.Status.DesiredHealthy
+}
+
+func refusalOf(b *budget) *obstacle {
+	s := b.Status
+	switch {
+	case s.ObservedGeneration < b.Generation:
+		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not yet seen the "+
+			"newest version of budget %s; if this stays, look at kube-controller-manager", b.Name)}
+	case len(s.DisruptedPods) > maxUnconfirmed:
+		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not confirmed more "+
+			"than %d evictions under budget %s; if this stays, look at kube-controller-manager", maxUnconfirmed, b.Name)}
+	case s.DisruptionsAllowed > 0:
+		return nil
+	}
+	if c := apimeta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition); c != nil &&
+		c.Status == metav1.ConditionFalse && c.Reason == policyv1.SyncFailedReason {
+		return &obstacle{BudgetSyncFailed, b.Name, fmt.Sprintf("budget %s cannot be computed (%s); correct the budget, or give "+
+			"its pods a controller that has a scale", b.Name, c.Message)}
+	}
+	if s.ExpectedPods > 0 && s.DesiredHealthy >= s.ExpectedPods && s.CurrentHealthy >= s.ExpectedPods {
+		return &obstacle{BudgetImpossible, b.Name, fmt.Sprintf("budget %s wants all of its %d pods healthy, and they are, so it "+
+			"never allows an eviction; add a replica, or relax the budget", b.Name, s.ExpectedPods)}
+	}
+	return &obstacle{BudgetExhausted, b.Name, fmt.Sprintf("budget %s allows no disruption now: %d of %d pods are healthy and "+
+		"%d must be; it goes on when more of them are ready, or when the budget is relaxed",
+		b.Name, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy)}
+}
+
+func tooManyBudgets(guards []*budget) *obstacle {
+	names := make([]string, len(guards))
+	for i, b := range guards {
+		names[i] = b.Name
+	}
+	by := strings.Join(names, ", ")
+	return &obstacle{MultipleBudgets, by, fmt.Sprintf("budgets %s all select this pod, and the server evicts no pod with more "+
+		"than one; change their selectors so that one remains, or delete the others", by)}
+}

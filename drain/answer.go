@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// outcome sorts the answers to an eviction by what to do next.
+type outcome int
+
+const (
+	// notSent: the drain ended before the request left, or nothing was ever sent.
+	notSent outcome = iota
+	// accepted: wait for the pod to go.
+	accepted
+	// vanished: there is no such pod any more; the watch will say so.
+	vanished
+	// budgetRefused: wait for the budget to change.
+	budgetRefused
+	// namespaceEnding: the namespace takes no evictions; its own deletion removes the pod.
+	namespaceEnding
+	// refused: back off for this pod.
+	refused
+	// overloaded: back off for the whole drain, as long as the server says.
+	overloaded
+	// unavailable: back off for the whole drain.
+	unavailable
+)
+
+type answer struct {
+	outcome    outcome
+	refusal    *obstacle
+	retryAfter time.Duration
+}
+
+// errNotSent is what evict returns if the drain ended before the request left.
+var errNotSent = errors.New("not sent: the drain has ended")
+
+// interpret sorts the error of an eviction of pod. The guards are the budgets that we believe to be asked.
+func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
+	status := apierrors.APIStatus(nil)
+	switch {
+	case err == nil:
+		return answer{outcome: accepted}
+	case errors.Is(err, errNotSent):
+		return answer{outcome: notSent}
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err):
+		return answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut, message: fmt.Sprintf("the server did not "+
+			"finish the eviction in time (%s); it is tried again with growing pauses; look at slow admission webhooks", brief(err))}}
+	case !errors.As(err, &status):
+		return away(err)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		// A conflict is our precondition: another pod has that name now. Were it another conflict, the pod would stay in
+		// the watch and be tried again.
+		return answer{outcome: vanished}
+	case apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
+		// 429, and 403 where the budget's status makes no sense.
+		return answer{outcome: budgetRefused, refusal: refusedByBudget(err, guards)}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return answer{outcome: namespaceEnding, refusal: &obstacle{NamespaceTerminating, pod.Namespace, fmt.Sprintf(
+			"namespace %s is being deleted and takes no evictions; its deletion removes the pod; if this stays, look at the "+
+				"namespace's conditions", pod.Namespace)}}
+	case apierrors.IsTooManyRequests(err):
+		return answer{outcome: overloaded, retryAfter: suggested(err), refusal: &obstacle{
+			reason: APIServerOverloaded,
+			message: "the API server asks to send less, so evictions pause; if this stays, look at its load and at its " +
+				"priority levels (APF)",
+		}}
+	case apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
+		return away(err)
+	default:
+		return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: fmt.Sprintf("the server refuses "+
+			"the eviction: %s; it is tried again with growing pauses; look at admission webhooks and at the rights of the "+
+			"identity that drains", brief(err))}}
+	}
+}
+
+func away(err error) answer {
+	return answer{outcome: unavailable, refusal: &obstacle{reason: APIServerUnavailable, message: fmt.Sprintf("the API server "+
+		"cannot be reached or cannot serve (%s); it is tried again until it can", brief(err))}}
+}
+
+// refusedByBudget explains a refusal that the budget as we know it does not explain.
+func refusedByBudget(err error, guards []*budget) *obstacle {
+	o := &obstacle{reason: BudgetExhausted, message: "the server refuses the eviction for the sake of a disruption budget: " +
+		causeMessage(err) + "; it is tried again when the budget changes"}
+	if len(guards) == 1 {
+		o.by = guards[0].Name
+	}
+	return o
+}
+
+func causeMessage(err error) string {
+	status := apierrors.APIStatus(nil)
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Type == policyv1.DisruptionBudgetCause {
+				return cause.Message
+			}
+		}
+	}
+	return brief(err)
+}
+
+// brief keeps a message that somebody else wrote from filling ours.
+func brief(err error) string {
+	const enough = 400
+	text := err.Error()
+	if len(text) <= enough {
+		return text
+	}
+	return strings.ToValidUTF8(text[:enough], "") + "…"
+}
+
+func suggested(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+	"k8s.io/utils/clock"
+)
+
+const defaultEvictionTimeout = 30 * time.Second
+
+// Config is what a Drainer needs. Pods and Budgets are required.
+type Config struct {
+	// Pods reads the node and its pods, and evicts. It needs no more rights than a kubelet has on its own node:
+	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
+	// metadata.name, create on pods/eviction.
+	Pods corev1client.CoreV1Interface
+
+	// Budgets reads disruption budgets: list and watch on poddisruptionbudgets in each namespace that has pods on the
+	// node. It may be another identity than Pods, as no node may read budgets.
+	Budgets policyv1client.PolicyV1Interface
+
+	// Clock tells the time and makes the timers of the drain. Nil means the real one.
+	Clock clock.Clock
+
+	// EvictionTimeout bounds one eviction request, not the drain. Zero means 30 s.
+	EvictionTimeout time.Duration
+
+	// OnEvicted, if set, is called after each eviction that the server accepted, before anything else is decided for
+	// that drain. Calls of one Drain do not overlap; those of several Drains may. It must not block long.
+	OnEvicted func(pod types.NamespacedName)
+}
+
+// Request says what to drain.
+type Request struct {
+	// NodeName is the node to drain. Required.
+	NodeName string
+
+	// GracePeriodSeconds is how long each pod may take to end. Nil means the pod's own.
+	GracePeriodSeconds *int64
+}
+
+// Drainer drains nodes. Its methods may be called from several goroutines: Drains of one Drainer share the watches of
+// budgets and the rule that each budget has at most one eviction in flight. It runs nothing while no Drain runs.
+type Drainer struct {
+	config  Config
+	evictor evictor
+	budgets *budgetWatches
+	ledger  *ledger
+}
+
+// New returns a Drainer. It makes no request.
+func New(config Config) (*Drainer, error) {
+	if config.Pods == nil || config.Budgets == nil {
+		return nil, errors.New("drain: Config.Pods and Config.Budgets are required")
+	}
+	if config.EvictionTimeout < 0 {
+		return nil, fmt.Errorf("drain: Config.EvictionTimeout is %s, it must not be negative", config.EvictionTimeout)
+	}
+	if config.EvictionTimeout == 0 {
+		config.EvictionTimeout = defaultEvictionTimeout
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	l := newLedger(config.Clock)
+	return &Drainer{
+		config:  config,
+		evictor: newEvictor(config.Pods, config.EvictionTimeout),
+		budgets: newBudgetWatches(config.Budgets, l),
+		ledger:  l,
+	}, nil
+}
+
+// Drain evicts the pods of a node and returns nil when the node is drained (see the package comment for what that
+// means). Until then it blocks, whatever the API server answers: refusals, overload and outages are reported as
+// Blockers and tried again. It returns an error only if the request itself is wrong, or ctx ends: then that error is
+// context.Cause(ctx).
+//
+// After ctx has ended no eviction is sent. An eviction that is on its way then has a few seconds to be answered, so that
+// none is accepted after Drain has returned; Drain returns when no request of its own is in flight.
+//
+// report, if not nil, is called with each change of the Status, from one goroutine at a time. A Status that is replaced
+// while report is busy is left out; the last one never is. report is not called after Drain has returned.
+func (d *Drainer) Drain(ctx context.Context, req Request, report func(Status)) error {
+	if err := req.validate(); err != nil {
+		return err
+	}
+	r := newRun(d, req)
+	post := newPostman(report)
+	defer post.close()
+	return r.drain(ctx, post)
+}
+
+func (r Request) validate() error {
+	if r.NodeName == "" {
+		return errors.New("drain: Request.NodeName is empty")
+	}
+	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 0 {
+		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must not be negative", *r.GracePeriodSeconds)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// gather puts together what is known now. It asks the server nothing; where a namespace has come or gone it begins or
+// ends the watch of its budgets.
+func (r *run) gather(ctx context.Context) facts {
+	f := facts{
+		now:      r.d.config.Clock.Now(),
+		nodeName: r.req.NodeName,
+		budgets:  map[string][]*budget{},
+		slots:    map[types.UID]time.Time{},
+		tries:    r.tries,
+		inFlight: r.inFlight,
+		brake:    r.brake,
+		since:    r.since,
+	}
+	f.node = r.nodeFacts()
+	f.pods, f.podsKnown = r.pods.list()
+	leaving := filter(scope(f.nodeName, f.pods))
+	r.saw(leaving, r.pods.has)
+	r.tell(&f)
+	r.join(ctx, leaving)
+	for namespace, w := range r.budgets {
+		budgets, complete := w.list()
+		if !complete {
+			continue
+		}
+		f.budgets[namespace] = budgets
+		for _, b := range budgets {
+			if until, busy := r.d.ledger.busy(b, r.wake); busy {
+				f.slots[b.UID] = until
+			}
+		}
+	}
+	f.reading = r.reading()
+	return f
+}
+
+func (r *run) nodeFacts() nodeFacts {
+	nodes, known := r.node.list()
+	for _, node := range nodes {
+		if node.Name == r.req.NodeName {
+			return nodeFactsOf(node)
+		}
+	}
+	return nodeFacts{known: known}
+}
+
+// join watches the budgets of exactly the namespaces that have pods in scope.
+func (r *run) join(ctx context.Context, leaving []*corev1.Pod) {
+	wanted := map[string]bool{}
+	for _, pod := range leaving {
+		wanted[pod.Namespace] = true
+		if r.budgets[pod.Namespace] == nil {
+			r.budgets[pod.Namespace] = r.d.budgets.join(ctx, pod.Namespace, r.wake)
+		}
+	}
+	for namespace := range r.budgets {
+		if !wanted[namespace] {
+			r.d.budgets.leave(namespace, r.wake)
+			delete(r.budgets, namespace)
+		}
+	}
+}
+
+// reading lists what cannot be read now.
+func (r *run) reading() []obstacle {
+	var all []obstacle
+	note := func(what string, err error) {
+		if err != nil {
+			all = append(all, unreadable(what, err))
+		}
+	}
+	note("node "+r.req.NodeName, r.node.trouble())
+	note("pods of node "+r.req.NodeName, r.pods.trouble())
+	for namespace, w := range r.budgets {
+		note("budgets of namespace "+namespace, w.trouble())
+	}
+	note("last look at node "+r.req.NodeName, r.last.err)
+	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
+	return all
+}
+
+func unreadable(what string, err error) obstacle {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return obstacle{ReadRefused, what, fmt.Sprintf("the %s cannot be read (%s); give the identity that drains the right to "+
+			"list and watch them", what, brief(err))}
+	}
+	return obstacle{APIServerUnavailable, what, fmt.Sprintf("the %s cannot be read now (%s); it is tried again until it can", what, brief(err))}
+}
+
+func toNode(obj any) *corev1.Node {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return &corev1.Node{}
+	}
+	node.ManagedFields = nil
+	node.Status.Images = nil // often the largest part of a node
+	return node
+}
+
+func toPod(obj any) *corev1.Pod {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return &corev1.Pod{}
+	}
+	pod.ManagedFields = nil
+	return pod
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+)
+
+// staleFor bounds the wait for the update of a budget that an accepted eviction must have caused. It is reached only if
+// the watch lags or the update was merged with a later one.
+const staleFor = 3 * time.Second
+
+// ledger is the queue that the Drains of one Drainer share: it holds, for each budget, the one eviction that is in
+// flight, or whose effect the watch has not shown yet.
+//
+// Two evictions at once under one budget would make the server write the same object twice; the loser waits half a
+// second and more inside the server. And an eviction sent on a status that our own eviction has made stale would only be
+// refused.
+type ledger struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	slots map[types.UID]*slot
+}
+
+type slot struct {
+	pod string
+	// entry is what the budget said about a pod of that name before, should an earlier eviction of it have failed.
+	entry metav1.Time
+	// inFlight: the eviction is not answered.
+	inFlight bool
+	// seen: the watch has shown the budget with this eviction in it.
+	seen bool
+	// until is when to stop waiting for that, once answered.
+	until time.Time
+	// waiting are woken when the slot becomes free.
+	waiting map[signal]struct{}
+}
+
+func newLedger(c clock.PassiveClock) *ledger {
+	return &ledger{clock: c, slots: map[types.UID]*slot{}}
+}
+
+// busy tells whether the budget's slot is taken and until when at most (zero: until an answer comes). If so, wake is
+// poked when that changes.
+func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.slots[b.UID]
+	if !ok {
+		return time.Time{}, false
+	}
+	if !s.inFlight && !l.clock.Now().Before(s.until) {
+		l.free(b.UID)
+		return time.Time{}, false
+	}
+	s.waiting[wake] = struct{}{}
+	return s.until, true
+}
+
+// take takes the budget's slot for the eviction of a pod. It reports false if another eviction has it.
+func (l *ledger) take(b *budget, pod string, wake signal) bool {
+	if _, taken := l.busy(b, wake); taken {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, taken := l.slots[b.UID]; taken {
+		return false // another Drain was faster
+	}
+	l.slots[b.UID] = &slot{
+		pod:      pod,
+		entry:    b.Status.DisruptedPods[pod],
+		inFlight: true,
+		waiting:  map[signal]struct{}{},
+	}
+	return true
+}
+
+// settle notes that the eviction has been answered. If it has changed the budget, the slot stays taken until the watch
+// has shown the change.
+func (l *ledger) settle(budget types.UID, changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.slots[budget]
+	if !ok {
+		return
+	}
+	if !changed || s.seen {
+		l.free(budget)
+		return
+	}
+	s.inFlight = false
+	s.until = l.clock.Now().Add(staleFor)
+	s.wakeAll() // they hold no time for this slot yet
+}
+
+// observe is told each version of a budget that the watch shows.
+func (l *ledger) observe(b *budget) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.slots[b.UID]
+	if !ok {
+		return
+	}
+	// The server enters each pod that it evicts under a budget into the budget's status.
+	entry, ok := b.Status.DisruptedPods[s.pod]
+	if !ok || entry.Equal(&s.entry) {
+		return
+	}
+	s.seen = true
+	if !s.inFlight {
+		l.free(b.UID)
+	}
+}
+
+func (l *ledger) free(budget types.UID) {
+	s := l.slots[budget]
+	delete(l.slots, budget)
+	s.wakeAll()
+}
+
+func (s *slot) wakeAll() {
+	for w := range s.waiting {
+		w.poke()
+	}
+	clear(s.waiting)
+}

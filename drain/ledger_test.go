@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+// evicting is the budget as the server leaves it after it has let the pod go.
+func evicting(pod string, at time.Time) func(*policyv1.PodDisruptionBudget) {
+	return func(pdb *policyv1.PodDisruptionBudget) {
+		pdb.Status.DisruptedPods = map[string]metav1.Time{pod: {Time: at}}
+	}
+}
+
+func TestLedger(t *testing.T) {
+	before := newPDB("web")
+	after := newPDB("web", evicting("a", noon))
+	cases := map[string]struct {
+		events func(l *ledger, c *testingclock.FakeClock)
+		busy   bool
+	}{
+		"a slot is taken while the eviction is in flight": {func(*ledger, *testingclock.FakeClock) {}, true},
+		"a refusal frees it": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.settle(before.UID, false)
+		}, false},
+		"an accepted eviction keeps it until the budget shows it": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+		}, true},
+		"the budget shows the eviction after the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+			l.observe(after)
+		}, false},
+		"the budget shows the eviction before the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.observe(after)
+			l.settle(before.UID, true)
+		}, false},
+		"the budget shows the eviction, but there is no answer yet": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.observe(after)
+		}, true},
+		"the budget shows it, and shows the pod's end, all before the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.observe(after)
+			l.observe(before)
+			l.settle(before.UID, true)
+		}, false},
+		"the budget changes for another reason": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+			l.observe(newPDB("web", evicting("z", noon)))
+		}, true},
+		"another budget changes": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+			l.observe(newPDB("db", evicting("a", noon)))
+		}, true},
+		"the update never comes": {func(l *ledger, c *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+			c.Step(staleFor)
+		}, false},
+		"the update has not come yet": {func(l *ledger, c *testingclock.FakeClock) {
+			l.settle(before.UID, true)
+			c.Step(staleFor - 1)
+		}, true},
+		"an answer that never comes is not forgotten": {func(_ *ledger, c *testingclock.FakeClock) {
+			c.Step(time.Hour)
+		}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := testingclock.NewFakeClock(noon)
+			l := newLedger(c)
+			if !l.take(before, "a", newSignal()) {
+				t.Fatal("the first one does not get the slot")
+			}
+			tc.events(l, c)
+			other := newSignal()
+			if _, busy := l.busy(before, other); busy != tc.busy {
+				t.Errorf("busy: got %t, want %t", busy, tc.busy)
+			}
+			if got := l.take(before, "b", other); got == tc.busy {
+				t.Errorf("the next one gets the slot: %t", got)
+			}
+		})
+	}
+}
+
+func TestLedgerIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
+	l := newLedger(testingclock.NewFakeClock(noon))
+	stale := newPDB("web", evicting("a", noon.Add(-time.Minute)))
+	l.take(stale, "a", newSignal())
+	l.settle(stale.UID, true)
+	l.observe(stale)
+	if _, busy := l.busy(stale, newSignal()); !busy {
+		t.Error("the trace of an earlier eviction was taken for ours")
+	}
+}
+
+func TestLedgerWakesThoseWhoWait(t *testing.T) {
+	l := newLedger(testingclock.NewFakeClock(noon))
+	b := newPDB("web")
+	l.take(b, "a", newSignal())
+	waiting := newSignal()
+	l.busy(b, waiting)
+	l.settle(b.UID, false)
+	select {
+	case <-waiting:
+	default:
+		t.Error("not woken")
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestPace(t *testing.T) {
+	soon := noon.Add(time.Second)
+	forDB := func(pdb *policyv1.PodDisruptionBudget) { pdb.Spec.Selector.MatchLabels["app"] = "db" }
+	db := func(p *corev1.Pod) { p.Labels["app"] = "db" }
+	cases := map[string]struct {
+		pods    []*corev1.Pod
+		budgets []*budget
+		change  func(*facts)
+		send    []string
+		held    map[string]Reason
+		wake    time.Time
+	}{
+		"pods without a budget go together": {
+			pods: []*corev1.Pod{newPod("a"), newPod("b")},
+			send: []string{"a", "b"},
+		},
+		"one goes at a time under one budget": {
+			pods:    []*corev1.Pod{newPod("a"), newPod("b")},
+			budgets: []*budget{newPDB("web", func(p *policyv1.PodDisruptionBudget) { p.Status.DisruptionsAllowed = 2 })},
+			send:    []string{"a"},
+		},
+		"budgets do not wait for each other": {
+			pods:    []*corev1.Pod{newPod("a"), newPod("b", db), newPod("c")},
+			budgets: []*budget{newPDB("web"), newPDB("db", forDB)},
+			send:    []string{"a", "b"},
+		},
+		"a budget that allows none holds its pods and no others": {
+			pods:    []*corev1.Pod{newPod("a"), newPod("b", db)},
+			budgets: []*budget{newPDB("web", exhausted)},
+			send:    []string{"b"},
+			held:    map[string]Reason{"a": BudgetExhausted},
+		},
+		"a slot that another drain has taken is waited for": {
+			pods:    []*corev1.Pod{newPod("a")},
+			budgets: []*budget{newPDB("web")},
+			change:  func(f *facts) { f.slots["uid-web"] = time.Time{} },
+		},
+		"a slot whose effect is not seen yet is waited for, but not for ever": {
+			pods:    []*corev1.Pod{newPod("a")},
+			budgets: []*budget{newPDB("web")},
+			change:  func(f *facts) { f.slots["uid-web"] = soon },
+			wake:    soon,
+		},
+		"a pod that needs no budget does not wait for its slot": {
+			pods:    []*corev1.Pod{newPod("a", phase(corev1.PodPending))},
+			budgets: []*budget{newPDB("web")},
+			change:  func(f *facts) { f.slots["uid-web"] = time.Time{} },
+			send:    []string{"a"},
+		},
+		"a pod that is leaving is left alone": {
+			pods: []*corev1.Pod{newPod("a", endingAt(noon))},
+		},
+		"a pod whose eviction is not answered is not evicted again": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.tries["uid-a"] = try{inFlight: true} },
+		},
+		"a pod whose eviction was accepted is waited for": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.tries["uid-a"] = try{outcome: accepted, notBefore: soon} },
+			wake:   soon,
+		},
+		"a refused pod holds no other, and says why": {
+			pods: []*corev1.Pod{newPod("a"), newPod("b")},
+			change: func(f *facts) {
+				f.tries["uid-a"] = try{outcome: refused, notBefore: soon, refusal: &obstacle{reason: EvictionRefused}}
+			},
+			send: []string{"b"},
+			held: map[string]Reason{"a": EvictionRefused},
+			wake: soon,
+		},
+		"a refused pod still says why while it is tried again": {
+			pods: []*corev1.Pod{newPod("a")},
+			change: func(f *facts) {
+				f.tries["uid-a"] = try{inFlight: true, refusal: &obstacle{reason: EvictionRefused}}
+			},
+			held: map[string]Reason{"a": EvictionRefused},
+		},
+		"an overloaded server is left in peace": {
+			pods:   []*corev1.Pod{newPod("a"), newPod("b")},
+			change: func(f *facts) { f.brake = brake{until: soon} },
+			wake:   soon,
+		},
+		"nothing goes before the node is cordoned": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.node.unschedulable = false },
+		},
+		"the cordon is enough to begin, the taint may come later": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.node.tainted = false },
+			send:   []string{"a"},
+		},
+		"nothing goes from a node that does not exist": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.node = nodeFacts{known: true} },
+		},
+		"nothing goes before the budgets of the namespace are known": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { clear(f.budgets) },
+		},
+		"no more than the limit are in flight": {
+			pods:   []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")},
+			change: func(f *facts) { f.inFlight = maxInFlight - 2 },
+			send:   []string{"a", "b"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := calm(tc.budgets...)
+			if tc.change != nil {
+				tc.change(&f)
+			}
+			sends, holds, wake := pace(order(tc.pods), f)
+			var sent []string
+			for _, s := range sends {
+				sent = append(sent, s.pod.Name)
+			}
+			var held map[string]Reason
+			for _, pod := range tc.pods {
+				if o := holds[pod.UID]; o != nil {
+					if held == nil {
+						held = map[string]Reason{}
+					}
+					held[pod.Name] = o.reason
+				}
+			}
+			if diff := cmp.Diff(tc.send, sent); diff != "" {
+				t.Errorf("sent (-want, +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.held, held); diff != "" {
+				t.Errorf("held (-want, +got):\n%s", diff)
+			}
+			if !wake.Equal(tc.wake) {
+				t.Errorf("wake: got %s, want %s", wake, tc.wake)
+			}
+		})
+	}
+}
+
+func TestDecideAsksForTheLastLookOnlyWhenNothingIsLeft(t *testing.T) {
+	cases := map[string]struct {
+		change func(*facts)
+		want   bool
+		wake   time.Time
+	}{
+		"no pod, cordoned and tainted": {func(*facts) {}, true, time.Time{}},
+		"a pod of a DaemonSet stays": {func(f *facts) {
+			f.pods = []*corev1.Pod{newPod("a", ownedBy("apps/v1", "DaemonSet", true))}
+		}, true, time.Time{}},
+		"a pod is left":             {func(f *facts) { f.pods = []*corev1.Pod{newPod("a")} }, false, time.Time{}},
+		"a pod is terminating":      {func(f *facts) { f.pods = []*corev1.Pod{newPod("a", endingAt(noon))} }, false, noon.Add(overdueAfter)},
+		"the pods are not known":    {func(f *facts) { f.podsKnown = false }, false, time.Time{}},
+		"the node is not known":     {func(f *facts) { f.node = nodeFacts{} }, false, time.Time{}},
+		"the node is schedulable":   {func(f *facts) { f.node.unschedulable = false }, false, time.Time{}},
+		"the taint is missing":      {func(f *facts) { f.node.tainted = false }, false, time.Time{}},
+		"the node does not exist":   {func(f *facts) { f.node = nodeFacts{known: true} }, true, time.Time{}},
+		"the last look was no good": {func(f *facts) { f.confirmAfter = noon.Add(time.Second) }, false, noon.Add(time.Second)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := calm()
+			tc.change(&f)
+			if got := decide(f); got.confirm != tc.want || !got.wake.Equal(tc.wake) {
+				t.Errorf("got %t, wake %s; want %t, wake %s", got.confirm, got.wake, tc.want, tc.wake)
+			}
+		})
+	}
+}
+
+func TestOrderIsTheSameEachTime(t *testing.T) {
+	twin := newPod("a", func(p *corev1.Pod) { p.UID = "uid-a-before" })
+	other := newPod("z", func(p *corev1.Pod) { p.Namespace = "aaa" })
+	var got []types.UID
+	for _, pod := range order([]*corev1.Pod{newPod("b"), newPod("a"), twin, other}) {
+		got = append(got, pod.UID)
+	}
+	if diff := cmp.Diff("[uid-z uid-a uid-a-before uid-b]", fmt.Sprint(got)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+)
+
+// settleFor is how long an eviction that is on its way may take to be answered once the drain has been stopped.
+const settleFor = 5 * time.Second
+
+// run is one Drain: the loop that gathers the facts, decides, performs and waits. All its fields belong to the loop.
+type run struct {
+	d    *Drainer
+	req  Request
+	wake signal
+
+	node    *shelf[*corev1.Node]
+	pods    *shelf[*corev1.Pod]
+	budgets map[string]*budgetWatch
+
+	book
+
+	answers chan answered
+	flights sync.WaitGroup
+}
+
+func newRun(d *Drainer, req Request) *run {
+	wake := newSignal()
+	return &run{
+		d:       d,
+		req:     req,
+		wake:    wake,
+		node:    newShelf(toNode, wake.poke),
+		pods:    newShelf(toPod, wake.poke),
+		budgets: map[string]*budgetWatch{},
+		book:    newBook(),
+		answers: make(chan answered, maxInFlight),
+	}
+}
+
+// drain watches and loops until the node is drained or ctx ends. It leaves nothing running.
+func (r *run) drain(ctx context.Context, post *postman) error {
+	watching, stop := context.WithCancel(ctx)
+	var watches sync.WaitGroup
+	client, name := r.d.config.Pods, r.req.NodeName
+	server := isReal(client.RESTClient())
+	watches.Go(func() { follow(watching, client.Nodes(), &corev1.Node{}, named(name), server, r.node) })
+	watches.Go(func() { follow(watching, client.Pods(""), &corev1.Pod{}, onNode(name), server, r.pods) })
+	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		r.settle(wire, cut)
+		stop()
+		watches.Wait()
+		for namespace := range r.budgets {
+			r.d.budgets.leave(namespace, r.wake)
+		}
+	}()
+	return r.loop(ctx, wire, post)
+}
+
+func (r *run) loop(ctx, wire context.Context, post *postman) error {
+	for ctx.Err() == nil {
+		f := r.gather(ctx)
+		p := decide(f)
+		r.since = p.since
+		post.offer(p.status)
+		for _, s := range p.evict {
+			r.launch(ctx, wire, s)
+		}
+		switch {
+		case !p.confirm:
+			r.wait(ctx, p.wake, f.now)
+		case r.confirm(ctx):
+			post.offer(drained(p.status))
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// wait returns when there is something new to look at.
+func (r *run) wait(ctx context.Context, until, now time.Time) {
+	var alarm <-chan time.Time
+	if !until.IsZero() {
+		timer := r.d.config.Clock.NewTimer(until.Sub(now))
+		defer timer.Stop()
+		alarm = timer.C()
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-alarm:
+	case a := <-r.answers:
+		r.learn(ctx, a)
+	}
+}
+
+// launch sends an eviction, unless another Drain has taken the budget's slot since the facts were gathered.
+func (r *run) launch(ctx, wire context.Context, s send) {
+	if s.budget != nil && !r.d.ledger.take(s.budget, s.pod.Name, r.wake) {
+		return
+	}
+	r.sent(s)
+	r.flights.Go(func() {
+		a := interpret(r.d.evictor.evict(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod, s.guards)
+		if s.budget != nil {
+			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
+		}
+		r.answers <- answered{a, s.pod} // never blocks: it has room for all
+	})
+}
+
+// learn takes in the answer to an eviction.
+func (r *run) learn(ctx context.Context, a answered) {
+	r.learned(a, r.d.config.Clock.Now(), rand.Float64())
+	log := klog.FromContext(ctx).V(1)
+	switch {
+	case a.outcome == accepted:
+		log.Info("Evicted pod", "pod", klog.KObj(a.pod), "node", r.req.NodeName)
+		if r.d.config.OnEvicted != nil {
+			r.d.config.OnEvicted(types.NamespacedName{Namespace: a.pod.Namespace, Name: a.pod.Name})
+		}
+	case a.refusal != nil:
+		log.Info("Eviction not accepted", "pod", klog.KObj(a.pod), "node", r.req.NodeName, "reason", a.refusal.reason,
+			"message", a.refusal.message)
+	}
+}
+
+// settle waits for the evictions that are on their way, and cuts them off if that takes long.
+func (r *run) settle(wire context.Context, cut context.CancelFunc) {
+	defer cut()
+	timer := r.d.config.Clock.NewTimer(settleFor)
+	defer timer.Stop()
+	for r.inFlight > 0 {
+		select {
+		case a := <-r.answers:
+			r.learn(wire, a)
+		case <-timer.C():
+			cut()
+		}
+	}
+	r.flights.Wait()
+}

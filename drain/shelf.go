@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// shelf keeps what one watch has shown, as T. It is the store that client-go's Reflector fills.
+type shelf[T any] struct {
+	// convert makes what is kept from what the watch shows.
+	convert func(any) T
+	// kept, if set, is called with each version of an object once it is on the shelf, so that nobody can be woken by it
+	// and still find the version before.
+	kept func(T)
+	// changed is called after each change, without the lock.
+	changed func()
+
+	mu     sync.Mutex
+	items  map[types.UID]T
+	synced bool
+	err    error
+}
+
+func newShelf[T any](convert func(any) T, changed func()) *shelf[T] {
+	return &shelf[T]{convert: convert, changed: changed, items: map[types.UID]T{}}
+}
+
+// list returns all items, and whether they are complete.
+func (s *shelf[T]) list() ([]T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]T, 0, len(s.items))
+	for _, item := range s.items {
+		all = append(all, item)
+	}
+	return all, s.synced
+}
+
+func (s *shelf[T]) has(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, found := s.items[uid]
+	return found
+}
+
+// trouble returns what the last attempt to read said, if that failed.
+func (s *shelf[T]) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// heard notes how an attempt to read went.
+func (s *shelf[T]) heard(ctx context.Context, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return // the end of the watch; or too old a version, which the Reflector puts right at once
+	}
+	s.mu.Lock()
+	s.err = err
+	s.mu.Unlock()
+	s.changed()
+}
+
+// Add implements cache.ReflectorStore.
+func (s *shelf[T]) Add(obj any) error { return s.Update(obj) }
+
+// Update implements cache.ReflectorStore.
+func (s *shelf[T]) Update(obj any) error {
+	item := s.convert(obj)
+	s.mu.Lock()
+	s.items[uidOf(obj)] = item
+	s.mu.Unlock()
+	s.tell(item)
+	s.changed()
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (s *shelf[T]) Delete(obj any) error {
+	s.mu.Lock()
+	delete(s.items, uidOf(obj))
+	s.mu.Unlock()
+	s.changed()
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s *shelf[T]) Replace(objs []any, _ string) error {
+	items, all := make(map[types.UID]T, len(objs)), make([]T, len(objs))
+	for i, obj := range objs {
+		all[i] = s.convert(obj)
+		items[uidOf(obj)] = all[i]
+	}
+	s.mu.Lock()
+	s.items, s.synced = items, true
+	s.mu.Unlock()
+	for _, item := range all {
+		s.tell(item)
+	}
+	s.changed()
+	return nil
+}
+
+func (s *shelf[T]) tell(item T) {
+	if s.kept != nil {
+		s.kept(item)
+	}
+}
+
+// Resync implements cache.ReflectorStore. There is nothing to do again.
+func (s *shelf[T]) Resync() error { return nil }
+
+// uidOf is the key: a name may pass to another object between two events. A watch may show the end of the old one after
+// the beginning of the new one.
+func uidOf(obj any) types.UID {
+	if o, ok := obj.(metav1.Object); ok {
+		return o.GetUID()
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Status is how far a Drain is, at one moment.
+type Status struct {
+	// Total counts the pods in scope that were seen since this Drain began: those that are gone and those that remain.
+	Total int
+	// Done counts those of them that are gone. A pod that is terminating is not gone.
+	Done int
+	// Blockers say what holds the drain up, sorted by pod and reason; those of the node itself come first. A pod that
+	// only waits for its turn is not listed.
+	Blockers []Blocker
+	// Message sums it up for people, in one line.
+	Message string
+}
+
+// Blocker is one thing that holds the drain up.
+type Blocker struct {
+	// Pod is the pod that cannot leave. It is empty where the whole drain is held up.
+	Pod types.NamespacedName
+	// Reason is for programs.
+	Reason Reason
+	// By names the object in the way, as the Reason's comment says. It may be empty.
+	By string
+	// Message says what is the matter and what would help. It is for people and must not be parsed.
+	Message string
+	// Since is when this Drain first saw it. It stays the same while Pod, Reason and By do.
+	Since time.Time
+}
+
+// Reason is the kind of a Blocker.
+type Reason string
+
+// What holds up the whole drain.
+const (
+	// NodeNotCordoned: the node is schedulable, so nothing is evicted. By is the node.
+	NodeNotCordoned Reason = "NodeNotCordoned"
+	// NodeTaintMissing: no pod is left, but the node does not carry the taint node.kubernetes.io/unschedulable:NoSchedule
+	// yet, so new pods may still come. By is the node.
+	NodeTaintMissing Reason = "NodeTaintMissing"
+	// NodeGone: the Node object does not exist, but pods of it do. By is the node.
+	NodeGone Reason = "NodeGone"
+	// APIServerUnavailable: the API server cannot be reached, or says that it cannot serve. By is empty, or what was
+	// being read.
+	APIServerUnavailable Reason = "APIServerUnavailable"
+	// APIServerOverloaded: the API server asked to send less.
+	APIServerOverloaded Reason = "APIServerOverloaded"
+	// ReadRefused: the API server refuses to let us read what the drain needs. By is what was being read.
+	ReadRefused Reason = "ReadRefused"
+)
+
+// What holds up one pod.
+const (
+	// BudgetExhausted: the pod's disruption budget allows no disruption now. By is the budget.
+	BudgetExhausted Reason = "BudgetExhausted"
+	// BudgetImpossible: all pods of the budget are healthy, and still it allows no disruption: waiting does not help. By
+	// is the budget.
+	BudgetImpossible Reason = "BudgetImpossible"
+	// BudgetNotObserved: the budget's controller has not caught up with the budget or with earlier evictions. By is the
+	// budget.
+	BudgetNotObserved Reason = "BudgetNotObserved"
+	// BudgetSyncFailed: the budget's controller says that it cannot compute the budget. By is the budget.
+	BudgetSyncFailed Reason = "BudgetSyncFailed"
+	// MultipleBudgets: several budgets select the pod; the server evicts no such pod. By are the budgets.
+	MultipleBudgets Reason = "MultipleBudgets"
+	// EvictionRefused: the server refused the eviction for another reason than a budget: an admission webhook, missing
+	// rights, an internal error.
+	EvictionRefused Reason = "EvictionRefused"
+	// EvictionTimedOut: the server did not finish the eviction in time: a slow admission webhook, or many writers of one
+	// budget.
+	EvictionTimedOut Reason = "EvictionTimedOut"
+	// NamespaceTerminating: the pod's namespace is being deleted and takes no evictions. By is the namespace.
+	NamespaceTerminating Reason = "NamespaceTerminating"
+	// Terminating: the pod has not ended although its grace period is over. By are its finalizers, if it has any.
+	Terminating Reason = "Terminating"
+	// NodeNotReady: the pod has not ended although its grace period is over, and the node's kubelet does not report. By
+	// is the node.
+	NodeNotReady Reason = "NodeNotReady"
+)
+
+func (s Status) equal(o Status) bool {
+	return s.Total == o.Total && s.Done == o.Done && s.Message == o.Message && slices.Equal(s.Blockers, o.Blockers)
+}

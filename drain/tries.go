@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// retryFirst and retryCap bound the back-off after a refusal that has nothing to do with a budget.
+	retryFirst = time.Second
+	retryCap   = 30 * time.Second
+	// outageCap is shorter: asking an API server that is away costs nobody anything, and waiting costs the drain.
+	outageCap = 8 * time.Second
+	// safetyNet is how long to wait for a watch to tell what it should have told long ago.
+	safetyNet = time.Minute
+)
+
+// try is what came of our evictions of one pod so far. The zero value means that none was sent.
+type try struct {
+	// inFlight: an eviction was sent and is not answered.
+	inFlight bool
+	// outcome of the last answer.
+	outcome outcome
+	// refusal explains the last answer, where it was a refusal.
+	refusal *obstacle
+	// failures counts the answers since something was accepted.
+	failures int
+	// notBefore is when to send again, if nothing changes before.
+	notBefore time.Time
+	// stamp is what the last eviction was based on. Where the server refused for a budget that we thought would allow
+	// it, we know too little, and wait for the stamp to change.
+	stamp string
+}
+
+// stampOf changes when the pod or one of its budgets does.
+func stampOf(pod *corev1.Pod, guards []*budget) string {
+	stamp := pod.ResourceVersion
+	for _, b := range guards {
+		stamp += "," + string(b.UID) + "@" + b.ResourceVersion
+	}
+	return stamp
+}
+
+// after returns the try once its eviction has been answered. random is in [0,1).
+func (t try) after(a answer, now time.Time, random float64) try {
+	next := try{outcome: a.outcome, refusal: a.refusal, stamp: t.stamp, failures: t.failures + 1}
+	switch a.outcome {
+	case notSent, overloaded, unavailable:
+		// Not about this pod: the brake decides when to go on.
+		next.refusal, next.failures = nil, t.failures
+	case accepted:
+		next.failures = 0
+		next.notBefore = now.Add(jitter(safetyNet, random))
+	case vanished:
+		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
+	case budgetRefused, namespaceEnding:
+		next.notBefore = now.Add(jitter(safetyNet, random))
+	case refused:
+		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
+	}
+	return next
+}
+
+// holds tells whether the last answer still keeps this pod from being tried again, and until when at most.
+func (t try) holds(stamp string, now time.Time) bool {
+	switch t.outcome {
+	case budgetRefused:
+		return t.stamp == stamp && now.Before(t.notBefore)
+	default:
+		return now.Before(t.notBefore)
+	}
+}
+
+// brake stops all evictions of a drain while the API server is overloaded or away.
+type brake struct {
+	failures int
+	until    time.Time
+	obstacle *obstacle
+}
+
+func (b brake) after(a answer, now time.Time, random float64) brake {
+	switch a.outcome {
+	case notSent:
+		return b
+	case overloaded:
+		wait := max(a.retryAfter, backoff(b.failures, retryCap, random))
+		return brake{failures: b.failures + 1, until: now.Add(wait), obstacle: a.refusal}
+	case unavailable:
+		return brake{failures: b.failures + 1, until: now.Add(backoff(b.failures, outageCap, random)), obstacle: a.refusal}
+	default:
+		return brake{}
+	}
+}
+
+// backoff doubles with each failure up to limit. The upper half of it is random, so that several clients part.
+func backoff(failures int, limit time.Duration, random float64) time.Duration {
+	d := limit
+	if failures < 16 { // further doubling would overflow
+		d = min(limit, retryFirst<<failures)
+	}
+	return jitter(d, random)
+}
+
+func jitter(d time.Duration, random float64) time.Duration {
+	return d/2 + time.Duration(random*float64(d/2))
+}

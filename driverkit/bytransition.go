@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driverkit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ByTransition makes one Driver of several, by the name of the transition. A call for
+// any other transition fails.
+//
+// When an event begins, work of [Background] for an older event of the same node ends
+// first, also that of another transition.
+func ByTransition(drivers map[string]Driver) Driver {
+	return byTransition(maps.Clone(drivers))
+}
+
+type byTransition map[string]Driver
+
+func (b byTransition) Start(ctx context.Context, call Call) (Answer, error) {
+	driver, err := b.begin(ctx, call)
+	if err != nil {
+		return Answer{}, err
+	}
+	return driver.Start(ctx, call)
+}
+
+func (b byTransition) End(ctx context.Context, call Call) (Answer, error) {
+	driver, err := b.begin(ctx, call)
+	if err != nil {
+		return Answer{}, err
+	}
+	return driver.End(ctx, call)
+}
+
+func (b byTransition) Stop(ctx context.Context, call Call) (Answer, error) {
+	driver, err := b.driver(call)
+	if err != nil {
+		return Answer{}, err
+	}
+	return driver.Stop(ctx, call)
+}
+
+// Close closes all drivers at the same time.
+func (b byTransition) Close(ctx context.Context) error {
+	var group errgroup.Group
+	for _, driver := range b {
+		if closer, ok := driver.(Closer); ok {
+			group.Go(func() error { return closer.Close(ctx) })
+		}
+	}
+	return group.Wait()
+}
+
+func (b byTransition) driver(call Call) (Driver, error) {
+	driver, ok := b[call.Transition]
+	if !ok {
+		return nil, fmt.Errorf("this driver has no transition %q, it has %s",
+			call.Transition, strings.Join(slices.Sorted(maps.Keys(b)), ", "))
+	}
+	return driver, nil
+}
+
+// begin is the driver of the call, once the others have let go of older events.
+func (b byTransition) begin(ctx context.Context, call Call) (Driver, error) {
+	driver, err := b.driver(call)
+	if err != nil {
+		return nil, err
+	}
+	return driver, b.replace(ctx, call)
+}
+
+// replacer is a driver that has work going on of its own.
+type replacer interface {
+	// replace ends the work of other events of the call's node.
+	replace(ctx context.Context, call Call) error
+}
+
+func (b byTransition) replace(ctx context.Context, call Call) error {
+	for _, driver := range b {
+		if r, ok := driver.(replacer); ok {
+			if err := r.replace(ctx, call); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driverkit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// maxSocketPath is the longest path of a unix socket: 108 bytes with the final zero,
+// and one less for the dot of the name under which a socket is made first.
+const maxSocketPath = 106
+
+// socketPaths are where the sockets of a driver are.
+type socketPaths struct {
+	driver       string
+	registration string
+}
+
+func (c Config) socketPaths() (socketPaths, error) {
+	suffix := ""
+	if c.Instance != "" {
+		suffix = "-" + c.Instance
+	}
+	name := escape(c.DriverName)
+
+	driver := func(name, suffix string) string { return filepath.Join(c.DataDir, name, "slm"+suffix+".sock") }
+	registration := func(name, suffix string) string { return filepath.Join(c.RegistrationDir, name+suffix+"-reg.sock") }
+
+	var paths socketPaths
+	var err error
+	if paths.driver, err = fit(driver, name, suffix); err != nil {
+		return paths, fmt.Errorf("DataDir (--datadir): %w", err)
+	}
+	if paths.registration, err = fit(registration, name, suffix); err != nil {
+		return paths, fmt.Errorf("RegistrationDir (--plugin-registration-path): %w", err)
+	}
+	return paths, nil
+}
+
+// fit makes a path that is short enough for a socket: with the names as they are if
+// possible, else with hashes in their place.
+func fit(path func(name, suffix string) string, name, suffix string) (string, error) {
+	readable := path(name, suffix)
+	if len(readable) <= maxSocketPath {
+		return readable, nil
+	}
+	hashed := path(hash(name), hash(suffix))
+	if len(hashed) <= maxSocketPath {
+		return hashed, nil
+	}
+	return "", fmt.Errorf("socket %s has a path of %d bytes, a unix socket may have %d: choose a directory that is %d bytes shorter",
+		hashed, len(hashed), maxSocketPath, len(hashed)-maxSocketPath)
+}
+
+// escape makes one path element of a driver name: "~" is in no driver name.
+func escape(driverName string) string {
+	return strings.ReplaceAll(driverName, "/", "~")
+}
+
+// hash is short and stays the same from one start to the next; nothing for nothing.
+func hash(s string) string {
+	if s == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}

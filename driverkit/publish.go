@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driverkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/home"
+)
+
+// publisher creates the transitions that are absent. It does not watch them: one
+// that is deleted later is published again at the next start.
+type publisher struct {
+	driverName string
+	missing    []lifecyclev1alpha1.LifecycleTransition
+	connect    func(context.Context) (client.Client, error)
+	clock      clock.Clock
+}
+
+func newPublisher(config Config) *publisher {
+	p := &publisher{driverName: config.DriverName, clock: config.Clock}
+	if config.RESTConfig == nil {
+		return p
+	}
+	p.connect = func(ctx context.Context) (client.Client, error) { return connect(ctx, config.RESTConfig) }
+	for _, transition := range config.Transitions {
+		transition := *transition.DeepCopy()
+		transition.Spec.Driver = config.DriverName
+		p.missing = append(p.missing, transition)
+	}
+	return p
+}
+
+func connect(ctx context.Context, config *rest.Config) (client.Client, error) {
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("build HTTP client: %w", err)
+	}
+	found, err := home.Find(ctx, config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{HTTPClient: httpClient, Scheme: found.Scheme(), Mapper: found.Mapper()})
+}
+
+// run tries until all transitions are there, and fails only for what another try
+// cannot mend.
+func (p *publisher) run(ctx context.Context) error {
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
+	for {
+		err := p.publish(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrForeignTransition), apierrors.IsInvalid(err):
+			return err
+		}
+		klog.FromContext(ctx).Info("Transitions could not be published; trying again", "driver", p.driverName, "reason", err.Error())
+		timer := p.clock.NewTimer(backoff.Step())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C():
+		}
+	}
+}
+
+// publish makes one pass. It connects each time, because the API home may have been
+// installed, or may have moved, since the last one.
+func (p *publisher) publish(ctx context.Context) error {
+	if len(p.missing) == 0 {
+		return nil
+	}
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	for len(p.missing) > 0 {
+		if err := p.ensure(ctx, c, &p.missing[0]); err != nil {
+			return fmt.Errorf("publish transition %s: %w", p.missing[0].Name, err)
+		}
+		p.missing = p.missing[1:]
+	}
+	return nil
+}
+
+// ensure creates the transition, unless it exists: all nodes publish the same ones,
+// and one of them comes first.
+func (p *publisher) ensure(ctx context.Context, c client.Client, want *lifecyclev1alpha1.LifecycleTransition) error {
+	var have lifecyclev1alpha1.LifecycleTransition
+	err := c.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	if apierrors.IsNotFound(err) {
+		if err = c.Create(ctx, want.DeepCopy()); err == nil || !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		err = c.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	}
+	if err != nil {
+		return err
+	}
+	return p.compare(ctx, want, &have)
+}
+
+func (p *publisher) compare(ctx context.Context, want, have *lifecyclev1alpha1.LifecycleTransition) error {
+	if have.Spec.Driver != p.driverName {
+		return fmt.Errorf("%w: it exists with spec.driver %q, this driver is %q",
+			ErrForeignTransition, have.Spec.Driver, p.driverName)
+	}
+	if !equality.Semantic.DeepEqual(have.Spec, want.Spec) {
+		klog.FromContext(ctx).Info("The transition exists with other fields than the driver's own; it is left as it is",
+			"transition", want.Name, "have", have.Spec, "own", want.Spec)
+	}
+	return nil
+}

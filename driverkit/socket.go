@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driverkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// socket is a listening unix socket and its file.
+type socket struct {
+	net.Listener
+	path string
+	file fs.FileInfo
+}
+
+// listen makes the socket with mode 0600 under a name that watchers ignore, and then
+// moves it to its place: it appears with its mode, and takes the place of one that a
+// dead process has left behind.
+func listen(ctx context.Context, path string) (*socket, error) {
+	if err := refuseLive(ctx, path); err != nil {
+		return nil, err
+	}
+	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove stale socket: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", draft)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	unlinkOnClose(listener, false)
+	s := &socket{Listener: listener, path: path}
+	if s.file, err = publishSocket(draft, path); err != nil {
+		return nil, errors.Join(err, listener.Close(), ignoreAbsent(os.Remove(draft)))
+	}
+	return s, nil
+}
+
+func publishSocket(draft, path string) (fs.FileInfo, error) {
+	if err := os.Chmod(draft, 0o600); err != nil {
+		return nil, fmt.Errorf("restrict socket: %w", err)
+	}
+	file, err := os.Lstat(draft)
+	if err != nil {
+		return nil, fmt.Errorf("look at socket: %w", err)
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return nil, fmt.Errorf("put socket in place: %w", err)
+	}
+	return file, nil
+}
+
+// refuseLive fails if some process listens at path: it is another process of the
+// same driver, whose calls would silently go astray.
+func refuseLive(ctx context.Context, path string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(
+			fmt.Errorf("socket %s is in use by another process: end it, or give each process an Instance of its own", path),
+			conn.Close())
+	}
+	// EAGAIN: so many wait to be accepted that there must be a listener.
+	if errors.Is(err, syscall.EAGAIN) {
+		return fmt.Errorf("socket %s is in use by another process that does not answer: end it", path)
+	}
+	return nil
+}
+
+// inPlace says whether the file is still there and still this socket's.
+func (s *socket) inPlace() bool {
+	file, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(file, s.file)
+}
+
+// unlink removes the file, unless another process has put its own there. It must be
+// called before the listener is closed: until then, the inode is not used again.
+func (s *socket) unlink() error {
+	if !s.inPlace() {
+		return nil
+	}
+	return ignoreAbsent(os.Remove(s.path))
+}
+
+func unlinkOnClose(listener net.Listener, unlink bool) {
+	if l, ok := listener.(*net.UnixListener); ok {
+		l.SetUnlinkOnClose(unlink)
+	}
+}
+
+func ignoreAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driverkit
+
+import (
+	"time"
+
+	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
+)
+
+const (
+	// maxWait is the longest that an answer is held, whatever the caller says.
+	maxWait = 30 * time.Second
+	// maxBlockers are passed on. The total says that there are more.
+	maxBlockers = 20
+)
+
+// request is what the requests of both methods have in common.
+type request interface {
+	GetTransitionName() string
+	GetEventName() string
+	GetEventUid() string
+	GetNodeName() string
+	GetStart() string
+	GetEnd() string
+	GetParameters() []byte
+	GetParametersGeneration() int64
+}
+
+// toCall reads a request. An empty node name means the own node.
+func toCall(req request, ownNode string) Call {
+	call := Call{
+		Transition:           req.GetTransitionName(),
+		Event:                req.GetEventName(),
+		EventUID:             req.GetEventUid(),
+		Node:                 req.GetNodeName(),
+		StartState:           req.GetStart(),
+		EndState:             req.GetEnd(),
+		Parameters:           req.GetParameters(),
+		ParametersGeneration: req.GetParametersGeneration(),
+	}
+	if call.EventUID == "" {
+		call.EventUID = call.Event
+	}
+	if call.Node == "" {
+		call.Node = ownNode
+	}
+	return call
+}
+
+// toWait reads how long an answer may be held.
+func toWait(req *driverv1.EndLifecycleTransitionRequest) time.Duration {
+	return min(max(req.GetWait().AsDuration(), 0), maxWait)
+}
+
+// toResponse writes an answer to a call.
+func toResponse(call Call, answer Answer) *driverv1.LifecycleTransitionResponse {
+	response := &driverv1.LifecycleTransitionResponse{
+		LifecycleCondition: call.StartState,
+		NodeName:           call.Node,
+		Message:            answer.Message,
+		BlockersTotal:      int32(max(answer.BlockersTotal, len(answer.Blockers))),
+		NodeConditions:     toConditions(answer.NodeConditions),
+		EventConditions:    toConditions(answer.EventConditions),
+		Waits:              answer.Waits,
+	}
+	if answer.Done {
+		response.LifecycleCondition = call.EndState
+	}
+	if answer.Progress != nil {
+		response.Progress = &driverv1.Progress{Total: answer.Progress.Total, Done: answer.Progress.Done}
+	}
+	for _, blocker := range answer.Blockers[:min(len(answer.Blockers), maxBlockers)] {
+		response.Blockers = append(response.Blockers, toBlocker(blocker))
+	}
+	return response
+}
+
+func toBlocker(blocker Blocker) *driverv1.Blocker {
+	wire := &driverv1.Blocker{
+		Object:  blocker.Object,
+		Reason:  blocker.Reason,
+		By:      blocker.By,
+		Message: blocker.Message,
+	}
+	if !blocker.Since.IsZero() {
+		wire.SinceSeconds = blocker.Since.Unix()
+	}
+	return wire
+}
+
+func toConditions(conditions []Condition) []*driverv1.Condition {
+	var wire []*driverv1.Condition
+	for _, condition := range conditions {
+		wire = append(wire, &driverv1.Condition{
+			Type:    condition.Type,
+			Status:  string(condition.Status),
+			Reason:  condition.Reason,
+			Message: condition.Message,
+		})
+	}
+	return wire
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/dispatch"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/plugins"
+	"github.com/slipway-k8s/slipway/internal/record"
+	"github.com/slipway-k8s/slipway/internal/transition"
+)
+
+// afterWrite is when the loop looks again if the watch has not shown what it wrote.
+const afterWrite = time.Second
+
+// Agent drives the events of one node. Only its controller's goroutine uses it.
+type Agent struct {
+	Config
+
+	reportedAt map[types.UID]time.Time
+	checking   map[string]readinessCheck
+}
+
+// Config is what an agent is made of.
+type Config struct {
+	NodeName string
+	Claimer  lifecyclev1alpha1.Claimer
+	// FinishedEventTTL is how long events are kept after they have ended.
+	FinishedEventTTL time.Duration
+	// HomeSince is since when the API is in this home, if it moved there.
+	HomeSince time.Time
+	// Since is when the agent began.
+	Since time.Time
+	Clock clock.PassiveClock
+
+	Events client.Reader // of events and transitions, cached
+	Live   client.Reader // the same, from the API server
+	Nodes  client.Reader // of the Node, cached
+
+	Drivers  *plugins.Registry
+	Calls    *dispatch.Dispatcher
+	Recorder *record.Recorder
+	Node     *nodestate.Writer
+	Observer *observe.Observer
+}
+
+// New returns an agent that remembers nothing yet.
+func New(config Config) *Agent {
+	return &Agent{Config: config, reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}}
+}
+
+// Reconcile performs steps until there is none, or until one has written something:
+// the watch of what it wrote then wakes it again.
+func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
+	for {
+		facts, err := a.gather(ctx, a.Events)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		a.forgetGone(ctx, facts)
+		now := a.Clock.Now()
+		decision := transition.Next(facts, now)
+		if decision.Step == nil {
+			return wakeAt(decision.Wake, now), nil
+		}
+		wrote, err := a.perform(ctx, decision.Step)
+		switch {
+		case errors.Is(err, record.ErrStale):
+			log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
+			return reconcile.Result{RequeueAfter: afterWrite}, nil
+		case err != nil:
+			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
+		case wrote:
+			return reconcile.Result{RequeueAfter: afterWrite}, nil
+		}
+	}
+}
+
+func wakeAt(wake, now time.Time) reconcile.Result {
+	if wake.IsZero() {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: max(wake.Sub(now), time.Millisecond)}
+}
+
+// forgetGone drops what is remembered of events that are not there any more.
+func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
+	present := make(map[types.UID]bool, len(facts.Events))
+	for _, e := range facts.Events {
+		present[e.UID] = true
+	}
+	a.Calls.Keep(ctx, present)
+	for uid := range a.reportedAt {
+		if !present[uid] {
+			delete(a.reportedAt, uid)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agent is the kubelet's part of Specialized Lifecycle Management: the loop
+// that turns LifecycleEvents of a node into calls to its drivers.
+//
+//	watches (events, transitions, Node) ─┐
+//	plugins (drivers) ───────────────────┼─▶ gather ─▶ transition.Next ─▶ perform one step
+//	dispatch (calls, answers) ───────────┘                                    │
+//	        ▲                                                                 │
+//	        └── API server ◀── record, nodestate, observe ◀───────────────────┤
+//	        └── driver     ◀── dispatch ◀─────────────────────────────────────┘
+//
+// One step at a time, each derived from facts anew: nothing is lost with the process.
+// Watches and drivers wake the loop; they carry nothing into it. It decides nothing.
+package agent

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/home"
+)
+
+// homeWatch notices that the API has moved to another group while the agent runs.
+type homeWatch struct {
+	config *rest.Config
+	client *http.Client
+	home   home.Home
+	lost   atomic.Pointer[string]
+}
+
+// watchFailed is called whenever a watch of the agent ends with an error. A 404 can
+// mean that the group is not served any more.
+func (h *homeWatch) watchFailed(ctx context.Context, r *toolscache.Reflector, err error) {
+	toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	if !apierrors.IsNotFound(err) {
+		return
+	}
+	found, err := home.Find(ctx, h.config, h.client)
+	switch {
+	case err == nil && found == h.home:
+		h.lost.Store(nil)
+	case err == nil:
+		h.lost.Store(new(fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart the agent to follow it",
+			h.home.Group(), found.Group())))
+	case errors.Is(err, home.ErrNotInstalled):
+		h.lost.Store(new(h.goneMessage()))
+	}
+}
+
+func (h *homeWatch) goneMessage() string {
+	text := fmt.Sprintf("the API server no longer serves LifecycleEvents in %s", h.home.Group())
+	if h.home.Group() == lifecyclev1alpha1.GroupKubernetes {
+		text += ": either their CRD was deleted, or the server serves that group itself now (feature gate " +
+			"EvictionRequestAPI): apply the CRDs of " + lifecyclev1alpha1.GroupSlipway + " and restart the agent"
+	}
+	return text
+}
+
+// check is a readiness check.
+func (h *homeWatch) check(*http.Request) error {
+	if message := h.lost.Load(); message != nil {
+		return errors.New(*message)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/record"
+	"github.com/slipway-k8s/slipway/internal/transition"
+)
+
+// perform does one step, and says whether it wrote to the API.
+func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, err error) {
+	switch s := step.(type) {
+	case transition.CheckDriver:
+		a.checkDriver(s.Driver, s.Event.UID)
+		return false, nil
+	case transition.CallDriver:
+		// The call outlives this pass of the loop, and ends with the agent, as ctx does.
+		a.Calls.Call(ctx, s.Kind, s.Event)
+		return false, nil
+	case transition.WriteStatus:
+		return true, a.writeStatus(ctx, s)
+	case transition.Protect:
+		return true, reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
+	case transition.Unprotect:
+		return true, a.Recorder.Unprotect(ctx, s.Event)
+	case transition.Delete:
+		return true, reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
+	case transition.DeleteTransition:
+		log.FromContext(ctx).Info("Deleting a transition whose driver has left the node",
+			"transition", s.Transition.Name, "driver", s.Transition.Spec.Driver)
+		return true, a.Recorder.DeleteTransition(ctx, s.Transition)
+	case transition.MarkNode:
+		return true, reach(faultpoint.ConditionPatched, a.Node.SetConditions(ctx, s.Conditions))
+	case transition.ReleaseCordon:
+		return true, a.Node.Release(ctx, s.Event.UID)
+	default:
+		return false, fmt.Errorf("no way to perform a %T", step)
+	}
+}
+
+func reach(point string, err error) error {
+	if err == nil {
+		faultpoint.Reach(point)
+	}
+	return err
+}
+
+// writeStatus writes a status, and tells about it.
+func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error {
+	if s.Purpose == transition.PurposeClaim {
+		fresh, err := a.confirmClaim(ctx, s)
+		if err != nil {
+			return err
+		}
+		s = fresh
+	}
+	reachAnswered(s)
+	if err := a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+		return err
+	}
+	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
+	switch s.Purpose {
+	case transition.PurposeClaim:
+		logger.Info("Claimed", "driver", s.Status.Driver.Name, "deadline", s.Status.SLA)
+		a.Observer.Claimed(s.Event)
+		faultpoint.Reach(faultpoint.Claimed)
+	case transition.PurposeState:
+		logger.Info("Reached a state", "state", s.Status.State)
+		a.reportedAt[s.Event.UID] = a.Clock.Now()
+	case transition.PurposeProgress:
+		a.reportedAt[s.Event.UID] = a.Clock.Now()
+	case transition.PurposeFinish:
+		logger.Info("Finished", "phase", s.Status.ClaimStatus)
+		a.Observer.Finished(s.Event, s.Status)
+		faultpoint.Reach(faultpoint.TerminalWritten)
+	case transition.PurposeNote:
+		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
+	}
+	return nil
+}
+
+// reachAnswered is where a driver has answered with a state that is not yet written.
+func reachAnswered(s transition.WriteStatus) {
+	if s.Purpose != transition.PurposeState {
+		return
+	}
+	if s.Status.State == s.Status.Driver.End {
+		faultpoint.Reach(faultpoint.EndAnswered)
+		return
+	}
+	faultpoint.Reach(faultpoint.StartCalled)
+}
+
+// confirmClaim decides the claim again on what the API server has now: the cache may
+// not show yet what this agent, or one before it, has claimed.
+func (a *Agent) confirmClaim(ctx context.Context, s transition.WriteStatus) (transition.WriteStatus, error) {
+	facts, err := a.gather(ctx, a.Live)
+	if err != nil {
+		return s, err
+	}
+	fresh, ok := transition.Next(facts, a.Clock.Now()).Step.(transition.WriteStatus)
+	if !ok || fresh.Purpose != transition.PurposeClaim || fresh.Event.UID != s.Event.UID {
+		return s, fmt.Errorf("claim %T %s: %w", &lifecyclev1alpha1.LifecycleEvent{}, s.Event.Name, record.ErrStale)
+	}
+	return fresh, nil
+}

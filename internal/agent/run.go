@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/dispatch"
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/identity"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/plugins"
+	"github.com/slipway-k8s/slipway/internal/record"
+)
+
+// Options are the settings of an agent process.
+type Options struct {
+	// NodeName is the node that the agent is for. Required.
+	NodeName string
+	// RegistrationDir is where drivers register.
+	RegistrationDir string
+	// FinishedEventTTL is how long events are kept after they have ended.
+	FinishedEventTTL time.Duration
+	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
+	// not at all.
+	HealthAddress, MetricsAddress string
+	// Builtin are drivers that run in this process.
+	Builtin []func(ctx context.Context) error
+}
+
+// Run runs the agent of a node until ctx ends.
+func Run(ctx context.Context, self *rest.Config, options Options) error {
+	asNode, user, err := identity.AsNode(ctx, self, options.NodeName)
+	if err != nil {
+		return err
+	}
+	httpClient, err := rest.HTTPClientFor(self)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	found, err := home.Find(ctx, self, httpClient)
+	if err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
+
+	p := &process{options: options, home: found, watch: &homeWatch{config: self, client: httpClient, home: found}}
+	if err := p.build(ctx, self, asNode); err != nil {
+		return err
+	}
+	defer p.close()
+	return p.manager.Start(ctx)
+}
+
+// process is an agent with what it runs on.
+type process struct {
+	options  Options
+	home     home.Home
+	watch    *homeWatch
+	manager  manager.Manager
+	node     cluster.Cluster // the same API server, as the node
+	observer *observe.Observer
+	calls    *dispatch.Dispatcher
+}
+
+// build puts the agent together; nothing of it runs yet.
+func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err error) {
+	if p.manager, err = p.newManager(ctx, self); err != nil {
+		return fmt.Errorf("build the manager: %w", err)
+	}
+	if p.node, err = p.newNodeCluster(asNode); err != nil {
+		return fmt.Errorf("build the node's cache: %w", err)
+	}
+	nodeClient, err := kubernetes.NewForConfig(asNode)
+	if err != nil {
+		return fmt.Errorf("build the node's client: %w", err)
+	}
+	if p.observer, err = observe.New(ctx, nodeClient.CoreV1(), p.options.NodeName, metrics.Registry); err != nil {
+		return err
+	}
+	writer := nodestate.NewWriter(nodeClient.CoreV1().Nodes(), p.options.NodeName, clock.RealClock{})
+	homeSince, err := writer.RememberHome(ctx, p.home.Group())
+	if err != nil {
+		return err
+	}
+	loop := &loop{nodeName: p.options.NodeName}
+	drivers := plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: loop.wake})
+	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, loop.wake)
+	agent := New(Config{
+		NodeName:         p.options.NodeName,
+		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
+		FinishedEventTTL: p.options.FinishedEventTTL,
+		HomeSince:        homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
+		Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Nodes: p.node.GetCache(),
+		Drivers: drivers, Calls: p.calls,
+		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer,
+	})
+	if err := loop.add(p.manager, p.node, agent); err != nil {
+		return err
+	}
+	return p.addRunnables(drivers)
+}
+
+func (p *process) addRunnables(drivers *plugins.Registry) error {
+	errs := []error{
+		p.manager.Add(p.node),
+		p.manager.Add(manager.RunnableFunc(drivers.Run)),
+		p.manager.AddHealthzCheck("ping", healthz.Ping),
+		p.manager.AddReadyzCheck("api-home", p.watch.check),
+	}
+	for _, serve := range p.options.Builtin {
+		errs = append(errs, p.manager.Add(manager.RunnableFunc(serve)))
+	}
+	return errors.Join(errs...)
+}
+
+// newManager builds the caches and clients of the process itself.
+func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
+	m, err := ctrl.NewManager(self, manager.Options{
+		Scheme:         p.home.Scheme(),
+		MapperProvider: p.mapper,
+		Logger:         log.FromContext(ctx),
+		Cache: cache.Options{
+			ByObject: map[client.Object]cache.ByObject{
+				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(bindingNode, p.options.NodeName)},
+			},
+			DefaultTransform:         cache.TransformStripManagedFields(),
+			DefaultWatchErrorHandler: p.watch.watchFailed,
+		},
+		Metrics:                metricsserver.Options{BindAddress: p.options.MetricsAddress},
+		HealthProbeBindAddress: p.options.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, bindingNode, func(o client.Object) []string {
+		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
+	})
+}
+
+// newNodeCluster builds the cache of the Node, read as the node.
+func (p *process) newNodeCluster(asNode *rest.Config) (cluster.Cluster, error) {
+	return cluster.New(asNode, func(o *cluster.Options) {
+		o.Scheme = p.home.Scheme()
+		o.MapperProvider = p.mapper
+		o.Cache.ByObject = map[client.Object]cache.ByObject{
+			&corev1.Node{}: {Field: fields.OneTermEqualSelector("metadata.name", p.options.NodeName)},
+		}
+		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
+	})
+}
+
+func (p *process) close() {
+	p.calls.Wait()
+	p.observer.Close()
+}
+
+// mapper is the home's, which asks nothing of the server.
+func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) { return p.home.Mapper(), nil }

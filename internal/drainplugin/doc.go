@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package drainplugin is the drain driver: it speaks the driver contract on one side,
+// and drains or returns the node on the other.
+//
+//	agent ── Start, End ──▶ driverkit ──▶ drain:  nodestate (cordon) → drain (evict, wait)
+//	                                 └──▶ return: nodestate (uncordon what is ours)
+//	agent ◀── progress, blockers, conditions ──┘
+//
+// One run per event. It keeps nothing: a run that is begun again goes on with what
+// the cluster shows. It writes no LifecycleEvents, and decides neither which pods
+// leave nor when.
+package drainplugin

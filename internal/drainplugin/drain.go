@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drainplugin
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+)
+
+// drain cordons the node and evicts its pods. It returns when they are gone.
+func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
+	request, err := p.request(call)
+	if err != nil {
+		return err
+	}
+	err = persist(ctx, report, func(ctx context.Context) error {
+		return p.node.Cordon(ctx, call.Event, types.UID(call.EventUID))
+	})
+	if err != nil {
+		return err
+	}
+	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(s)) })
+}
+
+func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
+	parameters, err := parse(call.Parameters)
+	if err != nil {
+		return drain.Request{}, err
+	}
+	request := drain.Request{NodeName: call.Node, GracePeriodSeconds: parameters.GracePeriodSeconds}
+	if request.GracePeriodSeconds == nil && p.options.GracePeriodSeconds >= 0 {
+		request.GracePeriodSeconds = new(p.options.GracePeriodSeconds)
+	}
+	return request, nil
+}
+
+// answer says how far a drain is.
+func answer(s drain.Status) driverkit.Answer {
+	a := driverkit.Answer{
+		Message:       s.Message,
+		Progress:      &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
+		BlockersTotal: len(s.Blockers),
+	}
+	for _, b := range s.Blockers {
+		object := "Node"
+		if b.Pod.Name != "" {
+			object = fmt.Sprintf("Pod %s", b.Pod)
+		}
+		a.Blockers = append(a.Blockers, driverkit.Blocker{
+			Object: object, Reason: string(b.Reason), By: b.By, Message: b.Message, Since: b.Since,
+		})
+	}
+	return a
+}

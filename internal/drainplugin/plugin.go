@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drainplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/identity"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+)
+
+const (
+	// DefaultDriverName is the name of the driver and of its drain transition; the
+	// transition back has the suffix returnSuffix.
+	DefaultDriverName = "drain.slm.k8s.io"
+	returnSuffix      = "-uncordon"
+	// DefaultSLA is how long a drain may take, unless the event says otherwise.
+	DefaultSLA = 5 * time.Minute
+	// DefaultEvictionTimeout is how long one eviction request may take.
+	DefaultEvictionTimeout = 30 * time.Second
+)
+
+// The states of the two transitions (KEP-5683).
+const (
+	DrainStarted        = "drain-started"
+	DrainComplete       = "drain-complete"
+	Uncordoning         = "uncordoning"
+	MaintenanceComplete = "maintenance-complete"
+)
+
+// Options are the settings of a drain driver.
+type Options struct {
+	DriverName      string
+	NodeName        string
+	DataDir         string
+	RegistrationDir string
+	// Instance tells two processes of the driver apart while it is being updated.
+	Instance string
+	// SLA of the drain transition when it is published.
+	SLA             time.Duration
+	EvictionTimeout time.Duration
+	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
+	GracePeriodSeconds int64
+}
+
+// Validate reports all that is wrong, by the names of the flags.
+func (o Options) Validate() error {
+	var errs []error
+	if o.NodeName == "" {
+		errs = append(errs, errors.New("--node-name is required"))
+	}
+	if o.SLA <= 0 {
+		errs = append(errs, fmt.Errorf("--sla %s must be greater than 0", o.SLA))
+	}
+	if o.EvictionTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--eviction-timeout %s must be greater than 0", o.EvictionTimeout))
+	}
+	if o.GracePeriodSeconds < -1 {
+		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own) or more", o.GracePeriodSeconds))
+	}
+	return errors.Join(errs...)
+}
+
+// Serve runs the drain driver until ctx ends.
+func Serve(ctx context.Context, self *rest.Config, options Options) error {
+	if err := options.Validate(); err != nil {
+		return err
+	}
+	plugin, err := newPlugin(ctx, self, options)
+	if err != nil {
+		return err
+	}
+	return driverkit.Serve(ctx, driverkit.Config{
+		DriverName: options.DriverName, NodeName: options.NodeName, Instance: options.Instance,
+		DataDir: options.DataDir, RegistrationDir: options.RegistrationDir,
+		Transitions: Transitions(options.DriverName, options.SLA), RESTConfig: self,
+	}, driverkit.ByTransition(map[string]driverkit.Driver{
+		options.DriverName:                driverkit.Background(plugin.drain),
+		options.DriverName + returnSuffix: driverkit.Background(plugin.returnNode),
+	}))
+}
+
+// Transitions are the two that the driver publishes.
+func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
+	return []lifecyclev1alpha1.LifecycleTransition{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: driver},
+			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+				Start: DrainStarted, End: DrainComplete, Driver: driver,
+				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
+			},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: driver + returnSuffix},
+			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+				Start: Uncordoning, End: MaintenanceComplete, Driver: driver,
+				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
+			},
+		},
+	}
+}
+
+// plugin drains and returns one node.
+type plugin struct {
+	options Options
+	node    *nodestate.Writer
+	drainer *drain.Drainer
+}
+
+func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin, error) {
+	asNode, _, err := identity.AsNode(ctx, self, options.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	nodeClient, err := kubernetes.NewForConfig(asNode)
+	if err != nil {
+		return nil, fmt.Errorf("build the node's client: %w", err)
+	}
+	selfClient, err := kubernetes.NewForConfig(self)
+	if err != nil {
+		return nil, fmt.Errorf("build the driver's client: %w", err)
+	}
+	var evicted sync.Once
+	drainer, err := drain.New(drain.Config{
+		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
+		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &plugin{
+		options: options, drainer: drainer,
+		node: nodestate.NewWriter(nodeClient.CoreV1().Nodes(), options.NodeName, clock.RealClock{}),
+	}, nil
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package faultpoint gives names to the moments between steps, so that tests can
+// stop a process there and kill it.
+//
+//	agent, drain driver ── Reach("claimed") ──▶ nothing; in a test: says so, and stops
+//
+// A binary that is built with the tag "faultpoints" stops at the point that the
+// environment variable SLIPWAY_FAULTPOINT names. In any other binary Reach does
+// nothing at all.
+package faultpoint
+
+// The fault points, in the order of the walk.
+const (
+	Claimed          = "claimed"           // the claim is written
+	FinalizerSet     = "finalizer-set"     // the finalizer is written
+	StartCalled      = "start-called"      // the driver has answered Start
+	ConditionPatched = "condition-patched" // the Node has a condition for the state
+	Evicting         = "evicting"          // the first eviction was accepted
+	EndAnswered      = "end-answered"      // the driver has answered End with the end state
+	TerminalWritten  = "terminal-written"  // the terminal phase is written
+	Deleted          = "deleted"           // the event is deleted
+)

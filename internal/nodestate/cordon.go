@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodestate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// CordonsAnnotation lists on a Node who of us cordoned it.
+const CordonsAnnotation = "slipway.dev/cordons"
+
+// maxOwners bounds the annotation. The oldest owners beyond it are dropped.
+const maxOwners = 16
+
+// Owner is an event that a Node is cordoned for.
+type Owner struct {
+	Event string    `json:"event"`
+	UID   types.UID `json:"uid"`
+	Since time.Time `json:"since"`
+}
+
+// Foreign is a cordon that is not ours.
+type Foreign struct {
+	// By is the field manager that made the Node unschedulable, such as
+	// "kubectl-cordon". It may be empty.
+	By string `json:"by,omitempty"`
+	// Since is when it did so. It may be zero.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// String names the cordon for people.
+func (f Foreign) String() string {
+	text := "somebody else"
+	if f.By != "" {
+		text = fmt.Sprintf("%q", f.By)
+	}
+	if !f.Since.IsZero() {
+		text += " at " + f.Since.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// cordons is the value of the annotation.
+type cordons struct {
+	Owners []Owner `json:"owners"`
+	// Before is the cordon that was there before ours, if there was one.
+	Before *Foreign `json:"before,omitempty"`
+}
+
+// cordonState is the part of a Node that says whether it is cordoned, and for whom.
+type cordonState struct {
+	unschedulable bool
+	cordons       cordons
+}
+
+// Owners lists the events that the Node is cordoned for.
+func Owners(node *corev1.Node) []types.UID {
+	if node == nil {
+		return nil
+	}
+	var uids []types.UID
+	for _, owner := range stateOf(node).cordons.Owners {
+		uids = append(uids, owner.UID)
+	}
+	return uids
+}
+
+// stateOf reads the Node. An annotation that cannot be read counts as absent: it was
+// not written by us.
+func stateOf(node *corev1.Node) cordonState {
+	state := cordonState{unschedulable: node.Spec.Unschedulable}
+	if text, ok := node.Annotations[CordonsAnnotation]; ok {
+		if err := json.Unmarshal([]byte(text), &state.cordons); err != nil {
+			state.cordons = cordons{}
+		}
+	}
+	return state
+}
+
+// cordonedFor is the state once the node is cordoned for owner. found is the cordon
+// that somebody else has made, as far as it is known.
+func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
+	switch {
+	case len(s.cordons.Owners) == 0 && s.unschedulable:
+		s.cordons.Before = &found
+	case len(s.cordons.Owners) == 0:
+		s.cordons.Before = nil
+	}
+	owners := s.cordons.Owners
+	if !slices.ContainsFunc(owners, func(o Owner) bool { return o.UID == owner.UID }) {
+		owners = append(slices.Clone(owners), owner)
+	}
+	s.cordons.Owners = owners[max(0, len(owners)-maxOwners):]
+	s.unschedulable = true
+	return s
+}
+
+// releasedBy is the state once the cordon of one event is undone. The node stays
+// cordoned for other events of ours, and for whoever cordoned it before.
+func (s cordonState) releasedBy(uid types.UID) cordonState {
+	left := slices.DeleteFunc(slices.Clone(s.cordons.Owners), func(o Owner) bool { return o.UID == uid })
+	if len(left) == len(s.cordons.Owners) {
+		return s
+	}
+	s.cordons.Owners = left
+	if len(left) > 0 {
+		return s
+	}
+	return s.returned()
+}
+
+// returned is the state once all our cordons are undone.
+func (s cordonState) returned() cordonState {
+	if len(s.cordons.Owners) > 0 || s.cordons.Before != nil {
+		s.unschedulable = s.unschedulable && s.cordons.Before != nil
+	}
+	s.cordons = cordons{}
+	return s
+}
+
+// patch is the JSON merge patch that makes to of it, or nil if they are the same.
+func (s cordonState) patch(to cordonState, resourceVersion string) ([]byte, error) {
+	metadata := map[string]any{}
+	if !slices.Equal(s.cordons.Owners, to.cordons.Owners) || (s.cordons.Before == nil) != (to.cordons.Before == nil) {
+		value, err := to.cordons.annotation()
+		if err != nil {
+			return nil, err
+		}
+		metadata["annotations"] = map[string]any{CordonsAnnotation: value}
+	}
+	patch := map[string]any{}
+	if s.unschedulable != to.unschedulable {
+		// Left out where it stays: the field keeps its manager, who is named later.
+		patch["spec"] = map[string]any{"unschedulable": unschedulableValue(to.unschedulable)}
+	}
+	if len(metadata) == 0 && len(patch) == 0 {
+		return nil, nil
+	}
+	metadata["resourceVersion"] = resourceVersion
+	patch["metadata"] = metadata
+	return json.Marshal(patch)
+}
+
+// unschedulableValue removes the field where it would be false, as kubectl does.
+func unschedulableValue(unschedulable bool) any {
+	if unschedulable {
+		return true
+	}
+	return nil
+}
+
+// annotation is the value as written; null, which removes it, when there is nothing
+// to say.
+func (c cordons) annotation() (any, error) {
+	if len(c.Owners) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode annotation %s: %w", CordonsAnnotation, err)
+	}
+	return string(text), nil
+}

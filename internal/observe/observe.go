@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// component is who the core Events are from.
+const component = "slipway-node-agent"
+
+// Observer tells what happens on one node.
+type Observer struct {
+	broadcaster record.EventBroadcaster
+	recorder    record.EventRecorder
+	node        runtime.Object
+	finished    *prometheus.CounterVec
+}
+
+// New returns the observer of a node. The client writes core Events; metrics are
+// registered with registerer.
+func New(ctx context.Context, events corev1client.EventsGetter, nodeName string, registerer prometheus.Registerer) (*Observer, error) {
+	finished := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "slipway_lifecycle_events_finished_total",
+		Help: "LifecycleEvents that have ended, by transition, phase and reason.",
+	}, []string{"transition", "phase", "reason"})
+	if err := registerer.Register(finished); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: events.Events(corev1.NamespaceAll)})
+	return &Observer{
+		broadcaster: broadcaster,
+		recorder:    broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component, Host: nodeName}),
+		// As the kubelet does it: kubectl describe node finds Events by the node's name as UID.
+		node:     &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: nodeName, UID: types.UID(nodeName)},
+		finished: finished,
+	}, nil
+}
+
+// Claimed tells that an event was claimed.
+func (o *Observer) Claimed(event *lifecyclev1alpha1.LifecycleEvent) {
+	o.recorder.Eventf(o.node, corev1.EventTypeNormal, "LifecycleEventClaimed",
+		"LifecycleEvent %s: transition %s begins", event.Name, event.Spec.TransitionName)
+}
+
+// Finished tells how an event ended.
+func (o *Observer) Finished(event *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) {
+	reason, message := string(status.ClaimStatus), ""
+	if c := meta.FindStatusCondition(status.Conditions, lifecyclev1alpha1.ConditionFinished); c != nil {
+		reason, message = c.Reason, c.Message
+	}
+	o.finished.WithLabelValues(event.Spec.TransitionName, string(status.ClaimStatus), reason).Inc()
+	eventType := corev1.EventTypeNormal
+	if status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+		eventType = corev1.EventTypeWarning
+	}
+	text := fmt.Sprintf("LifecycleEvent %s: transition %s ended as %s", event.Name, event.Spec.TransitionName, reason)
+	if message != "" {
+		text += ": " + message
+	}
+	o.recorder.Event(o.node, eventType, "LifecycleEvent"+string(status.ClaimStatus), text)
+}
+
+// Close ends the observer. Events that were not written yet are lost.
+func (o *Observer) Close() { o.broadcaster.Shutdown() }

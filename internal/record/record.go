@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// ErrStale means that the object has changed since the step was decided, or is gone.
+var ErrStale = errors.New("the object has changed since")
+
+// Recorder writes events.
+type Recorder struct {
+	client client.Client
+}
+
+// New returns a recorder that writes with the given client.
+func New(client client.Client) *Recorder { return &Recorder{client: client} }
+
+// WriteStatus replaces the status of the event as it was seen.
+func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) error {
+	changed := seen.DeepCopy()
+	changed.Status = status
+	return wrap("write the status of", seen, r.client.Status().Update(ctx, changed))
+}
+
+// Protect sets the finalizer.
+func (r *Recorder) Protect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent) error {
+	changed := seen.DeepCopy()
+	changed.Finalizers = append(changed.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
+	return wrap("set the finalizer of", seen, r.patch(ctx, changed, seen))
+}
+
+// Unprotect removes the finalizer.
+func (r *Recorder) Unprotect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent) error {
+	changed := seen.DeepCopy()
+	changed.Finalizers = slices.DeleteFunc(changed.Finalizers,
+		func(f string) bool { return f == lifecyclev1alpha1.ClaimProtectionFinalizer })
+	return wrap("remove the finalizer of", seen, r.patch(ctx, changed, seen))
+}
+
+// patch writes the difference. Finalizers are a list, which a merge patch replaces
+// as a whole: without the resource version, others' finalizers could be lost.
+func (r *Recorder) patch(ctx context.Context, changed, seen *lifecyclev1alpha1.LifecycleEvent) error {
+	return r.client.Patch(ctx, changed, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
+}
+
+// Delete deletes the event.
+func (r *Recorder) Delete(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent) error {
+	return wrap("delete", seen, r.client.Delete(ctx, seen.DeepCopy(), asSeen(seen)))
+}
+
+// DeleteTransition deletes a transition.
+func (r *Recorder) DeleteTransition(ctx context.Context, seen *lifecyclev1alpha1.LifecycleTransition) error {
+	return wrap("delete", seen, r.client.Delete(ctx, seen.DeepCopy(), asSeen(seen)))
+}
+
+func asSeen(object client.Object) client.Preconditions {
+	return client.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())}
+}
+
+func wrap(verb string, object client.Object, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return fmt.Errorf("%s %T %s: %w", verb, object, object.GetName(), ErrStale)
+	default:
+		return fmt.Errorf("%s %T %s: %w", verb, object, object.GetName(), err)
+	}
+}
