@@ -70,7 +70,7 @@ type Client struct {
 // AddFlags adds the flags, with their defaults.
 func (c *Client) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "",
-		"kubeconfig for use outside of the cluster (default: the credentials of the pod)")
+		"kubeconfig for use outside of the cluster (default: $KUBECONFIG, or else the credentials of the pod)")
 	flags.Float32Var(&c.QPS, "kube-api-qps", 50, "requests per second to the API server, on average")
 	flags.IntVar(&c.Burst, "kube-api-burst", 100, "requests to the API server at once")
 }

@@ -5,6 +5,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -23,8 +24,8 @@ const (
 	nodeNameExtra = "authentication.kubernetes.io/node-name"
 )
 
-// Self loads the credentials of the process: of the kubeconfig if one is given, of
-// the pod that it runs in otherwise. qps and burst limit its requests.
+// Self loads the credentials of the process: of the kubeconfig if one is given, or
+// else of the one that KUBECONFIG names, or else of the pod that it runs in. qps and burst limit its requests.
 func Self(kubeconfig string, qps float32, burst int) (*rest.Config, error) {
 	config, err := load(kubeconfig)
 	if err != nil {
@@ -35,6 +36,9 @@ func Self(kubeconfig string, qps float32, burst int) (*rest.Config, error) {
 }
 
 func load(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		kubeconfig = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	}
 	if kubeconfig == "" {
 		return rest.InClusterConfig()
 	}

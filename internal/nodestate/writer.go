@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,7 +32,7 @@ func NewWriter(nodes corev1client.NodeInterface, nodeName string, clock clock.Pa
 // Cordon makes the Node unschedulable for the given event. It may be called again.
 func (w *Writer) Cordon(ctx context.Context, event string, uid types.UID) error {
 	return w.change(ctx, "cordon", func(node *corev1.Node, state cordonState) cordonState {
-		owner := Owner{Event: event, UID: uid, Since: w.clock.Now().UTC()}
+		owner := Owner{Event: event, UID: uid, Since: w.clock.Now().UTC().Truncate(time.Second)}
 		return state.cordonedFor(owner, cordonedBy(node))
 	})
 }

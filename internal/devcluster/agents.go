@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// Namespace is where Slipway's own pods are.
+	Namespace = "slipway-system"
+	// AgentServiceAccount is whose tokens the agents have. Their DaemonSet has the same
+	// name.
+	AgentServiceAccount = "slipway-node-agent"
+)
+
+// agentLabels are those of the agents' pods.
+var agentLabels = map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "node-agent"}
+
+// CreateAgentPods creates the DaemonSet of the agents, if it is not there. kwok
+// simulates its pods: the processes are started by [Cluster.StartAgent].
+func (c *Cluster) CreateAgentPods(ctx context.Context) error {
+	clients, err := kubernetes.NewForConfig(c.Admin)
+	if err != nil {
+		return fmt.Errorf("build the administrator's client: %w", err)
+	}
+	agents := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: AgentServiceAccount, Namespace: Namespace, Labels: agentLabels},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: agentLabels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: agentLabels},
+				Spec: corev1.PodSpec{
+					ServiceAccountName: AgentServiceAccount,
+					Containers:         []corev1.Container{{Name: "agent", Image: "slipway.dev/node-agent:local"}},
+					Tolerations:        []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+				},
+			},
+		},
+	}
+	_, err = clients.AppsV1().DaemonSets(Namespace).Create(ctx, agents, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the agents' DaemonSet: %w", err)
+	}
+	return nil
+}
+
+// AgentPod waits until the node has its agent's pod.
+func (c *Cluster) AgentPod(ctx context.Context, node string) (*corev1.Pod, error) {
+	admin, err := c.installClient()
+	if err != nil {
+		return nil, err
+	}
+	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels(agentLabels),
+		client.MatchingFields{"spec.nodeName": node})
+	event, err := watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
+		pod, ok := e.Object.(*corev1.Pod)
+		return ok && e.Type != watch.Deleted && pod.DeletionTimestamp == nil, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait for the pod of the agent on %s: %w", node, err)
+	}
+	return event.Object.(*corev1.Pod), nil
+}
+
+// StartAgent runs a command as the process of the node's agent pod, until the cluster
+// goes down: with the pod's token, which the launcher renews.
+func (c *Cluster) StartAgent(ctx context.Context, node string, command ...string) error {
+	pod, err := c.AgentPod(ctx, node)
+	if err != nil {
+		return err
+	}
+	arguments := append([]string{"pod", Namespace + "/" + pod.Name, "--dir", c.Dir, "--quiet", "--detach", "--"}, command...)
+	return c.launch(ctx, io.Discard, arguments...)
+}
+
+// AgentDir is a directory for the sockets of a node's agent.
+func (c *Cluster) AgentDir(node string) string { return filepath.Join(c.Dir, "agents", node) }
+
+// AgentCommand is the command line of a node's agent: binary is that of node-agent.
+func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
+	dir := c.AgentDir(node)
+	return append([]string{
+		binary, "--node-name=" + node,
+		"--plugin-registration-path=" + filepath.Join(dir, "registry"), "--datadir=" + filepath.Join(dir, "plugins"),
+		"--health-probe-bind-address=0",
+	}, flags...)
+}
+
+// AgentConfig are credentials of the node's agent pod, good for an hour.
+func (c *Cluster) AgentConfig(ctx context.Context, node string) (*rest.Config, error) {
+	pod, err := c.AgentPod(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := kubernetes.NewForConfig(c.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("build the administrator's client: %w", err)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+	}}
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, AgentServiceAccount, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("ask for a token of the agent on %s: %w", node, err)
+	}
+	config := rest.AnonymousClientConfig(c.Admin)
+	config.BearerToken = token.Status.Token
+	return config, nil
+}

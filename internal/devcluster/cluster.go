@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devcluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Options of a cluster.
+type Options struct {
+	// Launcher is the path of the localcluster binary. Empty: [FindLauncher].
+	Launcher string
+	// Dir is the cluster's directory. It must not exist, or be that of a cluster.
+	Dir string
+	// Nodes is how many simulated nodes there are: worker-1 and so on.
+	Nodes int
+	// Args are further flags of the launcher.
+	Args []string
+	// Stderr gets what the launcher reports while it works.
+	Stderr io.Writer
+}
+
+// Facts is what the launcher says of a cluster.
+type Facts struct {
+	Dir        string   `json:"dir"`
+	Kubeconfig string   `json:"kubeconfig"`
+	Server     string   `json:"server"`
+	Version    string   `json:"version"`
+	AuditLog   string   `json:"auditLog"`
+	Nodes      []string `json:"nodes"`
+}
+
+// Cluster is a local control plane.
+type Cluster struct {
+	Facts
+	// Admin are the credentials of the cluster's administrator.
+	Admin *rest.Config
+
+	launcher string
+	stderr   io.Writer
+	release  func() error
+}
+
+// Up starts a cluster that stays, or attaches to it if it runs.
+func Up(ctx context.Context, options Options) (*Cluster, error) {
+	c, err := newCluster(options)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := c.launch(ctx, &out, c.arguments("up", options)...); err != nil {
+		return nil, err
+	}
+	return c, c.read(out.Bytes())
+}
+
+// Run starts a cluster that goes with this process, or with [Cluster.Close].
+func Run(ctx context.Context, options Options) (*Cluster, error) {
+	c, err := newCluster(options)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, c.launcher, c.arguments("run", options)...)
+	command.Stderr = c.stderr
+	// The launcher takes everything down when its standard input ends, as it does when
+	// this process dies: it needs no signal.
+	command.Cancel = func() error { return nil }
+	hold, err := command.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("run the cluster: %w", err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("run the cluster: %w", err)
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("run the cluster: %w", err)
+	}
+	c.release = func() error { return errors.Join(hold.Close(), command.Wait()) }
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		return nil, errors.Join(errors.New("the cluster did not start"), c.release())
+	}
+	return c, c.read(line)
+}
+
+// Close takes down a cluster that was started by [Run].
+func (c *Cluster) Close() error {
+	if c.release == nil {
+		return nil
+	}
+	return c.release()
+}
+
+// Down takes down the cluster in the given directory.
+func Down(ctx context.Context, options Options) error {
+	c, err := newCluster(options)
+	if err != nil {
+		return err
+	}
+	return c.launch(ctx, io.Discard, "down", "--dir", options.Dir)
+}
+
+// Stop stops a component, such as kube-apiserver; Start starts it again.
+func (c *Cluster) Stop(ctx context.Context, component string) error {
+	return c.launch(ctx, io.Discard, "stop", component, "--dir", c.Dir)
+}
+
+// Start starts a component that was stopped, and returns when it is well.
+func (c *Cluster) Start(ctx context.Context, component string) error {
+	return c.launch(ctx, io.Discard, "start", component, "--dir", c.Dir)
+}
+
+func newCluster(options Options) (*Cluster, error) {
+	c := &Cluster{launcher: options.Launcher, stderr: options.Stderr}
+	if c.stderr == nil {
+		c.stderr = os.Stderr
+	}
+	if c.launcher == "" {
+		var err error
+		if c.launcher, err = FindLauncher(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Cluster) arguments(verb string, options Options) []string {
+	arguments := []string{verb, "--dir", options.Dir, "--nodes", strconv.Itoa(options.Nodes), "-o", "json"}
+	return append(arguments, options.Args...)
+}
+
+func (c *Cluster) launch(ctx context.Context, out io.Writer, arguments ...string) error {
+	command := exec.CommandContext(ctx, c.launcher, arguments...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stdout, command.Stderr = out, c.stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("localcluster %s: %w", arguments[0], err)
+	}
+	return nil
+}
+
+// read takes the facts in.
+func (c *Cluster) read(text []byte) error {
+	if err := json.Unmarshal(text, &c.Facts); err != nil {
+		return fmt.Errorf("read what the launcher said, %q: %w", text, err)
+	}
+	admin, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.Kubeconfig, err)
+	}
+	admin.QPS, admin.Burst = 200, 400
+	c.Admin = admin
+	return nil
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fieldManager is who installs.
+const fieldManager = "slipway-install"
+
+// Install applies the CRDs of one home and the rights of agents, and returns when
+// the kinds are served.
+func (c *Cluster) Install(ctx context.Context, group string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	admin, err := c.installClient()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{filepath.Join("config", "crd", group), filepath.Join("config", "rbac")} {
+		if err := apply(ctx, admin, filepath.Join(root, dir)); err != nil {
+			return err
+		}
+	}
+	return awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group)
+}
+
+func (c *Cluster) installClient() (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	admin, err := client.NewWithWatch(c.Admin, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("build the administrator's client: %w", err)
+	}
+	return admin, nil
+}
+
+// apply applies all objects of the YAML files in a directory.
+func apply(ctx context.Context, admin client.Client, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("apply %s: no YAML files: %w", dir, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := applyAll(ctx, admin, text); err != nil {
+			return fmt.Errorf("apply %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func applyAll(ctx context.Context, admin client.Client, text []byte) error {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager), client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+// awaitCRDs returns when the server has taken the CRDs in.
+func awaitCRDs(ctx context.Context, admin client.WithWatch, names ...string) error {
+	for _, name := range names {
+		lister := listerOf(admin, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
+		_, err := watchtools.UntilWithSync(ctx, lister, &apiextensionsv1.CustomResourceDefinition{}, nil, established)
+		if err != nil {
+			return fmt.Errorf("wait until %s is served: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func established(e watch.Event) (bool, error) {
+	crd, ok := e.Object.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return false, nil
+	}
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// listerOf lists and watches what the given list is of.
+func listerOf(c client.WithWatch, list client.ObjectList, selected ...client.ListOption) cache.ListerWatcher {
+	raw := func(options metav1.ListOptions) []client.ListOption {
+		return append([]client.ListOption{&client.ListOptions{Raw: &options}}, selected...)
+	}
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			into := list.DeepCopyObject().(client.ObjectList)
+			return into, c.List(ctx, into, raw(options)...)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return c.Watch(ctx, list.DeepCopyObject().(client.ObjectList), raw(options)...)
+		},
+	}, c)
+}
