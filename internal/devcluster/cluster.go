@@ -60,7 +60,7 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if err := c.launch(ctx, &out, c.arguments("up", options)...); err != nil {
+	if err := c.launch(ctx, &out, append(c.arguments("up", options), "-o", "json")...); err != nil {
 		return nil, err
 	}
 	return c, c.read(out.Bytes())
@@ -138,7 +138,7 @@ func newCluster(options Options) (*Cluster, error) {
 }
 
 func (c *Cluster) arguments(verb string, options Options) []string {
-	arguments := []string{verb, "--dir", options.Dir, "--nodes", strconv.Itoa(options.Nodes), "-o", "json"}
+	arguments := []string{verb, "--dir", options.Dir, "--nodes", strconv.Itoa(options.Nodes)}
 	return append(arguments, options.Args...)
 }
 

@@ -18,7 +18,7 @@ const ClaimProtectionFinalizer = "lifecycle.k8s.io/claim-protection"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=lce
-// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, provided by Slipway until Kubernetes serves it"
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, provided by Slipway"
 // +kubebuilder:selectablefield:JSONPath=`.spec.bindingNode`
 // +kubebuilder:printcolumn:name="Transition",type=string,JSONPath=`.spec.transitionName`
 // +kubebuilder:printcolumn:name="Node",type=string,JSONPath=`.spec.bindingNode`

@@ -13,7 +13,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=lct
-// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, provided by Slipway until Kubernetes serves it"
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, provided by Slipway"
 // +kubebuilder:selectablefield:JSONPath=`.spec.driver`
 // +kubebuilder:selectablefield:JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name="Start",type=string,JSONPath=`.spec.start`

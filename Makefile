@@ -1,0 +1,121 @@
+# The one way to build, test and try Slipway. It needs Go, git and make; all other
+# tools are built from source, at the versions below, into .cache/tools.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+NODES ?= 5
+GO ?= go
+
+TOOLS := $(CURDIR)/.cache/tools
+export PATH := $(TOOLS):$(PATH)
+
+##@ Try it
+
+.PHONY: demo
+demo: localcluster ## Drain a node of a local cluster of its own, return it, take everything down
+	@bin/dev demo
+
+.PHONY: up
+up: localcluster ## Start a local cluster that stays, with NODES=5 simulated nodes and their agents
+	@bin/dev up --nodes $(NODES)
+
+.PHONY: down
+down: build ## Take the local cluster down
+	@bin/dev down
+
+.PHONY: drain
+drain: build ## Drain NODE= of the local cluster, and follow it to the end
+	@bin/dev drain $(call required,NODE)
+
+.PHONY: maintenance-complete
+maintenance-complete: build ## Return NODE= of the local cluster from maintenance
+	@bin/dev maintenance-complete $(call required,NODE)
+
+required = $(or $($1),$(error $1 is missing: make $@ $1=worker-1))
+
+##@ Build and test
+
+.PHONY: build
+build: ## Build node-agent, drain-driver, dev and localcluster into bin/
+	@$(GO) build -o bin/ ./cmd/... ./dev
+	@cd localcluster && $(GO) build -o ../bin/ ./cmd/localcluster
+
+.PHONY: localcluster
+localcluster: build ## Build the local control plane, which takes minutes the first time, and bin/kubectl
+	@bin/localcluster build --link-kubectl bin/kubectl >/dev/null
+
+# The launcher's module has the control plane in it as well. That is compiled by the
+# launcher, once, and not again for the race detector.
+LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
+
+.PHONY: test
+test: localcluster ## Run all tests, with the race detector, those on a real control plane included
+	@echo "test: Slipway, unit tests and tests on a real control plane"
+	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 20m ./...
+	@echo "test: the local cluster"
+	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
+
+##@ Look after the source
+
+CRDS := config/crd/lifecycle.k8s.io
+CRDS_SLIPWAY := config/crd/slm.slipway.dev
+
+.PHONY: generate
+generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(TOOLS)/.controller-gen ## Generate the driver contract's code, deep copies and CRDs
+	@buf generate
+	@controller-gen object paths=./api/lifecycle/... paths=./api/slipway/...
+	@rm -rf $(CRDS) $(CRDS_SLIPWAY)
+	@controller-gen crd paths=./api/lifecycle/... output:crd:dir=$(CRDS)
+	@mkdir -p $(CRDS_SLIPWAY)
+	@for kind in lifecycletransitions lifecycleevents; do \
+		sed -E -e '/^    api-approved\.kubernetes\.io: /d' -e '/^  (group|name): /s/lifecycle\.k8s\.io$$/slm.slipway.dev/' \
+			$(CRDS)/lifecycle.k8s.io_$$kind.yaml > $(CRDS_SLIPWAY)/slm.slipway.dev_$$kind.yaml; \
+	done
+
+.PHONY: lint
+lint: $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of both modules, and the driver contract
+	@buf lint
+	@golangci-lint run ./...
+	@cd localcluster && golangci-lint run $(LAUNCHER_PACKAGES)
+
+.PHONY: format
+format: $(TOOLS)/.golangci-lint ## Format the Go code of both modules
+	@golangci-lint fmt ./...
+	@cd localcluster && golangci-lint fmt ./...
+
+.PHONY: verify
+verify: generate ## Generate, tidy and lint; fail if that, or anything else, leaves the tree dirty
+	@$(GO) mod tidy
+	@cd localcluster && $(GO) mod tidy
+	@git diff --exit-code --stat || { echo "verify: these files are not as generated: commit them"; exit 1; }
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "verify: the tree is dirty: commit or remove these"; exit 1; }
+	@$(MAKE) lint
+
+##@ Help
+
+.PHONY: help
+help: ## Print this
+	@awk 'BEGIN {FS = ":.*## "; print "Usage: make TARGET"} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Tools. The stamp .NAME holds the version: the tool is built again only when that
+# changes. NAME_TOOL is the package and the version.
+buf_TOOL := github.com/bufbuild/buf/cmd/buf@v1.58.0
+protoc-gen-go_TOOL := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12-0.20260120151049-f2248ac996af
+protoc-gen-go-grpc_TOOL := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1
+controller-gen_TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+$(TOOLS)/.%: FORCE
+	@if [ "$$(cat $@ 2>/dev/null)" != "$($*_TOOL)" ]; then \
+		echo "tools: building $($*_TOOL)"; \
+		GOBIN=$(TOOLS) GOFLAGS= $(GO) install $($*_TOOL); \
+		echo "$($*_TOOL)" > $@; \
+	fi
+
+.PHONY: FORCE
+FORCE:

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestBookCountsPodsThatAreGone(t *testing.T) {
+	b := newBook()
+	a, c := newPod("a"), newPod("c")
+	none := func(types.UID) bool { return false }
+	b.saw([]*corev1.Pod{a, c}, none)
+	if b.gone != 0 {
+		t.Errorf("pods that were just seen are counted as gone: %d", b.gone)
+	}
+	b.saw([]*corev1.Pod{c}, none)
+	if b.gone != 1 {
+		t.Errorf("one has gone, counted %d", b.gone)
+	}
+	b.saw(nil, func(uid types.UID) bool { return uid == c.UID })
+	if b.gone != 1 {
+		t.Errorf("a pod that has left the scope but exists is counted as gone: %d", b.gone)
+	}
+	b.saw([]*corev1.Pod{newPod("a", func(p *corev1.Pod) { p.UID = "uid-a-again" })}, none)
+	if b.gone != 1 {
+		t.Errorf("a new pod of the same name changes the count: %d", b.gone)
+	}
+}
+
+func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
+	none := func(types.UID) bool { return false }
+	t.Run("the pod goes after the answer", func(t *testing.T) {
+		b, pod := newBook(), newPod("a")
+		b.saw([]*corev1.Pod{pod}, none)
+		b.sent(send{pod: pod})
+		b.learned(answered{answer{outcome: accepted}, pod}, noon, 0)
+		b.saw(nil, none)
+		if len(b.tries) != 0 || b.inFlight != 0 {
+			t.Errorf("%d tries, %d in flight", len(b.tries), b.inFlight)
+		}
+	})
+	t.Run("the pod goes before the answer", func(t *testing.T) {
+		b, pod := newBook(), newPod("a")
+		b.saw([]*corev1.Pod{pod}, none)
+		b.sent(send{pod: pod})
+		b.saw(nil, none)
+		b.learned(answered{answer{outcome: vanished}, pod}, noon, 0)
+		if len(b.tries) != 0 || b.inFlight != 0 {
+			t.Errorf("%d tries, %d in flight", len(b.tries), b.inFlight)
+		}
+	})
+}
+
+func TestBookLooksAgainLaterAndLater(t *testing.T) {
+	b := newBook()
+	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		b.looked(errors.New("away"), noon, 1)
+		if got := b.last.notBefore.Sub(noon); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	b.saw([]*corev1.Pod{newPod("late")}, func(types.UID) bool { return true })
+	if b.last != (lastLook{}) {
+		t.Errorf("a pod was found, so the next look is a new one, but got %+v", b.last)
+	}
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// TestPaceKeepsBudgetsAndGoesOn drives the drains of two nodes through a simulated cluster, in any order of events. At
+// each decision it checks that nothing is sent that the budgets, as the watch has shown them, would refuse; that each
+// budget has one eviction in flight at most; and that something is sent whenever something may be. At the end it lets
+// the cluster calm down and checks that both nodes become empty.
+func TestPaceKeepsBudgetsAndGoesOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld("w1", "w2")
+		apps := []string{"a", "b", "c"}
+		for _, app := range apps {
+			w.populate(t, app)
+		}
+		w.showAll()
+		app := rapid.SampledFrom(apps)
+		t.Repeat(map[string]func(*rapid.T){
+			"":                func(t *rapid.T) { w.checkSlots(t) },
+			"decide":          func(t *rapid.T) { w.decide(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+			"answer":          func(t *rapid.T) { w.answerOne(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+			"show a pod":      func(*rapid.T) { w.showPod() },
+			"show a budget":   func(*rapid.T) { w.showBudget() },
+			"control":         func(t *rapid.T) { w.control(app.Draw(t, "app")) },
+			"replace":         func(t *rapid.T) { w.replace(app.Draw(t, "app")) },
+			"ready":           func(t *rapid.T) { w.setReady(t, rapid.Bool().Draw(t, "ready")) },
+			"end":             func(*rapid.T) { w.endOne() },
+			"somebody evicts": func(t *rapid.T) { w.evictOne(t) },
+			"edit a budget":   func(t *rapid.T) { w.edit(t, app.Draw(t, "app")) },
+			"a second budget": func(t *rapid.T) { w.second(t, app.Draw(t, "app")) },
+			"time passes": func(t *rapid.T) {
+				w.clock.Step(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
+			},
+			"the server is hot": func(t *rapid.T) { w.answerOverload(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+		})
+		w.calmDown(t, apps)
+	})
+}
+
+func (w *world) populate(t *rapid.T, app string) {
+	w.replicas[app] = rapid.IntRange(1, 6).Draw(t, "replicas of "+app)
+	for range w.replicas[app] {
+		node := rapid.SampledFrom([]string{"w1", "w2", "w3"}).Draw(t, "node")
+		w.start(app, node, rapid.IntRange(0, 3).Draw(t, "ready") > 0)
+	}
+	if rapid.Bool().Draw(t, "budget for "+app) {
+		w.protect(app, app, int32(rapid.IntRange(0, w.replicas[app]).Draw(t, "desired")))
+	}
+}
+
+// decide lets a drain decide and send, as the loop does.
+func (w *world) decide(t *rapid.T, d *simulated) {
+	f := w.factsOf(d)
+	p := decide(f)
+	d.since = p.since
+	sent := map[types.UID]bool{}
+	for _, s := range p.evict {
+		if allowed, _ := verdict(s.pod, d.guards(s.pod)); !allowed {
+			t.Fatalf("eviction of %s is sent although its budget refuses", s.pod.Name)
+		}
+		if s.pod.Spec.NodeName != d.node {
+			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
+		}
+		if s.budget != nil && !w.ledger.take(s.budget, s.pod.Name, newSignal()) {
+			t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
+		}
+		sent[s.pod.UID] = true
+		d.sent(s)
+		d.basis[s.pod.UID] = basis(s.pod, d.guards(s.pod))
+		d.flying = append(d.flying, s)
+	}
+	w.checkProgress(t, d, f, sent)
+}
+
+func (w *world) factsOf(d *simulated) facts {
+	f := calm()
+	f.now, f.nodeName = w.clock.Now(), d.node
+	for _, pod := range d.pods {
+		f.pods = append(f.pods, pod)
+	}
+	f.budgets["default"] = nil
+	for _, b := range d.budgets {
+		f.budgets["default"] = append(f.budgets["default"], b)
+		if until, busy := w.ledger.busy(b, newSignal()); busy {
+			f.slots[b.UID] = until
+		}
+	}
+	d.saw(filter(f.pods), func(uid types.UID) bool { return d.pods[uid] != nil })
+	d.tell(&f)
+	return f
+}
+
+// checkProgress finds each pod that nothing keeps and checks that it was sent, or another one in its place.
+func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.UID]bool) {
+	if f.now.Before(f.brake.until) || len(d.flying) >= maxInFlight {
+		return
+	}
+	for _, pod := range f.pods {
+		try := f.tries[pod.UID]
+		if sent[pod.UID] || pod.DeletionTimestamp != nil || try.inFlight {
+			continue
+		}
+		of := d.guards(pod)
+		allowed, _ := verdict(pod, of)
+		news := try.outcome == budgetRefused && d.basis[pod.UID] != basis(pod, of)
+		if !allowed || f.now.Before(try.notBefore) && !news {
+			continue
+		}
+		if len(of) == 0 {
+			t.Fatalf("%s needs no budget and waits", pod.Name)
+		}
+		if _, busy := w.ledger.busy(newBudget(of[0]), newSignal()); !busy {
+			t.Fatalf("%s waits although budget %s allows it and has no eviction in flight", pod.Name, of[0].Name)
+		}
+	}
+}
+
+func (w *world) checkSlots(t *rapid.T) {
+	flying := map[types.UID]int{}
+	for _, d := range w.drains {
+		for _, s := range d.flying {
+			if s.budget != nil {
+				flying[s.budget.UID]++
+			}
+		}
+	}
+	for budget, n := range flying {
+		if n > 1 {
+			t.Fatalf("%d evictions are in flight under %s", n, budget)
+		}
+	}
+	for _, b := range w.budgets {
+		if b.Status.DisruptionsAllowed < 0 {
+			t.Fatalf("budget %s was overdrawn", b.Name)
+		}
+	}
+}
+
+func (d *simulated) guards(pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
+	var of []*policyv1.PodDisruptionBudget
+	for _, b := range d.budgets {
+		if b.Spec.Selector.MatchLabels["app"] == pod.Labels["app"] {
+			of = append(of, b.PodDisruptionBudget)
+		}
+	}
+	return of
+}
+
+// basis is what an eviction is decided on.
+func basis(pod *corev1.Pod, guards []*policyv1.PodDisruptionBudget) string {
+	names := []string{pod.ResourceVersion}
+	for _, b := range guards {
+		names = append(names, b.Name+b.ResourceVersion)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func (w *world) answerOne(t *rapid.T, d *simulated) {
+	if len(d.flying) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(d.flying)-1).Draw(t, "flight")
+	w.land(d, i, w.serve(d.flying[i].pod))
+}
+
+func (w *world) answerOverload(t *rapid.T, d *simulated) {
+	if len(d.flying) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(d.flying)-1).Draw(t, "flight")
+	w.land(d, i, answer{outcome: overloaded, refusal: &obstacle{reason: APIServerOverloaded}})
+}
+
+func (w *world) land(d *simulated, i int, a answer) {
+	s := d.flying[i]
+	d.flying = slices.Delete(d.flying, i, i+1)
+	if s.budget != nil {
+		w.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
+	}
+	d.learned(answered{a, s.pod}, w.clock.Now(), 0.5)
+}
+
+func (w *world) showPod() {
+	if len(w.podEvents) > 0 {
+		w.podEvents[0]()
+		w.podEvents = w.podEvents[1:]
+	}
+}
+
+func (w *world) showBudget() {
+	if len(w.budgetEvents) > 0 {
+		w.budgetEvents[0]()
+		w.budgetEvents = w.budgetEvents[1:]
+	}
+}
+
+func (w *world) showAll() {
+	for len(w.podEvents)+len(w.budgetEvents) > 0 {
+		w.showPod()
+		w.showBudget()
+	}
+}
+
+// replace starts a pod elsewhere for each that is missing.
+func (w *world) replace(app string) {
+	running := 0
+	for _, p := range w.pods {
+		if p.Labels["app"] == app && p.DeletionTimestamp == nil {
+			running++
+		}
+	}
+	for ; running < w.replicas[app]; running++ {
+		w.start(app, "w3", false)
+	}
+}
+
+func (w *world) setReady(t *rapid.T, ready bool) {
+	if len(w.pods) == 0 {
+		return
+	}
+	pod := rapid.SampledFrom(w.pods).Draw(t, "pod").DeepCopy()
+	pod.Status.Conditions[0].Status = corev1.ConditionFalse
+	if ready {
+		pod.Status.Conditions[0].Status = corev1.ConditionTrue
+	}
+	w.write(pod)
+}
+
+func (w *world) endOne() {
+	for _, p := range w.pods {
+		if p.DeletionTimestamp != nil {
+			w.remove(p)
+			return
+		}
+	}
+}
+
+func (w *world) evictOne(t *rapid.T) {
+	if len(w.pods) > 0 {
+		w.serve(rapid.SampledFrom(w.pods).Draw(t, "pod"))
+	}
+}
+
+func (w *world) edit(t *rapid.T, app string) {
+	if b := w.budget(app); b != nil {
+		b = b.DeepCopy()
+		b.Generation++
+		b.Status.DesiredHealthy = int32(rapid.IntRange(0, w.replicas[app]).Draw(t, "desired"))
+		w.writeBudget(b)
+	}
+}
+
+func (w *world) second(t *rapid.T, app string) {
+	name := app + "-too"
+	if b := w.budget(name); b != nil {
+		w.removeBudget(b)
+		return
+	}
+	w.protect(name, app, int32(rapid.IntRange(0, w.replicas[app]).Draw(t, "desired")))
+}
+
+// calmDown relaxes all budgets to a disruption at a time, lets everything happen in turn, and expects the end.
+func (w *world) calmDown(t *rapid.T, apps []string) {
+	for _, app := range apps {
+		if b := w.budget(app + "-too"); b != nil {
+			w.removeBudget(b)
+		}
+		if b := w.budget(app); b != nil {
+			b = b.DeepCopy()
+			b.Status.DesiredHealthy = int32(w.replicas[app]) - 1
+			w.writeBudget(b)
+		}
+	}
+	for range 500 {
+		for _, app := range apps {
+			w.replace(app)
+		}
+		for _, p := range slices.Clone(w.pods) {
+			if !ready(p) {
+				p = p.DeepCopy()
+				p.Status.Conditions[0].Status = corev1.ConditionTrue
+				w.write(p)
+			}
+			if p.DeletionTimestamp != nil {
+				w.remove(p)
+			}
+		}
+		for _, app := range apps {
+			w.control(app)
+		}
+		w.showAll()
+		empty := true
+		for _, d := range w.drains {
+			w.decide(t, d)
+			for len(d.flying) > 0 {
+				w.land(d, 0, w.serve(d.flying[0].pod))
+			}
+			empty = empty && len(d.pods) == 0
+		}
+		if empty {
+			return
+		}
+		w.clock.Step(time.Second)
+	}
+	t.Fatal("the cluster is calm, but the nodes do not become empty")
+}

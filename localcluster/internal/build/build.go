@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
+)
+
+const (
+	binaryName = "controlplane"
+	privateDir = 0o700
+)
+
+// links are the names under which the binary becomes a component.
+var links = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"}
+
+// Built is a control plane that can be started.
+type Built struct {
+	// Binaries is the directory with one program per component.
+	Binaries string `json:"binaries"`
+	// Kubectl is the one for people.
+	Kubectl string `json:"kubectl"`
+	// Stages are the files for kwok.
+	Stages []string `json:"stages"`
+	// Version is that of Kubernetes.
+	Version string `json:"version"`
+}
+
+// DefaultCache is the cache directory if none is given: that of the
+// environment, or one in the user's own cache directory.
+func DefaultCache() (string, error) {
+	if dir := os.Getenv("SLIPWAY_LOCALCLUSTER_CACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a cache directory (name one with --cache): %w", err)
+	}
+	return filepath.Join(dir, "slipway-localcluster"), nil
+}
+
+// Ensure returns the control plane that is built from source, and builds it
+// first unless the cache has it. Of several at the same time, one builds and
+// the others wait for it.
+func Ensure(ctx context.Context, cache string, source fs.FS, report *progress.Reporter) (*Built, error) {
+	entry, err := newEntry(cache, source)
+	if err != nil {
+		return nil, err
+	}
+	if built, err := entry.load(); err == nil {
+		return built, nil
+	}
+	if err := os.MkdirAll(entry.dir, privateDir); err != nil {
+		return nil, fmt.Errorf("make the cache directory: %w", err)
+	}
+	unlock, err := lock(ctx, entry.dir, report)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if built, err := entry.load(); err == nil { // somebody else has built it meanwhile
+		return built, nil
+	}
+	if err := entry.compile(ctx, source, report); err != nil {
+		return nil, fmt.Errorf("build the control plane: %w", err)
+	}
+	return entry.load()
+}
+
+// entry is one control plane in the cache.
+type entry struct {
+	dir, version string
+}
+
+func newEntry(cache string, source fs.FS) (*entry, error) {
+	key, err := Key(source)
+	if err != nil {
+		return nil, err
+	}
+	version, err := KubernetesVersion(source)
+	if err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(cache)
+	if err != nil {
+		return nil, fmt.Errorf("find the cache directory %s: %w", cache, err)
+	}
+	return &entry{dir: filepath.Join(absolute, key), version: version}, nil
+}
+
+func (e *entry) source() string   { return filepath.Join(e.dir, "src") }
+func (e *entry) binaries() string { return filepath.Join(e.dir, "bin") }
+func (e *entry) stages() string   { return filepath.Join(e.dir, "stages") }
+
+var errIncomplete = errors.New("the cache does not have it")
+
+// load finds a complete control plane. The links are made last, so where they
+// are, everything is.
+func (e *entry) load() (*Built, error) {
+	for _, name := range links {
+		if _, err := os.Stat(filepath.Join(e.binaries(), name)); err != nil {
+			return nil, errors.Join(errIncomplete, err)
+		}
+	}
+	stages, err := filepath.Glob(filepath.Join(e.stages(), "*.yaml"))
+	if err != nil || len(stages) == 0 {
+		return nil, errors.Join(errIncomplete, err)
+	}
+	slices.Sort(stages)
+	return &Built{
+		Binaries: e.binaries(), Kubectl: filepath.Join(e.binaries(), "kubectl"), Stages: stages, Version: e.version,
+	}, nil
+}

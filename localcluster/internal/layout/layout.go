@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package layout says where in a cluster's directory each file is. It reads and
+// writes nothing.
+package layout
+
+import (
+	"path/filepath"
+)
+
+// Dir is the absolute path of a cluster's directory.
+type Dir string
+
+// Owned names everything that a cluster makes directly in its directory.
+// Removing a cluster removes these and nothing else. The state file is last: as
+// long as it is there, the rest is known to be ours.
+func Owned() []string {
+	return []string{
+		"audit.log", "audit-policy.yaml", "etcd", "kubeconfig", "kubeconfigs", "kwok", "logs", "pki", "pods", "state.json",
+	}
+}
+
+func (d Dir) path(elements ...string) string {
+	return filepath.Join(append([]string{string(d)}, elements...)...)
+}
+
+// State is the file that marks the directory as a cluster's.
+func (d Dir) State() string { return d.path("state.json") }
+
+// Kubeconfig is the administrator's.
+func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
+
+// ComponentKubeconfig is the one that a component of that name runs with.
+func (d Dir) ComponentKubeconfig(component string) string {
+	return d.path("kubeconfigs", component)
+}
+
+// Kubeconfigs is the directory of the components' kubeconfigs.
+func (d Dir) Kubeconfigs() string { return d.path("kubeconfigs") }
+
+// AuditLog is what the API server was asked, one JSON object a line.
+func (d Dir) AuditLog() string { return d.path("audit.log") }
+
+// AuditPolicy says how much of each request the audit log keeps.
+func (d Dir) AuditPolicy() string { return d.path("audit-policy.yaml") }
+
+// EtcdData is etcd's data directory.
+func (d Dir) EtcdData() string { return d.path("etcd") }
+
+// KwokHome is where kwok looks for its own defaults: an empty directory, so
+// that a configuration in the user's home changes nothing here.
+func (d Dir) KwokHome() string { return d.path("kwok") }
+
+// Logs is the directory of the components' logs.
+func (d Dir) Logs() string { return d.path("logs") }
+
+// Log is the log of one component.
+func (d Dir) Log(component string) string { return d.path("logs", component+".log") }
+
+// PKI is the directory of certificates and keys.
+func (d Dir) PKI() string { return d.path("pki") }
+
+// Cert is the certificate of that name.
+func (d Dir) Cert(name string) string { return d.path("pki", name+".crt") }
+
+// Key is the private key that belongs to the certificate of that name.
+func (d Dir) Key(name string) string { return d.path("pki", name+".key") }
+
+// Pod holds what the process of one simulated pod is given.
+func (d Dir) Pod(namespace, name string) string {
+	// "_" occurs in no Kubernetes name: two pods never share a directory.
+	return d.path("pods", namespace+"_"+name)
+}
+
+// PodLog is what the process of that pod writes when nobody watches it.
+func (d Dir) PodLog(namespace, name string) string {
+	return d.path("logs", "pod_"+namespace+"_"+name+".log")
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// KillStrays ends what descendants of our processes left behind: every process
+// whose environment holds this "NAME=value" entry, this process excepted. The
+// entry has to be one that nobody else can have by chance.
+func KillStrays(marker string) error {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		strays, err := withEnvironment(marker)
+		if err != nil || len(strays) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes %v come back after SIGKILL", strays)
+		}
+		var failed []error
+		for _, stray := range strays {
+			failed = append(failed, Kill(stray))
+		}
+		if err := errors.Join(failed...); err != nil {
+			return err
+		}
+		// Once more: one of them may have started another meanwhile.
+	}
+}
+
+func withEnvironment(marker string) ([]Identity, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var found []Identity
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() || !hasEnvironment(pid, marker) {
+			continue
+		}
+		if identity, err := Observe(pid); err == nil && identity.Alive() {
+			found = append(found, identity)
+		}
+	}
+	return found, nil
+}
+
+// hasEnvironment reads the environment that the process was started with. That
+// of other users' processes cannot be read: those are not ours.
+func hasEnvironment(pid int, marker string) bool {
+	environment, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(environment, []byte{0}) {
+		if string(entry) == marker {
+			return true
+		}
+	}
+	return false
+}

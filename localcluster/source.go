@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package localcluster carries the source of the control plane binary inside
+// the launcher: the launcher is complete by itself and builds the control plane
+// wherever it is run, with nothing but a Go toolchain.
+package localcluster
+
+import "embed"
+
+// ControlPlane is the module that `go build ./cmd/controlplane` is run in.
+//
+//go:embed go.mod go.sum cmd/controlplane/main.go cmd/controlplane/components.go
+var ControlPlane embed.FS

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+)
+
+// patience is how long a test waits for something that should come. It is only
+// reached when the test fails.
+const patience = 3 * time.Minute
+
+// Env is a cluster with Slipway's kinds and rights on it.
+type Env struct {
+	*devcluster.Cluster
+	// Client is the administrator's.
+	Client client.WithWatch
+	// Group is the API group of LifecycleEvents.
+	Group string
+
+	dir string
+}
+
+// Close takes the cluster down and removes its files.
+func (e *Env) Close() error { return errors.Join(e.Cluster.Close(), os.RemoveAll(e.dir)) }
+
+// Options of a cluster.
+type Options struct {
+	// Group is the home of the API. Empty: lifecycle.k8s.io.
+	Group string
+	// LauncherArgs are further flags for the launcher.
+	LauncherArgs []string
+}
+
+var shared struct {
+	once sync.Once
+	env  *Env
+	err  error
+}
+
+// Main runs the tests of a package and takes the shared cluster down after them.
+func Main(m *testing.M) {
+	code := m.Run()
+	var errs []error
+	if shared.env != nil {
+		errs = append(errs, shared.env.Close())
+	}
+	if binaries.dir != "" {
+		errs = append(errs, os.RemoveAll(binaries.dir))
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, "clean up:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// Shared is the cluster that the tests of a package share. The first test starts it.
+func Shared(t *testing.T) *Env {
+	t.Helper()
+	shared.once.Do(func() { shared.env, shared.err = start(Options{}) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.env
+}
+
+// Own is a cluster for one test alone.
+func Own(t *testing.T, options Options) *Env {
+	t.Helper()
+	env, err := start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := env.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return env
+}
+
+func start(options Options) (*Env, error) {
+	if options.Group == "" {
+		options.Group = lifecyclev1alpha1.GroupKubernetes
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "slipway-test-")
+	if err != nil {
+		return nil, err
+	}
+	// The cluster outlives ctx: it goes when it is closed, or with this process.
+	cluster, err := devcluster.Run(context.WithoutCancel(ctx), devcluster.Options{
+		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: options.LauncherArgs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	env := &Env{Cluster: cluster, Group: options.Group, dir: dir}
+	if err := env.install(ctx); err != nil {
+		return nil, errors.Join(err, cluster.Close())
+	}
+	return env, nil
+}
+
+func (e *Env) install(ctx context.Context) (err error) {
+	if err := e.Install(ctx, e.Group); err != nil {
+		return err
+	}
+	if err := e.CreateAgentPods(ctx); err != nil {
+		return err
+	}
+	e.Client, err = e.newClient()
+	return err
+}
+
+func (e *Env) newClient() (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	lifecyclev1alpha1.AddToScheme(scheme, e.Group)
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return client.NewWithWatch(e.Admin, client.Options{Scheme: scheme})
+}

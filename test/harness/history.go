@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// History is what a watcher has seen, in order: the phases of events, as
+// "NAME PHASE", "NAME gone", and the reasons of the Node's LifecycleTransition
+// condition, as "node REASON".
+type History struct {
+	t       *testing.T
+	mu      sync.Mutex
+	lines   []string
+	changed chan struct{}
+}
+
+// Record begins to watch the events of the node and the Node.
+func (n *Node) Record() *History {
+	n.t.Helper()
+	h := &History{t: n.t, changed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	n.t.Cleanup(func() { cancel(); watching.Wait() })
+
+	events, err := n.env.Client.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.MatchingFields{"spec.bindingNode": n.Name})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	node, err := n.env.Client.Watch(ctx, &corev1.NodeList{}, Named(n.Name))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	watching.Go(func() {
+		for event := range events.ResultChan() {
+			h.sawEvent(event)
+		}
+	})
+	watching.Go(func() {
+		for event := range node.ResultChan() {
+			h.sawNode(event)
+		}
+	})
+	context.AfterFunc(ctx, func() { events.Stop(); node.Stop() })
+	return h
+}
+
+func (h *History) sawEvent(event watch.Event) {
+	e, ok := event.Object.(*lifecyclev1alpha1.LifecycleEvent)
+	switch {
+	case !ok:
+	case event.Type == watch.Deleted:
+		h.add(e.Name, "gone")
+	default:
+		h.add(e.Name, string(e.Status.ClaimStatus))
+	}
+}
+
+func (h *History) sawNode(event watch.Event) {
+	node, ok := event.Object.(*corev1.Node)
+	if !ok {
+		return
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == lifecyclev1alpha1.NodeConditionLifecycleTransition {
+			h.add("node", c.Reason)
+		}
+	}
+}
+
+// add appends what is new of an object.
+func (h *History) add(object, state string) {
+	line := fmt.Sprintf("%s %s", object, state)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, seen := range slices.Backward(h.lines) {
+		if len(seen) > len(object) && seen[:len(object)+1] == object+" " {
+			if seen == line {
+				return
+			}
+			break
+		}
+	}
+	h.lines = append(h.lines, line)
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// Lines is what was seen so far.
+func (h *History) Lines() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.lines)
+}
+
+// Of is what was seen so far of one object: its states.
+func (h *History) Of(object string) []string {
+	var states []string
+	for _, line := range h.Lines() {
+		if len(line) > len(object) && line[:len(object)+1] == object+" " {
+			states = append(states, line[len(object)+1:])
+		}
+	}
+	return states
+}
+
+// Await waits until the line was seen.
+func (h *History) Await(line string) {
+	h.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		h.mu.Lock()
+		found, changed := slices.Contains(h.lines, line), h.changed
+		h.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			h.t.Fatalf("%q was not seen; seen was %q", line, h.Lines())
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a program under test.
+type Process struct {
+	t       *testing.T
+	name    string
+	command *exec.Cmd
+	exited  chan struct{}
+
+	mu      sync.Mutex
+	log     bytes.Buffer
+	changed chan struct{} // closed, and made anew, with each line of the log
+}
+
+// StartProcess runs a program until it is killed, or the test ends. Its log is shown
+// if the test fails.
+func StartProcess(t *testing.T, name string, environment []string, path string, arguments ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, name: name, exited: make(chan struct{}), changed: make(chan struct{})}
+	p.command = exec.Command(path, arguments...)
+	p.command.Env = append(os.Environ(), environment...)
+	// Should this process die, so does the program: nothing is left behind.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, in := io.Pipe()
+	p.command.Stdout, p.command.Stderr = in, in
+	if err := p.command.Start(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { p.read(out) })
+	go func() {
+		defer close(p.exited)
+		_ = p.command.Wait() // how it ended is of no interest: tests kill it
+		_ = in.Close()
+		reading.Wait()
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", name, p.Log())
+		}
+	})
+	return p
+}
+
+func (p *Process) read(out io.Reader) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		p.mu.Lock()
+		p.log.WriteString(lines.Text() + "\n")
+		close(p.changed)
+		p.changed = make(chan struct{})
+		p.mu.Unlock()
+	}
+}
+
+// Log is what the program has printed.
+func (p *Process) Log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// AwaitLog waits until the program has printed the text.
+func (p *Process) AwaitLog(text string) {
+	p.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		p.mu.Lock()
+		found, changed := strings.Contains(p.log.String(), text), p.changed
+		p.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-p.exited:
+			p.t.Fatalf("%s ended before it said %q", p.name, text)
+		case <-deadline.C:
+			p.t.Fatalf("%s did not say %q", p.name, text)
+		}
+	}
+}
+
+// AwaitFaultPoint waits until the program has stopped at the fault point.
+func (p *Process) AwaitFaultPoint(point string) {
+	p.t.Helper()
+	p.AwaitLog("fault point reached: " + point + "\n")
+}
+
+// Kill ends the program at once, as kill -9 does, and waits until it has gone.
+func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+
+// Stop asks the program to end, and waits until it has.
+func (p *Process) Stop() { p.end(syscall.SIGTERM) }
+
+func (p *Process) end(signal syscall.Signal) {
+	p.Signal(signal)
+	<-p.exited
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(signal syscall.Signal) {
+	select {
+	case <-p.exited:
+	default:
+		_ = p.command.Process.Signal(signal) // it may have ended meanwhile
+	}
+}
+
+// PID is the program's process id.
+func (p *Process) PID() int { return p.command.Process.Pid }

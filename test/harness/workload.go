@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// PodOptions say how simulated pods behave.
+type PodOptions struct {
+	// Ready is how long a pod takes to become ready; Gone how long it takes to end.
+	Ready, Gone time.Duration
+}
+
+// PodSpec is the metadata and spec of a simulated pod on the nodes of the group.
+func PodSpec(app, group string, options PodOptions) corev1.PodTemplateSpec {
+	annotations := map[string]string{}
+	for stage, delay := range map[string]time.Duration{"pod-create": 1, "pod-ready": options.Ready, "pod-delete": options.Gone} {
+		annotations[stage+".stage.kwok.x-k8s.io/delay"] = max(delay, time.Millisecond).String()
+		annotations[stage+".stage.kwok.x-k8s.io/jitter-delay"] = max(delay, time.Millisecond).String()
+	}
+	// The pod goes at the latest when its grace period is over.
+	grace := int64((options.Gone + time.Second - 1) / time.Second)
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}, Annotations: annotations},
+		Spec: corev1.PodSpec{
+			NodeSelector:                  map[string]string{GroupLabel: group},
+			TerminationGracePeriodSeconds: &grace,
+			Containers:                    []corev1.Container{{Name: "main", Image: "example.com/app:1"}},
+		},
+	}
+}
+
+// Deployment creates a Deployment on the nodes of the group and waits until its pods
+// are ready.
+func (e *Env) Deployment(t *testing.T, app, group string, replicas int32, options PodOptions) *appsv1.Deployment {
+	t.Helper()
+	deployment := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			Template: PodSpec(app, group, options),
+		},
+	}
+	if err := e.Client.Create(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.deleteQuietly(deployment) })
+	return Await(t, e, "deployment "+app+" is ready", &appsv1.DeploymentList{}, func(d *appsv1.Deployment) bool {
+		return d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas == replicas
+	}, Named(app))
+}
+
+// Budget creates a disruption budget for an app.
+func (e *Env) Budget(t *testing.T, app string, maxUnavailable int) *policyv1.PodDisruptionBudget {
+	t.Helper()
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			MaxUnavailable: new(intstr.FromInt(maxUnavailable)),
+		},
+	}
+	if err := e.Client.Create(t.Context(), budget); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.deleteQuietly(budget) })
+	return Await(t, e, "budget "+app+" is observed", &policyv1.PodDisruptionBudgetList{}, func(b *policyv1.PodDisruptionBudget) bool {
+		return b.Status.ObservedGeneration == b.Generation && b.Status.ExpectedPods > 0
+	}, Named(app))
+}
+
+// Pod creates a bare pod that is bound to the node, as by a scheduler that has not
+// seen its cordon.
+func (n *Node) Pod(app string, options PodOptions) *corev1.Pod {
+	n.t.Helper()
+	template := PodSpec(app, "", options)
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.GenerateName = metav1.NamespaceDefault, app+"-"
+	pod.Spec.NodeSelector, pod.Spec.NodeName = nil, n.Name
+	if err := n.env.Client.Create(n.t.Context(), pod); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { n.env.deleteQuietly(pod) })
+	return pod
+}
+
+// The two transitions of the drain driver.
+const (
+	Drain  = "drain.slm.k8s.io"
+	Return = "drain.slm.k8s.io-uncordon"
+)
+
+// Event creates an event for the node.
+func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.LifecycleEvent)) *lifecyclev1alpha1.LifecycleEvent {
+	n.t.Helper()
+	event := &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: n.Name},
+	}
+	for _, f := range change {
+		f(event)
+	}
+	if err := n.env.Client.Create(n.t.Context(), event); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { n.env.deleteQuietly(event) })
+	return event
+}
+
+// SLA is a change of an event: how long it may take.
+func SLA(d time.Duration) func(*lifecyclev1alpha1.LifecycleEvent) {
+	return func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.SLA = &metav1.Duration{Duration: d} }
+}
+
+// EventName is a name for an event of the node that no other test uses.
+func (n *Node) EventName(what string) string { return fmt.Sprintf("%s-%s", what, n.Name) }
