@@ -39,7 +39,19 @@ type Facts struct {
 	Server     string   `json:"server"`
 	Version    string   `json:"version"`
 	AuditLog   string   `json:"auditLog"`
+	Kubectl    string   `json:"kubectl"`
 	Nodes      []string `json:"nodes"`
+	// Pods are those that a process was started for.
+	Pods []Pod `json:"pods"`
+}
+
+// Pod is a simulated pod with a process of its own.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is "running" while the process is there.
+	State string `json:"state"`
+	Log   string `json:"log"`
 }
 
 // Cluster is a local control plane.

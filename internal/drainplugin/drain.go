@@ -5,6 +5,7 @@ package drainplugin
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -47,13 +48,36 @@ func answer(s drain.Status) driverkit.Answer {
 		BlockersTotal: len(s.Blockers),
 	}
 	for _, b := range s.Blockers {
-		object := "Node"
-		if b.Pod.Name != "" {
-			object = fmt.Sprintf("Pod %s", b.Pod)
-		}
-		a.Blockers = append(a.Blockers, driverkit.Blocker{
-			Object: object, Reason: string(b.Reason), By: b.By, Message: b.Message, Since: b.Since,
-		})
+		a.Blockers = append(a.Blockers, blocker(b))
 	}
 	return a
+}
+
+func blocker(b drain.Blocker) driverkit.Blocker {
+	object := "Node"
+	if b.Pod.Name != "" {
+		object = fmt.Sprintf("Pod %s", b.Pod)
+	}
+	return driverkit.Blocker{Object: object, Reason: string(b.Reason), By: inTheWay(b), Message: b.Message, Since: b.Since}
+}
+
+// inTheWay names the object in the way with its kind.
+func inTheWay(b drain.Blocker) string {
+	switch b.Reason {
+	case drain.BudgetExhausted, drain.BudgetImpossible, drain.BudgetNotObserved, drain.BudgetSyncFailed, drain.MultipleBudgets:
+		if b.By == "" {
+			return ""
+		}
+		names := strings.Split(b.By, ", ")
+		for i, name := range names {
+			names[i] = fmt.Sprintf("PodDisruptionBudget %s/%s", b.Pod.Namespace, name)
+		}
+		return strings.Join(names, ", ")
+	case drain.NamespaceTerminating:
+		return "Namespace " + b.By
+	case drain.NodeNotCordoned, drain.NodeTaintMissing, drain.NodeGone, drain.NodeNotReady:
+		return "Node " + b.By
+	default:
+		return b.By
+	}
 }

@@ -4,6 +4,7 @@
 // stop a process there and kill it.
 //
 //	agent, drain driver ── Reach("claimed") ──▶ nothing; in a test: says so, and stops
+//	test ── SIGCONT ──▶ goes on, and stops no more
 //
 // A binary that is built with the tag "faultpoints" stops at the point that the
 // environment variable SLIPWAY_FAULTPOINT names. In any other binary Reach does

@@ -69,7 +69,11 @@ func (r *Registry) startCheck(d *driver, key string) {
 // isReady waits until the instance has spoken: the connection is Ready when the
 // settings of HTTP/2 have been received.
 func (c *check) isReady(ctx context.Context, endpoint string) bool {
-	conn, err := connect(endpoint, c.dialed)
+	conn, err := connect(endpoint, func(err error) {
+		if ctx.Err() == nil { // else err says only that the check is over
+			c.dialed(err)
+		}
+	})
 	if err != nil {
 		c.say(err.Error())
 		return false

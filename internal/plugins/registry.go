@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -35,6 +36,8 @@ type Registry struct {
 	dir      string
 	clock    clock.WithTickerAndDelayedExecution
 	onChange func()
+	// newWatcher is fsnotify's, but in tests.
+	newWatcher func() (*fsnotify.Watcher, error)
 
 	// checks are the readiness checks that are going on. Run waits for them.
 	checks sync.WaitGroup
@@ -53,6 +56,8 @@ func New(options Options) *Registry {
 		clock:    options.Clock,
 		onChange: options.OnChange,
 		drivers:  map[string]*driver{},
+
+		newWatcher: fsnotify.NewWatcher,
 	}
 	if r.clock == nil {
 		r.clock = clock.RealClock{}

@@ -74,7 +74,7 @@ type watch struct {
 
 func (w *watch) open() {
 	var err error
-	if w.notify, err = fsnotify.NewWatcher(); err != nil {
+	if w.notify, err = w.registry.newWatcher(); err != nil {
 		w.logger.Error(err, "No file notifications; drivers are noticed later", "every", rescan.String())
 	}
 }

@@ -5,18 +5,22 @@ package harness
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
@@ -54,8 +58,17 @@ var shared struct {
 	err  error
 }
 
+// sideBySide is how many tests of a package run at a time, unless -parallel says it:
+// they wait for processes more than they compute.
+const sideBySide = 8
+
 // Main runs the tests of a package and takes the shared cluster down after them.
 func Main(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	if err := runSideBySide(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	var errs []error
 	if shared.env != nil {
@@ -69,6 +82,17 @@ func Main(m *testing.M) {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+func runSideBySide() error {
+	const parallel = "test.parallel"
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if given {
+		return nil
+	}
+	return flag.Set(parallel, strconv.Itoa(sideBySide))
 }
 
 // Shared is the cluster that the tests of a package share. The first test starts it.
@@ -106,9 +130,13 @@ func start(options Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return nil, err
+	}
 	// The cluster outlives ctx: it goes when it is closed, or with this process.
 	cluster, err := devcluster.Run(context.WithoutCancel(ctx), devcluster.Options{
-		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: options.LauncherArgs,
+		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: append([]string{"--audit-policy=" + policy}, options.LauncherArgs...),
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +115,20 @@ func (h *History) Of(object string) []string {
 		}
 	}
 	return states
+}
+
+// MostClaimed is the greatest number of events that were Claimed at one moment.
+func (h *History) MostClaimed() int {
+	claimed, most := map[string]bool{}, 0
+	for _, line := range h.Lines() {
+		object, state, _ := strings.Cut(line, " ")
+		delete(claimed, object)
+		if state == string(lifecyclev1alpha1.Claimed) {
+			claimed[object] = true
+		}
+		most = max(most, len(claimed))
+	}
+	return most
 }
 
 // Await waits until the line was seen.

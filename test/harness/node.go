@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
 // GroupLabel is a label of a test's nodes and a node selector of its pods, so that
@@ -139,13 +139,7 @@ func (n *Node) Kubeconfig() string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	config := n.Credentials()
-	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}
-	kubeconfig.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	kubeconfig.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	kubeconfig.CurrentContext = "x"
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
+	if err := devcluster.WriteKubeconfig(path, n.Credentials()); err != nil {
 		n.t.Fatal(err)
 	}
 	return path

@@ -34,8 +34,9 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 	p := &Process{t: t, name: name, exited: make(chan struct{}), changed: make(chan struct{})}
 	p.command = exec.Command(path, arguments...)
 	p.command.Env = append(os.Environ(), environment...)
-	// Should this process die, so does the program: nothing is left behind.
-	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A Ctrl-C is for this process alone. Should it die, so does the program: nothing
+	// is left behind.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	out, in := io.Pipe()
 	p.command.Stdout, p.command.Stderr = in, in
 	if err := p.command.Start(); err != nil {
@@ -104,6 +105,9 @@ func (p *Process) AwaitFaultPoint(point string) {
 	p.t.Helper()
 	p.AwaitLog("fault point reached: " + point + "\n")
 }
+
+// Release lets a program that has stopped at a fault point go on.
+func (p *Process) Release() { p.Signal(syscall.SIGCONT) }
 
 // Kill ends the program at once, as kill -9 does, and waits until it has gone.
 func (p *Process) Kill() { p.end(syscall.SIGKILL) }

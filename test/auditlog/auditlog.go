@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditlog
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Request is one request to the API server that was answered.
+type Request struct {
+	ID string
+	// Began and Ended are when the server received it, and when it had answered it. A
+	// watch ends when its connection does.
+	Began, Ended time.Time
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
+	Verb string
+	URI  string
+	// User made the request; Impersonated is whom it acted as, if it did.
+	User, Impersonated string
+	UserAgent          string
+
+	Group, Resource, Subresource, Namespace, Name string
+	// Code is the HTTP status.
+	Code int
+	// Body and Answer are there where the audit policy records them.
+	Body, Answer json.RawMessage
+}
+
+// What names the request's object, as in "pods/eviction shop/cart-0".
+func (r Request) What() string {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
+	}
+	name := r.Name
+	if r.Namespace != "" {
+		name = r.Namespace + "/" + r.Name
+	}
+	return strings.TrimSpace(resource + " " + name)
+}
+
+// String is the request in one line.
+func (r Request) String() string {
+	who := r.User
+	if r.Impersonated != "" {
+		who += " as " + r.Impersonated
+	}
+	return fmt.Sprintf("%s %s %s %d by %s", r.Ended.Format("15:04:05.000"), r.Verb, r.What(), r.Code, who)
+}
+
+// ReadFile reads the requests of a log that were answered so far.
+func ReadFile(path string) ([]Request, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer file.Close()
+	return Read(file)
+}
+
+// Read reads a log. A last line that is still being written is left out.
+func Read(log io.Reader) ([]Request, error) {
+	var requests []Request
+	lines := bufio.NewReaderSize(log, 1<<20)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return requests, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("read the audit log: line %d: %w", number, err)
+		}
+		if e.Stage == "ResponseComplete" || e.Stage == "Panic" {
+			requests = append(requests, e.request())
+		}
+	}
+}
+
+// event is an entry of the log (audit.k8s.io/v1 Event), as far as it is of interest.
+type event struct {
+	AuditID                  string    `json:"auditID"`
+	Stage                    string    `json:"stage"`
+	RequestURI               string    `json:"requestURI"`
+	Verb                     string    `json:"verb"`
+	UserAgent                string    `json:"userAgent"`
+	RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
+	StageTimestamp           time.Time `json:"stageTimestamp"`
+	User                     struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	ImpersonatedUser struct {
+		Username string `json:"username"`
+	} `json:"impersonatedUser"`
+	ObjectRef struct {
+		APIGroup    string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	RequestObject  json.RawMessage `json:"requestObject"`
+	ResponseObject json.RawMessage `json:"responseObject"`
+}
+
+func (e event) request() Request {
+	return Request{
+		ID: e.AuditID, Began: e.RequestReceivedTimestamp, Ended: e.StageTimestamp,
+		Verb: e.Verb, URI: e.RequestURI, UserAgent: e.UserAgent,
+		User: e.User.Username, Impersonated: e.ImpersonatedUser.Username,
+		Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
+		Code: e.ResponseStatus.Code, Body: e.RequestObject, Answer: e.ResponseObject,
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+)
+
+// Kubectl runs the cluster's kubectl as its administrator, and returns what it printed.
+func (e *Env) Kubectl(t *testing.T, arguments ...string) string {
+	t.Helper()
+	return e.KubectlWith(t, "", arguments...)
+}
+
+// KubectlWith is [Env.Kubectl] with something on standard input.
+func (e *Env) KubectlWith(t *testing.T, input string, arguments ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), e.Facts.Kubectl, e.kubectlArguments(arguments)...)
+	command.Stdin = strings.NewReader(input)
+	var out, trouble bytes.Buffer
+	command.Stdout, command.Stderr = &out, &trouble
+	if err := command.Run(); err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(arguments, " "), err, trouble.String())
+	}
+	return out.String()
+}
+
+// FollowKubectl starts a kubectl that goes on, such as get -w, and returns when its
+// watch has begun.
+func (e *Env) FollowKubectl(t *testing.T, arguments ...string) *Process {
+	t.Helper()
+	arguments = append(e.kubectlArguments(arguments), "-v=6")
+	p := StartProcess(t, "kubectl", nil, e.Facts.Kubectl, arguments...)
+	p.AwaitLog("watch=true")
+	return p
+}
+
+func (e *Env) kubectlArguments(arguments []string) []string {
+	return append([]string{"--kubeconfig=" + e.Facts.Kubeconfig}, arguments...)
+}
+
+// File is the path of a file of this repository.
+func File(t *testing.T, elements ...string) string {
+	t.Helper()
+	root, err := devcluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, elements...)...)
+}

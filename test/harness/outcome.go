@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"slices"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// keptFinalizer is how a test sees how an event has ended, before it is gone.
+const keptFinalizer = "slipway.test/kept"
+
+// Kept is a change of an event: it stays until [Env.Outcome] has seen how it ended.
+func Kept(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = append(e.Finalizers, keptFinalizer) }
+
+// Outcome waits until a [Kept] event has ended and nobody else wants to keep it, lets
+// it go, and returns how it was.
+func (e *Env) Outcome(t *testing.T, name string) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
+	event := e.AwaitEvent(t, name, "has ended and is left to us", func(event *lifecyclev1alpha1.LifecycleEvent) bool {
+		return event.Status.ClaimStatus.Terminal() && event.DeletionTimestamp != nil &&
+			slices.Equal(event.Finalizers, []string{keptFinalizer})
+	})
+	e.StripFinalizers(t, event)
+	e.AwaitEventGone(t, name)
+	return event
+}
+
+// Finished is why the event ended: the reason and the message of its condition.
+func Finished(event *lifecyclev1alpha1.LifecycleEvent) *metav1.Condition {
+	return Condition(event, lifecyclev1alpha1.ConditionFinished)
+}
+
+// Condition is a condition of the event. It has only zero values if there is none.
+func Condition(event *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav1.Condition {
+	if c := apimeta.FindStatusCondition(event.Status.Conditions, conditionType); c != nil {
+		return c
+	}
+	return &metav1.Condition{}
+}
+
+// StripFinalizers takes all finalizers off the event, as somebody does by hand.
+func (e *Env) StripFinalizers(t *testing.T, event *lifecyclev1alpha1.LifecycleEvent) {
+	t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	if err := e.Client.Patch(t.Context(), event.DeepCopy(), patch); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+}
+
+// Delete deletes an object.
+func (e *Env) Delete(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := e.Client.Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
