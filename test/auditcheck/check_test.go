@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+const (
+	agent = "system:serviceaccount:slipway-system:slipway-node-agent"
+	user  = "admin"
+)
+
+// script is an audit log in the making.
+type script struct{ requests []auditlog.Request }
+
+// add appends a request that was answered a second after the one before it.
+func (s *script) add(user, verb, resource, name string, body, answer string) *script {
+	resource, subresource, _ := strings.Cut(resource, "/")
+	namespace, bare, namespaced := strings.Cut(name, "/")
+	if !namespaced {
+		namespace, bare = "", name
+	}
+	ended := time.Date(2026, 1, 2, 3, 4, len(s.requests), 0, time.UTC)
+	s.requests = append(s.requests, auditlog.Request{
+		Began: ended.Add(-time.Millisecond), Ended: ended, User: user, Verb: verb, Code: 200,
+		Resource: resource, Subresource: subresource, Namespace: namespace, Name: bare,
+		Body: json.RawMessage(body), Answer: json.RawMessage(answer),
+	})
+	return s
+}
+
+func (s *script) pod(name, uid, node, more string) *script {
+	return s.add(user, "create", "pods", "shop/"+name, "", fmt.Sprintf(
+		`{"kind":"Pod","metadata":{"name":%q,"namespace":"shop","uid":%q,"labels":{"app":"web"}%s},"spec":{"nodeName":%q},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
+		name, uid, more, node))
+}
+
+func (s *script) evict(who, name, uid string) *script {
+	return s.add(who, "create", "pods/eviction", "shop/"+name, fmt.Sprintf(`{"deleteOptions":{"preconditions":{"uid":%q}}}`, uid), "{}")
+}
+
+func (s *script) budget(allowed int) *script {
+	return s.add("kcm", "update", "poddisruptionbudgets/status", "shop/web", "", fmt.Sprintf(
+		`{"kind":"PodDisruptionBudget","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{"matchLabels":{"app":"web"}}},"status":{"disruptionsAllowed":%d}}`, allowed))
+}
+
+func (s *script) event(name, phase, finalizers string) *script {
+	return s.add(agent, "update", "lifecycleevents/status", name, "", fmt.Sprintf(
+		`{"kind":"LifecycleEvent","metadata":{"name":%q,"uid":%q,"finalizers":[%s]},"spec":{"bindingNode":"w1"},"status":{"claimStatus":%q}}`, name, name, finalizers, phase))
+}
+
+func (s *script) end(name string) *script {
+	return s.event(name, "Succeeded", protected).event(name, "Succeeded", "").add(agent, "delete", "lifecycleevents", name, "", "{}")
+}
+
+func (s *script) node(annotations string) *script {
+	return s.add(agent, "patch", "nodes", "w1", "", fmt.Sprintf(`{"kind":"Node","metadata":{"name":"w1","annotations":{%s}}}`, annotations))
+}
+
+const protected = `"lifecycle.k8s.io/claim-protection"`
+
+func begun() *script {
+	return (&script{}).pod("a", "1", "w1", "").budget(1).event("drain", "Pending", "").event("drain", "Claimed", protected)
+}
+
+func TestCheck(t *testing.T) {
+	cases := map[string]struct {
+		script  *script
+		options Options
+		want    []string // a part of each violation
+	}{
+		"a drain that keeps every promise": {
+			script: begun().node(`"slipway.dev/cordons":"{}"`).evict(agent, "a", "1").end("drain").node(""),
+		},
+		"a budget that allows none": {
+			script: begun().budget(0).evict(agent, "a", "1").end("drain"),
+			want:   []string{"budget shop/web allowed 0 disruptions"},
+		},
+		"a second eviction under a budget that allows one": {
+			script: begun().pod("b", "2", "w1", "").evict(agent, "a", "1").evict(agent, "b", "2").end("drain"),
+			want:   []string{"create pods/eviction shop/b"},
+		},
+		"a second eviction after the budget has counted the first": {
+			script: begun().pod("b", "2", "w1", "").evict(agent, "a", "1").budget(1).evict(agent, "b", "2").end("drain"),
+		},
+		"an eviction by somebody else uses the budget as well": {
+			script: begun().pod("b", "2", "w1", "").evict(user, "b", "2").evict(agent, "a", "1").end("drain"),
+			want:   []string{"create pods/eviction shop/a"},
+		},
+		"a pod that is finished needs no budget": {
+			script: begun().budget(0).add("kwok", "patch", "pods/status", "shop/a", "",
+				`{"kind":"Pod","metadata":{"name":"a","namespace":"shop","uid":"1","labels":{"app":"web"}},"spec":{"nodeName":"w1"},"status":{"phase":"Succeeded"}}`).
+				evict(agent, "a", "1").end("drain"),
+		},
+		"no UID":        {script: begun().evict(agent, "a", "").end("drain"), want: []string{"without the pod's UID"}},
+		"the wrong UID": {script: begun().evict(agent, "a", "9").end("drain"), want: []string{"evicted by UID 9"}},
+		"a pod of another node": {
+			script: begun().pod("b", "2", "w2", "").evict(agent, "b", "2").end("drain"),
+			want:   []string{`from node "w2"`},
+		},
+		"an eviction after the end": {
+			script: begun().end("drain").evict(agent, "a", "1"),
+			want:   []string{`from node "w1", on which no drain was going on`},
+		},
+		"a pod of a DaemonSet": {
+			script: begun().pod("b", "2", "w1", `,"ownerReferences":[{"kind":"DaemonSet","controller":true}]`).evict(agent, "b", "2").end("drain"),
+			want:   []string{"a pod of a DaemonSet"},
+		},
+		"a mirror pod": {
+			script: begun().pod("b", "2", "w1", `,"annotations":{"kubernetes.io/config.mirror":"x"}`).evict(agent, "b", "2").end("drain"),
+			want:   []string{"a mirror pod"},
+		},
+		"a pod that was deleted": {
+			script: begun().add(agent, "delete", "pods", "shop/a", "", "{}").end("drain"),
+			want:   []string{"a pod was deleted"},
+		},
+		"two claims at once": {
+			script: begun().event("other", "Pending", "").event("other", "Claimed", "").end("drain").end("other"),
+			want:   []string{"claimed while drain was Claimed"},
+		},
+		"a claim before the one before it is wound up": {
+			script: begun().event("other", "Pending", "").event("drain", "Failed", protected).event("other", "Claimed", "").
+				event("drain", "Failed", "").end("other"),
+			want: []string{"claimed while drain was Failed"},
+		},
+		"two ends": {
+			script: begun().event("drain", "Failed", protected).end("drain"),
+			want:   []string{"went from Failed to Succeeded"},
+		},
+		"a phase is skipped": {
+			script: (&script{}).event("drain", "Pending", "").end("drain"),
+			want:   []string{"went from Pending to Succeeded"},
+		},
+		"gone without an end": {
+			script: begun().event("drain", "Claimed", "").add(agent, "delete", "lifecycleevents", "drain", "", "{}"),
+			want:   []string{"gone without a terminal phase"},
+		},
+		"a finalizer is left": {
+			script: begun().event("drain", "Failed", protected),
+			want:   []string{"at the end: event drain is Failed and has finalizers"},
+		},
+		"an event that may be left": {
+			script: begun(), options: Options{Unfinished: []string{"drain"}},
+		},
+		"a cordon is left": {
+			script: begun().node(`"slipway.dev/cordons":"{}"`).end("drain"),
+			want:   []string{"at the end: node w1 is cordoned by us"},
+		},
+		"a cordon that may be left": {
+			script: begun().node(`"slipway.dev/cordons":"{}"`).end("drain"), options: Options{Cordoned: []string{"w1"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Check(tc.script.requests, tc.options)
+			matches := cmp.Comparer(func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) })
+			if diff := cmp.Diff(tc.want, got, matches); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedRequestsBreakNothing(t *testing.T) {
+	s := begun().budget(0).evict(agent, "a", "1")
+	s.requests[len(s.requests)-1].Code = 429
+	if got := Check(s.end("drain").requests, Options{}); got != nil {
+		t.Errorf("violations: %v", got)
+	}
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package auditcheck reads an API server's audit log and says whether the promises
+// of Slipway held.
+//
+//	audit log (Policy says what must be in it) ── Check ──▶ violations, one line each
+//
+//	budgets   no eviction of ours was accepted while a budget refused, and no pod deleted
+//	scope     evicted was by UID, on a node that a drain had claimed, and what a drain evicts
+//	claims    one claim per node at a time, in the order of phases, each event ended once
+//	traces    no finalizer, cordon or annotation of ours is left at the end
+//
+// It replays what was written, in the order in which the server answered, and shares
+// no code with the product: names and rules stand here again, as the documents have
+// them.
+package auditcheck
