@@ -104,16 +104,12 @@ func toleratesUnready(b *budget) bool {
 	return b.Status.DesiredHealthy > 0 && b.Status.CurrentHealthy >= b.Status.DesiredHealthy
 }
 
+// refusalOf says why the budget refuses, or nil if it does not. Of several reasons it gives the one that helps most: a
+// controller that fails to compute a budget also leaves it unobserved.
 func refusalOf(b *budget) *obstacle {
 	s := b.Status
-	switch {
-	case s.ObservedGeneration < b.Generation:
-		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not yet seen the "+
-			"newest version of budget %s; if this stays, look at kube-controller-manager", b.Name)}
-	case len(s.DisruptedPods) > maxUnconfirmed:
-		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not confirmed more "+
-			"than %d evictions under budget %s; if this stays, look at kube-controller-manager", maxUnconfirmed, b.Name)}
-	case s.DisruptionsAllowed > 0:
+	observed, confirmed := s.ObservedGeneration >= b.Generation, len(s.DisruptedPods) <= maxUnconfirmed
+	if observed && confirmed && s.DisruptionsAllowed > 0 {
 		return nil
 	}
 	if c := apimeta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition); c != nil &&
@@ -121,9 +117,33 @@ func refusalOf(b *budget) *obstacle {
 		return &obstacle{BudgetSyncFailed, b.Name, fmt.Sprintf("budget %s cannot be computed (%s); correct the budget, or give "+
 			"its pods a controller that has a scale", b.Name, c.Message)}
 	}
-	if s.ExpectedPods > 0 && s.DesiredHealthy >= s.ExpectedPods && s.CurrentHealthy >= s.ExpectedPods {
+	switch {
+	case !observed:
+		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not yet seen the "+
+			"newest version of budget %s; if this stays, look at kube-controller-manager", b.Name)}
+	case !confirmed:
+		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not confirmed more "+
+			"than %d evictions under budget %s; if this stays, look at kube-controller-manager", maxUnconfirmed, b.Name)}
+	default:
+		return exhaustion(b)
+	}
+}
+
+// exhaustion tells a budget that waits for healthy pods from one that no health would satisfy.
+func exhaustion(b *budget) *obstacle {
+	s := b.Status
+	if s.ExpectedPods == 0 {
+		return &obstacle{BudgetImpossible, b.Name, fmt.Sprintf("budget %s never allows an eviction, because it counts by the "+
+			"scale of its pods' controllers and they have none; give it minAvailable with a number, not a percentage, and no "+
+			"maxUnavailable", b.Name)}
+	}
+	if s.DesiredHealthy >= s.ExpectedPods && s.CurrentHealthy >= s.ExpectedPods {
 		return &obstacle{BudgetImpossible, b.Name, fmt.Sprintf("budget %s wants all of its %d pods healthy, and they are, so it "+
 			"never allows an eviction; add a replica, or relax the budget", b.Name, s.ExpectedPods)}
+	}
+	if s.CurrentHealthy > s.DesiredHealthy {
+		return &obstacle{BudgetExhausted, b.Name, fmt.Sprintf("budget %s allows no disruption now: its controller has yet to "+
+			"count what earlier evictions changed", b.Name)}
 	}
 	return &obstacle{BudgetExhausted, b.Name, fmt.Sprintf("budget %s allows no disruption now: %d of %d pods are healthy and "+
 		"%d must be; it goes on when more of them are ready, or when the budget is relaxed",

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -111,9 +112,13 @@ func causeMessage(err error) string {
 	return brief(err)
 }
 
-// brief keeps a message that somebody else wrote from filling ours.
+// brief keeps a message that somebody else wrote from filling ours, and leaves out the address of the request, which
+// says nothing and is another one each time.
 func brief(err error) string {
 	const enough = 400
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
 	text := err.Error()
 	if len(text) <= enough {
 		return text

@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 	// One of these sleeps by the machine's clock, which makes no sense in the virtual time of synctest.
 	utilruntime.ErrorHandlers = nil
 	code := m.Run()
+	if started != nil {
+		started.stop()
+	}
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

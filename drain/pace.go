@@ -49,9 +49,9 @@ func turn(pod *corev1.Pod, f facts) (s *send, hold *obstacle, wake time.Time) {
 	case !f.node.mayEvict():
 		return nil, nil, time.Time{}
 	case t.inFlight:
-		return nil, t.refusal, time.Time{}
+		return nil, t.standing(), time.Time{}
 	case f.now.Before(f.brake.until):
-		return nil, t.refusal, f.brake.until
+		return nil, t.standing(), f.brake.until
 	case !ok:
 		return nil, nil, time.Time{}
 	}
@@ -65,10 +65,10 @@ func turn(pod *corev1.Pod, f facts) (s *send, hold *obstacle, wake time.Time) {
 	}
 	if a.budget != nil {
 		if until, busy := f.slots[a.budget.UID]; busy {
-			return nil, nil, until
+			return nil, t.standing(), until
 		}
 	}
-	return &send{pod: pod, guards: of, budget: a.budget, counts: a.counts}, nil, time.Time{}
+	return &send{pod: pod, guards: of, budget: a.budget, counts: a.counts}, t.standing(), time.Time{}
 }
 
 // mayEvict tells whether a pod that is evicted now has no way back to this node through the scheduler.

@@ -86,9 +86,25 @@ func TestPace(t *testing.T) {
 		"a refused pod still says why while it is tried again": {
 			pods: []*corev1.Pod{newPod("a")},
 			change: func(f *facts) {
-				f.tries["uid-a"] = try{inFlight: true, refusal: &obstacle{reason: EvictionRefused}}
+				f.tries["uid-a"] = try{outcome: refused, inFlight: true, refusal: &obstacle{reason: EvictionRefused}}
 			},
 			held: map[string]Reason{"a": EvictionRefused},
+		},
+		"a refused pod still says why when its pause is over": {
+			pods: []*corev1.Pod{newPod("a")},
+			change: func(f *facts) {
+				f.tries["uid-a"] = try{outcome: refused, notBefore: noon, refusal: &obstacle{reason: EvictionRefused}}
+			},
+			send: []string{"a"},
+			held: map[string]Reason{"a": EvictionRefused},
+		},
+		"what a budget said does not hold when the budget has changed": {
+			pods:    []*corev1.Pod{newPod("a")},
+			budgets: []*budget{newPDB("web")},
+			change: func(f *facts) {
+				f.tries["uid-a"] = try{outcome: budgetRefused, notBefore: soon, stamp: "before", refusal: &obstacle{reason: BudgetExhausted}}
+			},
+			send: []string{"a"},
 		},
 		"an overloaded server is left in peace": {
 			pods:   []*corev1.Pod{newPod("a"), newPod("b")},

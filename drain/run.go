@@ -67,7 +67,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 }
 
 func (r *run) loop(ctx, wire context.Context, post *postman) error {
-	for ctx.Err() == nil {
+	for r.learnAll(ctx); ctx.Err() == nil; r.learnAll(ctx) {
 		f := r.gather(ctx)
 		p := decide(f)
 		r.since = p.since
@@ -103,6 +103,19 @@ func (r *run) wait(ctx context.Context, until, now time.Time) {
 	}
 }
 
+// learnAll takes in the answers that have come. It goes before each decision: whoever is told of an accepted eviction
+// may want to stop the drain.
+func (r *run) learnAll(ctx context.Context) {
+	for {
+		select {
+		case a := <-r.answers:
+			r.learn(ctx, a)
+		default:
+			return
+		}
+	}
+}
+
 // launch sends an eviction, unless another Drain has taken the budget's slot since the facts were gathered.
 func (r *run) launch(ctx, wire context.Context, s send) {
 	if s.budget != nil && !r.d.ledger.take(s.budget, s.pod.Name, r.wake) {
@@ -111,10 +124,10 @@ func (r *run) launch(ctx, wire context.Context, s send) {
 	r.sent(s)
 	r.flights.Go(func() {
 		a := interpret(r.d.evictor.evict(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod, s.guards)
-		if s.budget != nil {
+		r.answers <- answered{a, s.pod} // never blocks: it has room for all
+		if s.budget != nil {            // after the answer, so that no next eviction is decided on without it
 			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}
-		r.answers <- answered{a, s.pod} // never blocks: it has room for all
 	})
 }
 

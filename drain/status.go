@@ -61,8 +61,8 @@ const (
 const (
 	// BudgetExhausted: the pod's disruption budget allows no disruption now. By is the budget.
 	BudgetExhausted Reason = "BudgetExhausted"
-	// BudgetImpossible: all pods of the budget are healthy, and still it allows no disruption: waiting does not help. By
-	// is the budget.
+	// BudgetImpossible: the budget allows no disruption however healthy its pods are: waiting does not help. By is the
+	// budget.
 	BudgetImpossible Reason = "BudgetImpossible"
 	// BudgetNotObserved: the budget's controller has not caught up with the budget or with earlier evictions. By is the
 	// budget.

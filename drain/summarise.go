@@ -62,7 +62,7 @@ func (s *summary) add(pod *corev1.Pod, o *obstacle) {
 	if o == nil {
 		return
 	}
-	b := Blocker{Reason: o.reason, By: o.by, Message: o.message, Since: s.facts.now}
+	b := Blocker{Reason: o.reason, By: o.by, Message: o.message, Since: s.facts.now.Round(0)}
 	key := blockerKey{reason: o.reason, by: o.by}
 	if pod != nil {
 		b.Pod = types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}

@@ -44,6 +44,15 @@ func stampOf(pod *corev1.Pod, guards []*budget) string {
 	return stamp
 }
 
+// standing is the refusal that still holds while the pod is being tried again. That of a budget does not: it is tried
+// again because the budget has changed.
+func (t try) standing() *obstacle {
+	if t.outcome == budgetRefused {
+		return nil
+	}
+	return t.refusal
+}
+
 // after returns the try once its eviction has been answered. random is in [0,1).
 func (t try) after(a answer, now time.Time, random float64) try {
 	next := try{outcome: a.outcome, refusal: a.refusal, stamp: t.stamp, failures: t.failures + 1}

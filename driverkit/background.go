@@ -44,7 +44,8 @@ type RunFunc func(ctx context.Context, call Call, report func(Answer)) error
 //
 // Ending a run means to cancel its ctx and to wait until it has returned. If that
 // takes longer than the call has, the call is answered with [ErrTryAgain]. A panic of
-// the run fails the event, as [Driver] says.
+// the run fails the event, as [Driver] says. The Driver is for one [Serve]: after its
+// Close it begins nothing any more.
 func Background(run RunFunc) Driver {
 	return &background{run: run, nodes: map[string]*slot{}}
 }

@@ -37,8 +37,9 @@ type Config struct {
 	RegistrationDir string
 	// Instance lets two processes of one driver run side by side while the driver is
 	// being updated: each gives a name of its own (the UID of its pod), which goes
-	// into the names of its sockets. The agent calls the one that came last. Without
-	// it, a second process fails to start while the first one runs.
+	// into the names of its sockets. The agent calls the one that came last, and does
+	// not tell the other: both may work on one event until the older one is ended.
+	// Without Instance, a second process fails to start while the first one runs.
 	Instance string
 
 	// Transitions are published if they are absent. An existing one is never changed;

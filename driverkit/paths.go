@@ -18,6 +18,9 @@ const maxSocketPath = 106
 type socketPaths struct {
 	driver       string
 	registration string
+	// ofInstances are the paths of the sockets of all instances: the last element of
+	// each is a pattern.
+	ofInstances []string
 }
 
 func (c Config) socketPaths() (socketPaths, error) {
@@ -38,6 +41,10 @@ func (c Config) socketPaths() (socketPaths, error) {
 	if paths.registration, err = fit(registration, name, suffix); err != nil {
 		return paths, fmt.Errorf("RegistrationDir (--plugin-registration-path): %w", err)
 	}
+	each := func(path func(name, suffix string) string) []string {
+		return []string{path(name, ""), path(name, "-*"), path(hash(name), "*")}
+	}
+	paths.ofInstances = append(each(driver), each(registration)...)
 	return paths, nil
 }
 

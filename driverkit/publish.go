@@ -61,11 +61,11 @@ func (p *publisher) run(ctx context.Context) error {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
 	for {
 		err := p.publish(ctx)
-		switch {
-		case err == nil || ctx.Err() != nil:
-			return nil
-		case errors.Is(err, ErrForeignTransition), apierrors.IsInvalid(err):
+		if err == nil || errors.Is(err, ErrForeignTransition) || apierrors.IsInvalid(err) {
 			return err
+		}
+		if ctx.Err() != nil {
+			break // the driver ends: that it could not publish until then is no failure of it
 		}
 		klog.FromContext(ctx).Info("Transitions could not be published; trying again", "driver", p.driverName, "reason", err.Error())
 		timer := p.clock.NewTimer(backoff.Step())

@@ -57,6 +57,7 @@ type plugin struct {
 
 	driverSocket, registrationSocket *socket
 	driverServer, registrationServer *grpc.Server
+	service                          *service
 	releaseHeld                      context.CancelFunc
 }
 
@@ -73,6 +74,7 @@ func listenAll(ctx context.Context, config Config, driver Driver) (*plugin, erro
 	if err := makeDirs(paths); err != nil {
 		return nil, err
 	}
+	removeStale(ctx, paths)
 	p := &plugin{config: config, driver: driver, publisher: newPublisher(config)}
 	if p.driverSocket, err = listen(ctx, paths.driver); err != nil {
 		return nil, err
@@ -103,13 +105,14 @@ func (p *plugin) buildServers(logger klog.Logger) {
 	var closing context.Context
 	closing, p.releaseHeld = context.WithCancel(context.Background())
 
-	p.driverServer = grpc.NewServer()
-	driverv1.RegisterSLMPluginServer(p.driverServer, &service{
+	p.service = &service{
 		driver:  p.driver,
 		config:  p.config,
 		logger:  logger.WithValues("driver", p.config.DriverName, "node", p.config.NodeName),
 		closing: closing,
-	})
+	}
+	p.driverServer = grpc.NewServer()
+	driverv1.RegisterSLMPluginServer(p.driverServer, p.service)
 	p.registrationServer = grpc.NewServer()
 	registerapi.RegisterRegistrationServer(p.registrationServer, &registration{
 		logger:   logger,
@@ -133,7 +136,8 @@ func (p *plugin) run(ctx context.Context) error {
 }
 
 func serveSocket(server *grpc.Server, socket *socket) error {
-	if err := server.Serve(socket); err != nil {
+	// It is stopped before it began to serve if ctx had ended by then.
+	if err := server.Serve(socket); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve %s: %w", socket.path, err)
 	}
 	return nil

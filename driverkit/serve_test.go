@@ -103,6 +103,33 @@ func TestServeReplacesStaleSockets(t *testing.T) {
 	}
 }
 
+func TestServeRemovesWhatInstancesLeftBehind(t *testing.T) {
+	for _, driverName := range []string{"example.com/reboot", strings.Repeat("a", 200)} {
+		config := testConfig(t)
+		config.DriverName = driverName
+		config.Instance = "dead"
+		dead, err := config.socketPaths()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Instance = "alive"
+		alive := serve(t, config, script{})
+		leaveBehind(t, dead.driver)
+		leaveBehind(t, dead.registration)
+
+		config.Instance = "new"
+		serve(t, config, script{})
+		for path, want := range map[string]bool{
+			dead.driver: false, dead.registration: false,
+			alive.plugin.driverSocket.path: true, alive.plugin.registrationSocket.path: true,
+		} {
+			if got := exists(t, path); got != want {
+				t.Errorf("%s exists: %v, want %v", path, got, want)
+			}
+		}
+	}
+}
+
 func TestServeTwice(t *testing.T) {
 	config := testConfig(t)
 	first := serve(t, config, script{})
@@ -190,7 +217,7 @@ func TestServeStops(t *testing.T) {
 		go func() { _, _ = s.slm.StartLifecycleTransition(quiet(t), startRequest("a")) }()
 		<-called
 		s.stop()
-		clock.ring(shutdownGrace)
+		clock.ring(clock.timers)
 		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "cut off") {
 			t.Errorf("error is %v, want one that says so", err)
 		}
@@ -209,7 +236,7 @@ func TestServeStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.stop()
-		clock.ring(shutdownGrace)
+		clock.ring(clock.timers)
 		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "event a") {
 			t.Errorf("error is %v, want one that names the event", err)
 		}
@@ -219,7 +246,7 @@ func TestServeStops(t *testing.T) {
 		config := testConfig(t)
 		ctx, cancel := context.WithCancel(quiet(t))
 		cancel()
-		if err := Serve(ctx, config, script{}); err != nil && !errors.Is(err, context.Canceled) {
+		if err := Serve(ctx, config, script{}); err != nil {
 			t.Error(err)
 		}
 		left, err := filepath.Glob(filepath.Join(config.RegistrationDir, "*"))
@@ -237,7 +264,7 @@ func TestServeFails(t *testing.T) {
 		if err := os.Remove(s.plugin.registrationSocket.path); err != nil {
 			t.Fatal(err)
 		}
-		clock.ring(socketCheck)
+		clock.ring(clock.tickers)
 		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "-reg.sock was removed") {
 			t.Errorf("error is %v, want one that names the socket", err)
 		}

@@ -22,6 +22,7 @@ type service struct {
 	driver Driver
 	config Config
 	logger klog.Logger
+	calls  calls
 	// closing ends when the driver shuts down: held answers are then given at once.
 	closing context.Context //nolint:containedctx // a signal; no call is made with it
 }
@@ -52,6 +53,10 @@ func (s *service) EndLifecycleTransition(ctx context.Context, req *driverv1.EndL
 
 // answer calls the driver, and says what its errors mean to the caller.
 func (s *service) answer(ctx context.Context, name string, do method, call Call) (*driverv1.LifecycleTransitionResponse, error) {
+	if !s.calls.enter() {
+		return nil, status.Error(codes.Unavailable, ErrShutdown.Error())
+	}
+	defer s.calls.leave()
 	if err := s.check(call); err != nil {
 		return nil, err
 	}

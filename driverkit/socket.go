@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"k8s.io/klog/v2"
 )
 
 // socket is a listening unix socket and its file.
@@ -71,6 +73,39 @@ func refuseLive(ctx context.Context, path string) error {
 		return fmt.Errorf("socket %s is in use by another process that does not answer: end it", path)
 	}
 	return nil
+}
+
+// removeStale removes the sockets that instances have left behind which were killed
+// and never came back: the agent would try each of them for ever. Nobody can listen
+// again to a socket that refuses connections. What cannot be removed does no more harm
+// than that, so it is only logged.
+func removeStale(ctx context.Context, paths socketPaths) {
+	for _, pattern := range paths.ofInstances {
+		dir := filepath.Dir(pattern)
+		entries, _ := os.ReadDir(dir) // what there is to read
+		for _, entry := range entries {
+			path := filepath.Join(dir, entry.Name())
+			if !isOf(pattern, entry) || !isStale(ctx, path) {
+				continue
+			}
+			if err := ignoreAbsent(os.Remove(path)); err != nil {
+				klog.FromContext(ctx).Info("A socket that was left behind could not be removed", "path", path, "reason", err.Error())
+			}
+		}
+	}
+}
+
+func isOf(pattern string, entry fs.DirEntry) bool {
+	matches, err := filepath.Match(filepath.Base(pattern), entry.Name())
+	return err == nil && matches && entry.Type()&fs.ModeSocket != 0
+}
+
+func isStale(ctx context.Context, path string) bool {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close() // nothing was sent on it
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // inPlace says whether the file is still there and still this socket's.

@@ -44,7 +44,7 @@ func (s script) do(do method, ctx context.Context, call Call) (Answer, error) {
 // tempDir has a path that is short enough for sockets, unlike t.TempDir's.
 func tempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kit") //nolint:usetesting // see above
+	dir, err := os.MkdirTemp("", "kit")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,31 +71,26 @@ func testConfig(t *testing.T) Config {
 type alarmClock struct {
 	*clocktesting.FakeClock
 
-	set chan time.Duration
+	timers, tickers chan time.Duration
 }
 
 func newAlarmClock() alarmClock {
-	return alarmClock{clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)), make(chan time.Duration, 100)}
+	return alarmClock{clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)), make(chan time.Duration, 100), make(chan time.Duration, 100)}
 }
 
 func (c alarmClock) NewTimer(d time.Duration) clock.Timer {
-	defer func() { c.set <- d }()
+	defer func() { c.timers <- d }()
 	return c.FakeClock.NewTimer(d)
 }
 
 func (c alarmClock) NewTicker(d time.Duration) clock.Ticker {
-	defer func() { c.set <- d }()
+	defer func() { c.tickers <- d }()
 	return c.FakeClock.NewTicker(d)
 }
 
-// ring waits until something is due in d, and lets the time pass.
-func (c alarmClock) ring(d time.Duration) {
-	for set := range c.set {
-		if set == d {
-			c.Step(d)
-			return
-		}
-	}
+// ring waits until the next timer or ticker is set, and lets its time pass.
+func (c alarmClock) ring(set <-chan time.Duration) {
+	c.Step(<-set)
 }
 
 // served is a driver that is being served.

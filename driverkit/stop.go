@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"google.golang.org/grpc"
 )
 
 // closeGrace is how long a Close that was told to give up may take to return.
@@ -20,8 +18,9 @@ func (p *plugin) stop(ctx context.Context) error {
 	errs := []error{p.registrationSocket.unlink()}
 	p.registrationServer.Stop()
 
+	idle := p.service.calls.close()
 	p.releaseHeld()
-	errs = append(errs, p.closeDriver(ctx), p.driverSocket.unlink(), p.drainCalls(p.driverServer))
+	errs = append(errs, p.closeDriver(ctx), p.driverSocket.unlink(), p.drainCalls(idle))
 	return errors.Join(errs...)
 }
 
@@ -53,21 +52,26 @@ func (p *plugin) closeDriver(ctx context.Context) error {
 }
 
 // drainCalls lets the calls that are going on end, or cuts them off.
-func (p *plugin) drainCalls(server *grpc.Server) error {
+func (p *plugin) drainCalls(idle <-chan struct{}) error {
 	timer := p.config.Clock.NewTimer(shutdownGrace)
 	defer timer.Stop()
-
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		server.GracefulStop()
-	}()
 	select {
-	case <-ended:
-		return nil
+	case <-idle:
 	case <-timer.C():
-		server.Stop()
-		<-ended
+		p.driverServer.Stop()
 		return fmt.Errorf("calls were cut off: they had not ended %s after the shutdown began", shutdownGrace)
 	}
+	// The answers still have to be sent, which takes no time if they are read.
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		p.driverServer.GracefulStop()
+	}()
+	select {
+	case <-sent:
+	case <-timer.C():
+		p.driverServer.Stop()
+		<-sent
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 // took is how long it takes, in the bubble's time, which stands still while anything
 // is going on.
 func took(do func()) time.Duration {
-	began := time.Now() //nolint:forbidigo // the bubble's clock
+	began := time.Now()
 	do()
 	return time.Since(began)
 }

@@ -32,6 +32,7 @@ type Agent struct {
 
 	reportedAt map[types.UID]time.Time
 	checking   map[string]readinessCheck
+	seen       map[string]bool // drivers that have been registered since we began
 }
 
 // Config is what an agent is made of.
@@ -59,7 +60,10 @@ type Config struct {
 
 // New returns an agent that remembers nothing yet.
 func New(config Config) *Agent {
-	return &Agent{Config: config, reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}}
+	return &Agent{
+		Config:     config,
+		reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}, seen: map[string]bool{},
+	}
 }
 
 // Reconcile performs steps until there is none, or until one has written something:

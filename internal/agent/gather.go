@@ -64,8 +64,14 @@ func (a *Agent) driver(name string) transition.Driver {
 	state := a.Drivers.Driver(name)
 	if !state.Registered {
 		delete(a.checking, name)
-		return transition.Driver{MissingSince: state.MissingSince}
+		// Before the registry runs, it does not know since when it has looked.
+		since := state.MissingSince
+		if since.Before(a.Since) {
+			since = a.Since
+		}
+		return transition.Driver{MissingSince: since, Unseen: !a.seen[name]}
 	}
+	a.seen[name] = true
 	check, checking := a.checking[name]
 	ready := checking && state.ReadyFor == string(check.event)
 	if checking && !ready {

@@ -28,7 +28,7 @@ type Owner struct {
 // Foreign is a cordon that is not ours.
 type Foreign struct {
 	// By is the field manager that made the Node unschedulable, such as
-	// "kubectl-cordon". It may be empty.
+	// "kubectl". It may be empty.
 	By string `json:"by,omitempty"`
 	// Since is when it did so. It may be zero.
 	Since time.Time `json:"since,omitzero"`
@@ -108,11 +108,11 @@ func (s cordonState) releasedBy(uid types.UID) cordonState {
 	if len(left) == len(s.cordons.Owners) {
 		return s
 	}
-	s.cordons.Owners = left
-	if len(left) > 0 {
-		return s
+	if len(left) == 0 {
+		return s.returned()
 	}
-	return s.returned()
+	s.cordons.Owners = left
+	return s
 }
 
 // returned is the state once all our cordons are undone.

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		h.Check("d", "event")
 		eventually(t, "the reason is known", func() bool { return strings.Contains(h.Driver("d").NotReady, "does not answer") })
 		clock.ring(clock.delays, checkLimit)
-		got := h.await(t, "d", "given up", func(s State) bool { return checkOf(h, "d") == nil })
+		got := h.await(t, "d", "given up", func(State) bool { return checkOf(h, "d") == nil })
 		if got.ReadyFor != "" || !strings.Contains(got.NotReady, "does not answer") {
 			t.Errorf("state is %+v", got)
 		}

@@ -163,8 +163,16 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 // awaitLoss returns when the other end has closed the connection, as the kernel does
 // when the process dies: this is noticed at once, where a file that is left behind
 // tells nothing.
+//
+// A call may have been answered before the connection calls itself Ready.
 func awaitLoss(ctx context.Context, conn *grpc.ClientConn) {
-	conn.WaitForStateChange(ctx, connectivity.Ready)
+	state := conn.GetState()
+	for state == connectivity.Connecting || state == connectivity.Ready {
+		if !conn.WaitForStateChange(ctx, state) {
+			return
+		}
+		state = conn.GetState()
+	}
 }
 
 // deregisterIfRefused finds out whether nobody listens any more. This is for good: a

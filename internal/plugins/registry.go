@@ -16,7 +16,7 @@ import (
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 )
 
-// ErrNotRegistered: no instance of the driver is registered.
+// ErrNotRegistered means that no instance of the driver is registered.
 var ErrNotRegistered = errors.New("not registered on this node")
 
 // Options of a [Registry].

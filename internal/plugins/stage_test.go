@@ -34,7 +34,7 @@ func quiet(t *testing.T) context.Context {
 // tempDir has a path that is short enough for sockets, unlike t.TempDir's.
 func tempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "reg") //nolint:usetesting // see above
+	dir, err := os.MkdirTemp("", "reg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (s *stranger) wantStatus(t *testing.T) *registerapi.RegistrationStatus {
 	select {
 	case status := <-s.statuses:
 		return status
-	case <-time.After(patience): //nolint:forbidigo // the test fails then
+	case <-time.After(patience):
 		t.Fatal("the driver was not told whether it is registered")
 		return nil
 	}

@@ -83,17 +83,18 @@ func endEarly(f Facts, e *lifecyclev1alpha1.LifecycleEvent, over ending, now tim
 	if over.since.Before(f.Since) { // it was over while nobody looked
 		giveUp = f.Since.Add(LastEndTimeout)
 	}
-	if protected(e) && !told(f, e) && now.Before(giveUp) {
+	if protected(e) && !told(f, e, now) && now.Before(giveUp) {
 		return tell(f, e, now).or(waitUntil(giveUp))
 	}
 	return finish(e, over.phase, over.reason, over.message, now)
 }
 
 // told says whether the driver knows that the event is over, or is not there to be
-// told.
-func told(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	if !f.Drivers(driverOf(e).Name).Registered {
-		return true
+// told. After a restart of ours, its process may be at work, and not have been found
+// yet.
+func told(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) bool {
+	if driver := f.Drivers(driverOf(e).Name); !driver.Registered {
+		return !driver.Unseen || !now.Before(f.Since.Add(LastEndTimeout))
 	}
 	call := f.Calls[e.UID]
 	return call.Answer != nil && call.AnsweredKind == CallLastEnd
@@ -101,6 +102,9 @@ func told(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 
 // tell calls the driver for the last time, again and again until it answers.
 func tell(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	if !f.Drivers(driverOf(e).Name).Registered {
+		return waitUntil(f.Since.Add(LastEndTimeout))
+	}
 	call := f.Calls[e.UID]
 	if call.Kind == CallLastEnd {
 		if call.InFlight {
@@ -149,12 +153,18 @@ func availability(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now t
 	case call.Failures >= 3:
 		value, reason = metav1.ConditionFalse, lifecyclev1alpha1.ReasonDriverNotReady
 		message = fmt.Sprintf("driver %q does not answer", name)
-	case call.Failures > 0:
-		return Decision{}
+	case call.Failures > 0 && !notedMissing(e):
+		return Decision{} // it may yet answer
 	}
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, value, reason, message, now)
 	})
+}
+
+// notedMissing says whether the event says that its driver is not registered.
+func notedMissing(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	c := condition(e, lifecyclev1alpha1.ConditionDriverAvailable)
+	return c != nil && c.Reason == lifecyclev1alpha1.ReasonDriverMissing
 }
 
 // callNext calls the driver when its time has come: Start until it has been

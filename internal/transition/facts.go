@@ -47,6 +47,9 @@ type Driver struct {
 	Registered bool
 	// MissingSince is since when it is not registered.
 	MissingSince time.Time
+	// Unseen: it has not registered since we began to look. A process that has been at
+	// work since before that may still come.
+	Unseen bool
 	// Checking is the event for which its readiness was asked for last, and since when.
 	Checking      types.UID
 	CheckingSince time.Time

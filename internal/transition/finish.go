@@ -25,7 +25,7 @@ func finish(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimSt
 // windUp brings an event that has ended to its deletion. The node is free for the
 // next event when the finalizer is gone, and not before the driver has stopped.
 func windUp(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	if mustBeTold(e) && !told(f, e) {
+	if mustBeTold(e) && !told(f, e, now) {
 		return tell(f, e, now)
 	}
 	if step := markNode(f, e, now); step.Step != nil {

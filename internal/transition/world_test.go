@@ -81,12 +81,12 @@ func (w *world) facts() Facts {
 }
 
 func (w *world) driver(name string) Driver {
-	since, ok := w.missingSince[name]
-	if !ok {
+	since, seen := w.missingSince[name]
+	if !seen {
 		since = w.missingSince["*"]
 	}
 	return Driver{
-		Registered: w.registered[name], MissingSince: since,
+		Registered: w.registered[name], MissingSince: since, Unseen: !seen && !w.registered[name],
 		Checking: w.checking[name], CheckingSince: w.checkedAt[name],
 		Ready: w.registered[name] && !w.silent[name],
 	}

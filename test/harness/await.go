@@ -5,9 +5,14 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -88,10 +93,42 @@ func lister(e *Env, list client.ObjectList, options []client.ListOption) cache.L
 // Named lists the object of that name.
 func Named(name string) client.ListOption { return client.MatchingFields{"metadata.name": name} }
 
+// AwaitTime waits until a time that an object names.
+func AwaitTime(t *testing.T, at time.Time) {
+	t.Helper()
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+		t.Fatalf("waiting until %s: %v", at, t.Context().Err())
+	}
+}
+
 // AwaitEvent waits until an event is as wanted.
 func (e *Env) AwaitEvent(t *testing.T, name, what string, wanted func(*lifecyclev1alpha1.LifecycleEvent) bool) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
 	return Await(t, e, "event "+name+" "+what, &lifecyclev1alpha1.LifecycleEventList{}, wanted, Named(name))
+}
+
+// AwaitCondition waits until an event has a condition with that reason, and a message
+// with all of the given texts.
+func (e *Env) AwaitCondition(t *testing.T, name, conditionType, reason string, texts ...string) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
+	what := fmt.Sprintf("has condition %s with reason %s and %q", conditionType, reason, texts)
+	return e.AwaitEvent(t, name, what, func(event *lifecyclev1alpha1.LifecycleEvent) bool {
+		c := meta.FindStatusCondition(event.Status.Conditions, conditionType)
+		return c != nil && c.Reason == reason &&
+			!slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(c.Message, text) })
+	})
+}
+
+// AwaitCoreEvent waits until the node is told of in a core Event with that reason.
+func (e *Env) AwaitCoreEvent(t *testing.T, node, reason string) *corev1.Event {
+	t.Helper()
+	return Await(t, e, "a core Event "+reason+" of node "+node, &corev1.EventList{},
+		func(*corev1.Event) bool { return true },
+		client.MatchingFields{"involvedObject.kind": "Node", "involvedObject.name": node, "reason": reason})
 }
 
 // AwaitEventGone waits until there is no event of that name.
@@ -104,6 +141,16 @@ func (e *Env) AwaitEventGone(t *testing.T, name string) {
 func (n *Node) Await(what string, wanted func(*corev1.Node) bool) *corev1.Node {
 	n.t.Helper()
 	return Await(n.t, n.env, "node "+n.Name+" "+what, &corev1.NodeList{}, wanted, Named(n.Name))
+}
+
+// AwaitReady waits until the pod is ready.
+func (n *Node) AwaitReady(pod *corev1.Pod) {
+	n.t.Helper()
+	Await(n.t, n.env, "pod "+pod.Name+" is ready", &corev1.PodList{}, func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	}, Named(pod.Name), client.InNamespace(pod.Namespace))
 }
 
 // AwaitPodsGone waits until the node has no pod with the label.

@@ -41,8 +41,10 @@ func (e *Env) FollowKubectl(t *testing.T, arguments ...string) *Process {
 	return p
 }
 
+// kubectlArguments has a cache of the cluster's own: kubectl's is by address, and
+// addresses are used again.
 func (e *Env) kubectlArguments(arguments []string) []string {
-	return append([]string{"--kubeconfig=" + e.Facts.Kubeconfig}, arguments...)
+	return append([]string{"--kubeconfig=" + e.Facts.Kubeconfig, "--cache-dir=" + filepath.Join(e.dir, "kubectl")}, arguments...)
 }
 
 // File is the path of a file of this repository.

@@ -61,3 +61,6 @@ func (e *Env) Delete(t *testing.T, object client.Object) {
 		t.Fatal(err)
 	}
 }
+
+// DeleteQuietly deletes an object that may be gone already, as when a test ends.
+func (e *Env) DeleteQuietly(object client.Object) { e.deleteQuietly(object) }

@@ -52,6 +52,9 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 	}()
 	t.Cleanup(func() {
 		p.Kill()
+		if strings.Contains(p.Log(), "WARNING: DATA RACE") {
+			t.Errorf("%s has a data race", name)
+		}
 		if t.Failed() {
 			t.Logf("log of %s:\n%s", name, p.Log())
 		}

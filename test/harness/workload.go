@@ -10,10 +10,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/drainplugin"
 )
 
 // PodOptions say how simulated pods behave.
@@ -101,6 +105,38 @@ const (
 	Return = "drain.slm.k8s.io-uncordon"
 )
 
+// Transition creates a transition of the given driver, from "begun" to "done", for
+// all nodes.
+func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*lifecyclev1alpha1.LifecycleTransition)) {
+	t.Helper()
+	transition := &lifecyclev1alpha1.LifecycleTransition{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       lifecyclev1alpha1.LifecycleTransitionSpec{Start: "begun", End: "done", Driver: driver, AllNodes: new(true)},
+	}
+	for _, f := range change {
+		f(transition)
+	}
+	if err := e.Client.Create(t.Context(), transition); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.deleteQuietly(transition) })
+}
+
+// PublishDrain creates the drain driver's transitions, if no driver has done so.
+func (e *Env) PublishDrain(t *testing.T) {
+	t.Helper()
+	for _, transition := range drainplugin.Transitions(Drain, drainplugin.DefaultSLA) {
+		if err := e.Client.Create(t.Context(), &transition); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// OnlyOn is a change of a transition: it is for one node.
+func OnlyOn(node *Node) func(*lifecyclev1alpha1.LifecycleTransition) {
+	return func(t *lifecyclev1alpha1.LifecycleTransition) { t.Spec.AllNodes, t.Spec.NodeName = nil, node.Name }
+}
+
 // Event creates an event for the node.
 func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.LifecycleEvent)) *lifecyclev1alpha1.LifecycleEvent {
 	n.t.Helper()
@@ -121,6 +157,32 @@ func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.
 // SLA is a change of an event: how long it may take.
 func SLA(d time.Duration) func(*lifecyclev1alpha1.LifecycleEvent) {
 	return func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.SLA = &metav1.Duration{Duration: d} }
+}
+
+// Gates is a change of an event: what holds it back.
+func Gates(names ...string) func(*lifecyclev1alpha1.LifecycleEvent) {
+	return func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Spec.Gates = nil
+		for _, name := range names {
+			e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: name})
+		}
+	}
+}
+
+// Change changes an event.
+func (n *Node) Change(event string, change func(*lifecyclev1alpha1.LifecycleEvent)) {
+	n.t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		var e lifecyclev1alpha1.LifecycleEvent
+		if err := n.env.Client.Get(n.t.Context(), client.ObjectKey{Name: event}, &e); err != nil {
+			return err
+		}
+		change(&e)
+		return n.env.Client.Update(n.t.Context(), &e)
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
 }
 
 // EventName is a name for an event of the node that no other test uses.

@@ -45,6 +45,7 @@ type LifecycleEvent struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.sla) == has(oldSelf.sla)",message="spec.sla is immutable",fieldPath=".sla"
+// +kubebuilder:validation:XValidation:rule="!has(self.gates) || has(oldSelf.gates)",message="spec.gates can be removed, not added",fieldPath=".gates"
 type LifecycleEventSpec struct {
 	// transitionName is the name of a LifecycleTransition. It need not exist yet: the
 	// event then waits, and says so in its conditions.
@@ -68,6 +69,8 @@ type LifecycleEventSpec struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.sla must be greater than 0"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.sla is immutable"
 	SLA *metav1.Duration `json:"sla,omitempty"`

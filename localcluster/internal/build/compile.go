@@ -60,8 +60,9 @@ func (e *entry) unpack(source fs.FS) error {
 func (e *entry) goBuild(ctx context.Context, packages int, report *progress.Reporter) error {
 	// Built under another name: a binary that is there is complete.
 	binary := filepath.Join(e.binaries(), binaryName)
-	build := e.goCommand(ctx, "build", "-v", "-trimpath", "-buildvcs=false",
-		"-ldflags", linkerFlags(e.version), "-o", binary+".new", mainPackage)
+	// No flags that change how packages are compiled: so the toolchain's own cache
+	// serves `go vet` and others who need these packages, and they serve it.
+	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version), "-o", binary+".new", mainPackage)
 	output, err := build.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("read the compiler's output: %w", err)
@@ -155,9 +156,8 @@ func standardError(err error) string {
 func (e *entry) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = e.source()
-	// A static binary needs no C compiler; a workspace around the cache directory
-	// is none of ours.
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "PWD="+e.source())
+	// A workspace around the cache directory is none of ours.
+	command.Env = append(os.Environ(), "GOWORK=off", "PWD="+e.source())
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	return command

@@ -20,7 +20,7 @@ import (
 )
 
 // recipe is part of the key: it changes when the way of building does.
-const recipe = "1: trimpath, no cgo, stripped"
+const recipe = "2: stripped"
 
 // Key names the binary that is built from this source on this kind of machine.
 func Key(source fs.FS) (string, error) {

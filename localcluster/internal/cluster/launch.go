@@ -141,17 +141,21 @@ func (l *launch) undo() {
 func awaitHealth(ctx context.Context, running process.Identity, health component.Health) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+	var reason error
 	for {
 		err := health.Probe(ctx)
 		if err == nil && running.Alive() {
 			return nil
+		}
+		if ctx.Err() == nil || reason == nil { // that time is up explains nothing
+			reason = err
 		}
 		if !running.Alive() {
 			return errEnded
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), reason)
 		case <-ticker.C:
 		}
 	}

@@ -44,7 +44,7 @@ func (c *Cluster) PodRun(ctx context.Context, namespace, name string) (podrun.Ru
 		API: api, Pod: pod,
 		Server: settings(c.dir, st, nil).Server(), AuthorityFile: component.AuthorityFile(c.dir),
 		Files: podrun.Files(c.dir.Pod(namespace, name)),
-		Env:   []string{st.Marker, podMarker(namespace, name, st)}, Report: c.report,
+		Env:   []string{st.Marker}, Marker: podMarker(namespace, name, st), Report: c.report,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,16 +28,16 @@ func (c *Cluster) Stop(ctx context.Context, name string, abruptly bool) error {
 			c.report.Step("%s is not running", name)
 			return nil
 		}
-		return c.end(ctx, name, recorded.Process, abruptly)
+		c.report.Step("stopping %s, process %d", name, recorded.Process.PID)
+		return stop(ctx, recorded.Process, stopGrace, abruptly)
 	})
 }
 
-func (c *Cluster) end(ctx context.Context, name string, running process.Identity, abruptly bool) error {
-	c.report.Step("stopping %s, process %d", name, running.PID)
+func stop(ctx context.Context, running process.Identity, grace time.Duration, abruptly bool) error {
 	if abruptly {
 		return process.Kill(running)
 	}
-	return process.Stop(ctx, running, stopGrace)
+	return process.Stop(ctx, running, grace)
 }
 
 // Start starts one component and returns when it is well.
@@ -65,13 +66,10 @@ func (c *Cluster) StopPod(ctx context.Context, namespace, name string, abruptly 
 			return nil
 		}
 		c.report.Step("stopping the process of pod %s/%s", namespace, name)
-		if !abruptly {
-			return process.Stop(ctx, recorded.Process, podGrace)
-		}
-		if err := process.Kill(recorded.Process); err != nil {
-			return err
-		}
-		return process.KillStrays(podMarker(namespace, name, st))
+		return errors.Join(
+			stop(ctx, recorded.Process, podGrace, abruptly),
+			process.KillStrays(podMarker(namespace, name, st)),
+		)
 	})
 }
 

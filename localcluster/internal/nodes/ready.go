@@ -25,6 +25,7 @@ var errNotReady = errors.New("nodes are not ready")
 func AwaitReady(ctx context.Context, api *kubeapi.Client, config state.Config) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	var reason error
 	for {
 		waiting, err := unready(ctx, api, config)
 		if err == nil && len(waiting) == 0 {
@@ -33,9 +34,12 @@ func AwaitReady(ctx context.Context, api *kubeapi.Client, config state.Config) e
 		if err == nil {
 			err = fmt.Errorf("%w: %s", errNotReady, abbreviate(waiting))
 		}
+		if ctx.Err() == nil || reason == nil { // that time is up explains nothing
+			reason = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), reason)
 		case <-ticker.C:
 		}
 	}

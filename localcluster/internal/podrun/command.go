@@ -4,11 +4,15 @@ package podrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
+
+	"github.com/slipway-k8s/slipway/localcluster/internal/process"
 )
 
 // grace is how long the command may take to end after SIGTERM: less than the
@@ -18,7 +22,7 @@ const grace = 8 * time.Second
 // once runs the command to its end; when ctx is done, it is asked to end.
 func (r Run) once(ctx context.Context) error {
 	command := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
-	command.Env = append(append(os.Environ(), r.Env...), r.Files.Environment(r.Pod)...)
+	command.Env = slices.Concat(os.Environ(), r.Env, []string{r.Marker}, r.Files.Environment(r.Pod))
 	command.Stdin, command.Stdout, command.Stderr = r.Stdin, r.Stdout, r.Stderr
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = grace
@@ -31,5 +35,6 @@ func (r Run) once(ctx context.Context) error {
 		_ = command.Wait()
 		return err
 	}
-	return command.Wait()
+	// When a container's first process ends, all that it has started ends.
+	return errors.Join(command.Wait(), process.KillStrays(r.Marker))
 }

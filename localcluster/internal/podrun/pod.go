@@ -51,14 +51,18 @@ var (
 func AwaitBound(ctx context.Context, api *kubeapi.Client, namespace, name string) (Pod, error) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
+	var reason error
 	for {
 		pod, err := bound(ctx, api, namespace, name)
 		if err == nil {
 			return pod, nil
 		}
+		if ctx.Err() == nil || reason == nil { // that time is up explains nothing
+			reason = err
+		}
 		select {
 		case <-ctx.Done():
-			return Pod{}, fmt.Errorf("wait for pod %s/%s: %w: %w", namespace, name, context.Cause(ctx), err)
+			return Pod{}, fmt.Errorf("wait for pod %s/%s: %w: %w", namespace, name, context.Cause(ctx), reason)
 		case <-ticker.C:
 		}
 	}

@@ -25,9 +25,11 @@ type Run struct {
 	TokenLife             time.Duration
 
 	// Command is the program and its arguments; Env is added to the launcher's
-	// own environment.
+	// own environment, and so is Marker, by which all that the command starts is
+	// found again.
 	Command []string
 	Env     []string
+	Marker  string
 	// Restart starts the command again whenever it ends.
 	Restart        bool
 	Stdin          io.Reader

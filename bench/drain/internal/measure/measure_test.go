@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/idle"
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+var zero = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func at(millis int) time.Time { return zero.Add(time.Duration(millis) * time.Millisecond) }
+
+// asked is a request that the API server took 100 ms for.
+func asked(user string, millis int, verb, resource, name string, code int) auditlog.Request {
+	resource, subresource, _ := strings.Cut(resource, "/")
+	return auditlog.Request{
+		User: user, Began: at(millis), Ended: at(millis + 100), Verb: verb, Code: code,
+		Resource: resource, Subresource: subresource, Namespace: "bench", Name: name,
+	}
+}
+
+func budget(millis, allowed int) auditlog.Request {
+	r := asked("controller", millis-100, "update", "poddisruptionbudgets/status", "all", 200)
+	r.Answer = fmt.Appendf(nil, `{"kind":"PodDisruptionBudget","metadata":{"name":"all","namespace":"bench","generation":1},`+
+		`"status":{"observedGeneration":1,"disruptionsAllowed":%d}}`, allowed)
+	return r
+}
+
+func TestOf(t *testing.T) {
+	list := asked("me", 7000, "get", "", "", 200)
+	list.URI = "/api/v1/pods?fieldSelector=spec.nodeName%3Dworker-1&watch=true"
+	requests := []auditlog.Request{
+		budget(-1000, 1),
+		asked("me", -50, "get", "nodes", "worker-1", 200), // before the drain
+		asked("me", 0, "patch", "nodes", "worker-1", 200),
+		asked("me", 500, "create", "pods/eviction", "p", 201),
+		budget(550, 0), // the API server's own, while it evicts
+		asked("me", 800, "create", "pods/eviction", "q", 429),
+		budget(4000, 1),
+		asked("someone", 4000, "create", "pods/eviction", "q", 201), // not ours
+		asked("me", 5900, "create", "pods/eviction", "q", 201),
+		budget(5950, 0),
+		asked("me", 6100, "create", "events", "", 201),
+		list,
+		asked("me", 11000, "update", "lifecycleevents/status", "drain", 200), // after the end, and ours
+		asked("me", 20000, "get", "nodes", "worker-1", 200),                  // the return
+	}
+	got := Of(requests, Drain{
+		Ours:  func(r auditlog.Request) bool { return r.User == "me" },
+		Began: at(0), Ended: at(10000), Over: at(12000), Namespace: "bench",
+		Pods: map[string]string{"p": "all", "q": "all"},
+	})
+	want := Run{
+		Seconds:   10,
+		Evictions: Evictions{Sent: 3, Accepted: 2, Refused: 1},
+		Requests: map[string]int{
+			"patch nodes": 1, "create pods/eviction": 3, "create events": 1, "watch /api/v1/pods": 1, "update lifecycleevents/status": 1,
+		},
+		Total: 7, Others: 2, Later: 4,
+		Idle:           idle.Shares{All: .24, PerBudget: .24},
+		EvictionMillis: []float64{100, 100},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		of   []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := Median(c.of); got != c.want {
+			t.Errorf("median of %v is %v; want %v", c.of, got, c.want)
+		}
+	}
+}
+
+func TestByVerb(t *testing.T) {
+	got := ByVerb(map[string]int{"get pods": 2, "get nodes": 1, "create pods/eviction": 3})
+	if diff := cmp.Diff(map[string]int{"get": 3, "create": 3}, got); diff != "" {
+		t.Errorf("by verb (-want +got):\n%s", diff)
+	}
+}

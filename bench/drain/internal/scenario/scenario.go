@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Scenario is a workload on nodes of which some are drained.
+type Scenario struct {
+	// Key is its letter; Title says what it is.
+	Key, Title string
+	// Nodes is how many nodes the pods are spread over; the first Drained of them are
+	// drained, all at once.
+	Nodes, Drained int
+	// AppCount apps have Replicas pods each.
+	AppCount, Replicas int
+	// Budgets says which budgets there are; each allows MaxUnavailable pods to be away.
+	Budgets        Budgets
+	MaxUnavailable int
+	// Ready is how long a pod takes to become ready once it is bound to a node, and
+	// Gone how long it takes to go once it is told to.
+	Ready, Gone Span
+	// Blocked is how long a drain that cannot end is watched. Zero: it can.
+	Blocked time.Duration
+}
+
+// Budgets says what a budget is for.
+type Budgets int
+
+// The kinds of Budgets.
+const (
+	None   Budgets = iota
+	Shared         // one for all apps
+	PerApp         // one for each app
+)
+
+// Span is where delays are drawn from, both ends included.
+type Span struct{ Min, Max time.Duration }
+
+// Exactly is a span of one delay.
+func Exactly(d time.Duration) Span { return Span{d, d} }
+
+// PodsPerNode is how many pods a node has before the drain.
+func (s Scenario) PodsPerNode() int { return s.AppCount * s.Replicas / s.Nodes }
+
+// InScope is how many pods are to be evicted.
+func (s Scenario) InScope() int { return s.PodsPerNode() * s.Drained }
+
+// App is a Deployment.
+type App struct {
+	Name        string
+	Replicas    int
+	Ready, Gone time.Duration
+	// Budget is the name of its budget. Empty: none.
+	Budget string
+}
+
+// Apps are those of a repetition. The same seed gives the same apps.
+func (s Scenario) Apps(seed uint64, repetition int) []App {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", s.Key, repetition)
+	random := rand.New(rand.NewPCG(seed, h.Sum64()))
+	apps := make([]App, s.AppCount)
+	for i := range apps {
+		apps[i] = App{
+			Name:     fmt.Sprintf("app-%02d", i),
+			Replicas: s.Replicas, Ready: s.Ready.draw(random), Gone: s.Gone.draw(random),
+		}
+		switch s.Budgets {
+		case None:
+		case Shared:
+			apps[i].Budget = "all"
+		case PerApp:
+			apps[i].Budget = apps[i].Name
+		}
+	}
+	return apps
+}
+
+// draw rounds to 10 ms: nothing here is more exact.
+func (s Span) draw(random *rand.Rand) time.Duration {
+	const step = 10 * time.Millisecond
+	return s.Min + step*time.Duration(random.Int64N(int64((s.Max-s.Min)/step)+1))
+}
+
+// Select returns the scenarios with the given keys, in the order of [All].
+func Select(keys []string) ([]Scenario, error) {
+	wanted := map[string]bool{}
+	for _, key := range keys {
+		wanted[strings.TrimSpace(key)] = true
+	}
+	var selected []Scenario
+	for _, s := range All() {
+		if wanted[s.Key] {
+			selected = append(selected, s)
+			delete(wanted, s.Key)
+		}
+	}
+	for key := range wanted {
+		return nil, fmt.Errorf("there is no scenario %q; there are %s", key, strings.Join(Keys(), ", "))
+	}
+	return selected, nil
+}
+
+// Keys are those of all scenarios.
+func Keys() []string {
+	var keys []string
+	for _, s := range All() {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}

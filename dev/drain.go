@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// errand is what an event is asked for.
+type errand struct {
+	verb   string // is the beginning of the event's name as well
+	target string // of make
+	sample string
+}
+
+// sampleNode is the node in the manifests in config/samples.
+const sampleNode = "worker-1"
+
+var (
+	drain    = errand{verb: "drain", target: "drain", sample: "drain-worker-1.yaml"}
+	giveBack = errand{verb: "uncordon", target: "maintenance-complete", sample: "uncordon-worker-1.yaml"}
+)
+
+// event is the name of the event for a node.
+func (e errand) event(node string) string { return e.verb + "-" + node }
+
+// manifest is the event for a node: the sample, with the node's name in it.
+func (e errand) manifest(here place, node string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(here.root, here.sample(e.sample)))
+	if err != nil {
+		return nil, err
+	}
+	return []byte(strings.ReplaceAll(string(text), sampleNode, node)), nil
+}
+
+func newDrain(local where) *cobra.Command {
+	return &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Drain a node of the local cluster, and follow it to the end",
+		Long: `Applies a LifecycleEvent for the node and shows what becomes of it: who claims it,
+which pods leave, what holds them up. It succeeds when the event has. Ctrl-C stops
+following, not the drain.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error { return drain.do(command, local, args[0]) },
+	}
+}
+
+func newMaintenanceComplete(local where) *cobra.Command {
+	return &cobra.Command{
+		Use:   "maintenance-complete NODE",
+		Short: "Return a node of the local cluster from maintenance",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(command *cobra.Command, args []string) error { return giveBack.do(command, local, args[0]) },
+	}
+}
+
+// do applies the event on the cluster of `dev up` and follows it.
+func (e errand) do(command *cobra.Command, local where, node string) error {
+	here, err := local()
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", here.kubeconfig())
+	if err != nil {
+		return fmt.Errorf("there is no local cluster; 'make up' starts one: %w", err)
+	}
+	manifest, err := e.manifest(here, node)
+	if err != nil {
+		return err
+	}
+	k := kubectl{path: here.kubectl(), kubeconfig: here.kubeconfig(), dir: here.root}
+	applied := false
+	told, err := follow(command.Context(), config, node, e.event(node), newScreen(command.OutOrStdout()), func(ctx context.Context) error {
+		_, err := k.run(ctx, manifest, "apply", "-f", "-")
+		applied = err == nil
+		return err
+	})
+	if errors.Is(err, context.Canceled) && applied {
+		e.sayLeft(command.ErrOrStderr(), here, node)
+	}
+	if err != nil {
+		return err
+	}
+	return e.verdict(told.Outcome().Phase, node)
+}
+
+// verdict is an error unless the event has succeeded.
+func (e errand) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {
+	if phase == lifecyclev1alpha1.Succeeded {
+		return nil
+	}
+	return fmt.Errorf("LifecycleEvent %s ended as %s; 'bin/kubectl describe node %s' has more, and 'make %s NODE=%s' tries again",
+		e.event(node), phase, node, e.target, node)
+}
+
+// sayLeft tells somebody who has stopped following that the event goes on.
+func (e errand) sayLeft(out io.Writer, here place, node string) {
+	fmt.Fprintf(out, `
+Stopped following. LifecycleEvent %[1]s goes on.
+  make %[2]s NODE=%[3]s   follows it again
+  bin/kubectl --kubeconfig %[4]s delete lifecycleevent %[1]s   cancels it
+`, e.event(node), e.target, node, here.kubeconfig())
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-k8s/slipway/localcluster/internal/component"
+	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
+	"github.com/slipway-k8s/slipway/localcluster/internal/state"
+)
+
+func open(t *testing.T, dir string) *Cluster {
+	t.Helper()
+	opened, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+func TestDownLeavesOtherDirectoriesAlone(t *testing.T) {
+	dir := t.TempDir()
+	precious := filepath.Join(dir, "audit.log") // even under a name that clusters use
+	if err := os.WriteFile(precious, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, dir).Down(t.Context()); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDownOfNothingIsDone(t *testing.T) {
+	for name, dir := range map[string]string{"an empty directory": t.TempDir(), "no directory": filepath.Join(t.TempDir(), "x")} {
+		t.Run(name, func(t *testing.T) {
+			existed, err := open(t, dir).Down(t.Context())
+			if existed || err != nil {
+				t.Errorf("existed: %t, %v", existed, err)
+			}
+		})
+	}
+}
+
+func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
+	cases := map[string]struct {
+		madeDir, foreign bool
+		wantDir          bool
+	}{
+		"all of it, with its directory":           {madeDir: true},
+		"a directory that was there stays":        {wantDir: true},
+		"a directory with other files in it, too": {madeDir: true, foreign: true, wantDir: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c")
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := create(layout.Dir(path), DefaultConfig(), tc.madeDir); err != nil {
+				t.Fatal(err)
+			}
+			foreign := filepath.Join(path, "notes.txt")
+			if tc.foreign {
+				if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			existed, err := open(t, path).Down(t.Context())
+			if !existed || err != nil {
+				t.Fatalf("existed: %t, %v", existed, err)
+			}
+			left, err := os.ReadDir(path)
+			if (err == nil) != tc.wantDir || (len(left) == 1) != tc.foreign {
+				t.Errorf("left: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// A file that a cluster makes and Owned does not name would be left behind.
+func TestEverythingMadeIsOwned(t *testing.T) {
+	dir := layout.Dir(t.TempDir())
+	st, err := create(dir, DefaultConfig(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSettings(dir, st); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeFiles(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(string(dir)); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestCreateWantsAnEmptyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := create(layout.Dir(dir), DefaultConfig(), false); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestChangePortsTellsEverybody(t *testing.T) {
+	dir := layout.Dir(t.TempDir())
+	st, err := create(dir, DefaultConfig(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir.Log(component.APIServer), []byte("bind: address already in use\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	attempt := newLaunch(open(t, string(dir)), st, nil)
+	if !attempt.portWasTaken(component.APIServer) {
+		t.Error("the complaint in the log was not seen")
+	}
+	if err := attempt.changePorts(component.APIServer); err != nil {
+		t.Fatal(err)
+	}
+	if attempt.portWasTaken(component.APIServer) {
+		t.Error("the old complaint is still seen")
+	}
+	kubeconfig, err := os.ReadFile(dir.Kubeconfig())
+	if err != nil || !strings.Contains(string(kubeconfig), settings(dir, st, nil).Server()) {
+		t.Errorf("the kubeconfig does not name the new port: %s, %v", kubeconfig, err)
+	}
+}
+
+func TestStatusOfNothing(t *testing.T) {
+	facts, err := open(t, t.TempDir()).Status(t.Context())
+	if err != nil || facts.State != Absent {
+		t.Errorf("facts %+v, %v", facts, err)
+	}
+}
+
+func TestStatusSaysWhatIsMissing(t *testing.T) {
+	dir := layout.Dir(t.TempDir())
+	st, err := create(dir, DefaultConfig(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.SetPod(state.Pod{Namespace: "a", Name: "b", Command: []string{"c"}})
+	if err := st.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	facts, err := open(t, string(dir)).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if facts.State != Degraded || !strings.HasPrefix(facts.Problem(), "etcd is stopped") {
+		t.Errorf("state %s, problem %q", facts.State, facts.Problem())
+	}
+	if len(facts.Pods) != 1 || facts.Pods[0].State != Stopped {
+		t.Errorf("pods %+v", facts.Pods)
+	}
+}
+
+func TestUnknownComponentsAreNamed(t *testing.T) {
+	err := open(t, t.TempDir()).Stop(t.Context(), "kubelet", false)
+	if !errors.Is(err, ErrUnknownComponent) || !strings.Contains(err.Error(), component.Kwok) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTailIsWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte(strings.Repeat("0123456789\n", 5000)+"last\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := tail(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(got, "\n")
+	if len(lines) != 15 || lines[0] != "0123456789" || lines[14] != "last" {
+		t.Errorf("got %q", lines)
+	}
+}
