@@ -60,6 +60,10 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
 
+.PHONY: bench
+bench: localcluster ## Measure what an agent costs on its node, and put the table into the README
+	@$(GO) run ./bench/cost -readme README.md
+
 ##@ Look after the source
 
 CRDS := config/crd/lifecycle.k8s.io

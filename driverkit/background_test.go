@@ -21,7 +21,7 @@ type rehearsal struct {
 
 // performance is one run of it.
 type performance struct {
-	ctx    context.Context //nolint:containedctx // looked at by the test
+	ctx    context.Context
 	call   Call
 	report func(Answer)
 	result chan error

@@ -64,17 +64,22 @@ func (p *publisher) run(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrForeignTransition) || apierrors.IsInvalid(err) {
 			return err
 		}
-		if ctx.Err() != nil {
-			break // the driver ends: that it could not publish until then is no failure of it
+		klog.FromContext(ctx).Info("Transitions are not published yet; trying again", "driver", p.driverName, "reason", err.Error())
+		if !p.pause(ctx, backoff.Step()) {
+			return nil // the driver ends: it is no failure of it that it could not publish until then
 		}
-		klog.FromContext(ctx).Info("Transitions could not be published; trying again", "driver", p.driverName, "reason", err.Error())
-		timer := p.clock.NewTimer(backoff.Step())
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C():
-		}
+	}
+}
+
+// pause says whether ctx is still going on after that time.
+func (p *publisher) pause(ctx context.Context, d time.Duration) bool {
+	timer := p.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return true
 	}
 }
 

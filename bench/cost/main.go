@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/slipway-k8s/slipway/bench/internal/page"
 )
 
 func main() {
@@ -50,5 +52,5 @@ func run(ctx context.Context, s settings) (err error) {
 		_, err = os.Stdout.WriteString(table)
 		return err
 	}
-	return insert(s.readme, table)
+	return page.Insert(s.readme, "cost", table)
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/bench/internal/proc"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/test/auditlog"
@@ -116,7 +117,7 @@ func (m *measurement) measure(ctx context.Context) (*result, error) {
 		return nil, ctx.Err()
 	}
 	var err error
-	if r.rssAtRest, err = memory(m.agent.Process.Pid, "VmRSS"); err != nil {
+	if r.rssAtRest, err = proc.Memory(m.agent.Process.Pid, "VmRSS"); err != nil {
 		return nil, err
 	}
 	drainBegan := m.clock.Now()
@@ -124,7 +125,7 @@ func (m *measurement) measure(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	r.drain = m.clock.Since(drainBegan)
-	if r.rssPeak, err = memory(m.agent.Process.Pid, "VmHWM"); err != nil {
+	if r.rssPeak, err = proc.Memory(m.agent.Process.Pid, "VmHWM"); err != nil {
 		return nil, err
 	}
 	requests, err := auditlog.ReadFile(m.cluster.AuditLog)

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -69,37 +68,3 @@ func (r *result) markdown(s settings) string {
 }
 
 func mib(kib int) string { return fmt.Sprintf("%.0f MiB", float64(kib)/1024) }
-
-// memory reads a field of /proc/PID/status, in KiB.
-func memory(pid int, field string) (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			return strconv.Atoi(strings.Fields(value)[0])
-		}
-	}
-	return 0, fmt.Errorf("no %s for process %d", field, pid)
-}
-
-// The markers between which the table stands.
-const (
-	begin = "<!-- cost: begin (make bench writes this) -->\n"
-	end   = "<!-- cost: end -->\n"
-)
-
-// insert puts the table into a file, between the markers.
-func insert(path, table string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	_, after, foundEnd := strings.Cut(rest, end)
-	if !found || !foundEnd {
-		return fmt.Errorf("%s has no lines %q and %q", path, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
-	return os.WriteFile(path, []byte(before+begin+table+end+after), 0o644)
-}

@@ -38,7 +38,9 @@ Specialized Lifecycle Management (SLM) on the node: Slipway's node-agent, or a k
 that speaks SLM. It publishes two LifecycleTransitions for all nodes, unless they exist:
 
   DRIVER-NAME            drain-started -> drain-complete
-  DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete`,
+  DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete
+
+A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 		Example: `  # In a pod on the node:
   drain-driver kubelet-plugin --node-name=$(NODE_NAME)
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,28 +85,31 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	if err != nil {
 		return err
 	}
+	transitions := Transitions(options.DriverName, options.SLA)
 	return driverkit.Serve(ctx, driverkit.Config{
 		DriverName: options.DriverName, NodeName: options.NodeName, Instance: options.Instance,
 		DataDir: options.DataDir, RegistrationDir: options.RegistrationDir,
-		Transitions: Transitions(options.DriverName, options.SLA), RESTConfig: self,
+		Transitions: transitions, RESTConfig: self,
 	}, driverkit.ByTransition(map[string]driverkit.Driver{
-		options.DriverName:                driverkit.Background(plugin.drain),
-		options.DriverName + returnSuffix: driverkit.Background(plugin.returnNode),
+		transitions[0].Name: driverkit.Background(plugin.drain),
+		transitions[1].Name: driverkit.Background(plugin.returnNode),
 	}))
 }
 
-// Transitions are the two that the driver publishes.
+// Transitions are the two that the driver publishes: the drain, and the way back. They
+// are called after the driver, with a dot for its slash: names of API objects have none.
 func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
+	name := strings.ReplaceAll(driver, "/", ".")
 	return []lifecyclev1alpha1.LifecycleTransition{
 		{
-			ObjectMeta: metav1.ObjectMeta{Name: driver},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
 				Start: DrainStarted, End: DrainComplete, Driver: driver,
 				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
 			},
 		},
 		{
-			ObjectMeta: metav1.ObjectMeta{Name: driver + returnSuffix},
+			ObjectMeta: metav1.ObjectMeta{Name: name + returnSuffix},
 			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
 				Start: Uncordoning, End: MaintenanceComplete, Driver: driver,
 				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},

@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		listenAt(t, endpoint) // nobody accepts
 		newStranger("d", endpoint).serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
-		eventually(t, "the registration is over", func() bool { return clock.Waiters() == 1 }) // the ticker
+		clock.awaitCalls(t)
 		h.Check("d", "event")
 		eventually(t, "the reason is known", func() bool { return strings.Contains(h.Driver("d").NotReady, "does not answer") })
 		clock.ring(clock.delays, checkLimit)

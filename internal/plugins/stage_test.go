@@ -281,6 +281,13 @@ func (c alarmClock) NewTicker(d time.Duration) clock.Ticker {
 	return c.FakeClock.NewTicker(d)
 }
 
+// awaitCalls waits until no call of a registration is going on any more: a driver is
+// registered before it has been told. What is left is the ticker.
+func (c alarmClock) awaitCalls(t *testing.T) {
+	t.Helper()
+	eventually(t, "the registration is over", func() bool { return c.Waiters() == 1 })
+}
+
 // ring waits until something is set for d, and lets the time pass.
 func (c alarmClock) ring(set <-chan time.Duration, d time.Duration) {
 	for got := range set {

@@ -194,9 +194,15 @@ func checkGone(t *testing.T, dir string) {
 
 func await(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !reached(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for !reached() {
+		select {
+		case <-deadline.C:
 			t.Fatalf("in vain: until %s", what)
+		case <-ticker.C:
 		}
 	}
 }

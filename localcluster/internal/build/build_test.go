@@ -124,7 +124,7 @@ func TestHalfAnEntryIsNotUsed(t *testing.T) {
 		}
 	}
 	binary := filepath.Join(e.binaries(), binaryName)
-	if err := os.WriteFile(binary, nil, 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(binary, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.load(); !errors.Is(err, errIncomplete) {

@@ -53,10 +53,11 @@ this very process is killed, a guard takes the cluster down.`,
 }
 
 func hold(ctx context.Context, opened *cluster.Cluster, request cluster.Request, where target, streams Streams) error {
-	if err := clear(ctx, opened); err != nil {
+	if err := clearRemains(ctx, opened); err != nil {
 		return err
 	}
-	guard, err := startGuard(where, streams)
+	request.ID = cluster.NewID()
+	guard, err := startGuard(where, request.ID, streams)
 	if err != nil {
 		return err
 	}
@@ -79,8 +80,8 @@ func hold(ctx context.Context, opened *cluster.Cluster, request cluster.Request,
 	return guard.takeDown()
 }
 
-// clear removes what an earlier run may have left, but no cluster that lives.
-func clear(ctx context.Context, opened *cluster.Cluster) error {
+// clearRemains removes what an earlier run may have left, but no cluster that lives.
+func clearRemains(ctx context.Context, opened *cluster.Cluster) error {
 	facts, err := opened.Status(ctx)
 	if err != nil {
 		return err
@@ -104,12 +105,12 @@ type guard struct {
 	hold    io.Closer
 }
 
-func startGuard(where target, streams Streams) (*guard, error) {
+func startGuard(where target, id string, streams Streams) (*guard, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the launcher itself: %w", err)
 	}
-	args := []string{"guard", "--dir", where.dir}
+	args := []string{"guard", "--dir", where.dir, "--id", id}
 	if where.quiet {
 		args = append(args, "--quiet")
 	}
@@ -140,7 +141,10 @@ func (g *guard) takeDown() error {
 
 // newGuard is the guard's own side.
 func newGuard(streams Streams) *cobra.Command {
-	var where target
+	var (
+		where target
+		id    string
+	)
 	command := &cobra.Command{
 		Use:    "guard --dir DIR",
 		Short:  "Take a cluster down when standard input closes",
@@ -153,10 +157,11 @@ func newGuard(streams Streams) *cobra.Command {
 				return err
 			}
 			// Whatever signal ended the launcher is not for the guard.
-			_, err = opened.Down(context.Background())
+			_, err = opened.DownOnly(context.Background(), id)
 			return err
 		},
 	}
 	where.addFlags(command)
+	command.Flags().StringVar(&id, "id", "", "the identity of the cluster, which alone is taken down")
 	return command
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -100,9 +101,7 @@ func setIf[T any](given bool, field *T, value T) {
 // some.
 func (s *settings) mergeArgs(existing map[string][]string, given func(string) bool) map[string][]string {
 	merged := map[string][]string{}
-	for name, args := range existing {
-		merged[name] = args
-	}
+	maps.Copy(merged, existing)
 	for name, args := range s.extraArgs {
 		if !given(argFlags[name]) {
 			continue

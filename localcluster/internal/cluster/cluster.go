@@ -25,9 +25,12 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
-// markerName is the environment variable by which every process of a cluster
-// can be found again.
-const markerName = "SLIPWAY_LOCALCLUSTER"
+// The environment variables by which every process of a cluster, and of one of
+// its pods, can be found again.
+const (
+	markerName    = "SLIPWAY_LOCALCLUSTER_ID"
+	podMarkerName = "SLIPWAY_LOCALCLUSTER_POD"
+)
 
 // How long processes may take to end before they are killed.
 const (

@@ -63,7 +63,7 @@ func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := create(layout.Dir(path), DefaultConfig(), tc.madeDir); err != nil {
+			if _, err := create(t.Context(), layout.Dir(path), DefaultConfig(), "", tc.madeDir); err != nil {
 				t.Fatal(err)
 			}
 			foreign := filepath.Join(path, "notes.txt")
@@ -84,10 +84,23 @@ func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestDownOnlySparesALaterCluster(t *testing.T) {
+	dir := layout.Dir(t.TempDir())
+	if _, err := create(t.Context(), dir, DefaultConfig(), "later", false); err != nil {
+		t.Fatal(err)
+	}
+	if existed, err := open(t, string(dir)).DownOnly(t.Context(), "earlier"); existed || err != nil {
+		t.Errorf("existed: %t, %v", existed, err)
+	}
+	if existed, err := open(t, string(dir)).DownOnly(t.Context(), "later"); !existed || err != nil {
+		t.Errorf("existed: %t, %v", existed, err)
+	}
+}
+
 // A file that a cluster makes and Owned does not name would be left behind.
 func TestEverythingMadeIsOwned(t *testing.T) {
 	dir := layout.Dir(t.TempDir())
-	st, err := create(dir, DefaultConfig(), false)
+	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +120,14 @@ func TestCreateWantsAnEmptyDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := create(layout.Dir(dir), DefaultConfig(), false); !errors.Is(err, ErrNotOurs) {
+	if _, err := create(t.Context(), layout.Dir(dir), DefaultConfig(), "", false); !errors.Is(err, ErrNotOurs) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestChangePortsTellsEverybody(t *testing.T) {
 	dir := layout.Dir(t.TempDir())
-	st, err := create(dir, DefaultConfig(), false)
+	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +138,7 @@ func TestChangePortsTellsEverybody(t *testing.T) {
 	if !attempt.portWasTaken(component.APIServer) {
 		t.Error("the complaint in the log was not seen")
 	}
-	if err := attempt.changePorts(component.APIServer); err != nil {
+	if err := attempt.changePorts(t.Context(), component.APIServer); err != nil {
 		t.Fatal(err)
 	}
 	if attempt.portWasTaken(component.APIServer) {
@@ -146,7 +159,7 @@ func TestStatusOfNothing(t *testing.T) {
 
 func TestStatusSaysWhatIsMissing(t *testing.T) {
 	dir := layout.Dir(t.TempDir())
-	st, err := create(dir, DefaultConfig(), false)
+	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

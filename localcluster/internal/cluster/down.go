@@ -20,6 +20,16 @@ import (
 // Down ends every process of the cluster and removes every file. It returns
 // false if there was no cluster.
 func (c *Cluster) Down(ctx context.Context) (bool, error) {
+	return c.down(ctx, func(*state.State) bool { return true })
+}
+
+// DownOnly is Down for the cluster with this identity: one that somebody has
+// made later in the same directory stays.
+func (c *Cluster) DownOnly(ctx context.Context, id string) (bool, error) {
+	return c.down(ctx, func(st *state.State) bool { return st.Marker == marker(id) })
+}
+
+func (c *Cluster) down(ctx context.Context, isMeant func(*state.State) bool) (bool, error) {
 	entries, err := os.ReadDir(string(c.dir))
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
 		return false, nil
@@ -41,6 +51,9 @@ func (c *Cluster) Down(ctx context.Context) (bool, error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if !isMeant(st) {
+		return false, nil
 	}
 	c.report.Step("stopping %d components and %d pods", len(st.Components), len(st.Pods))
 	if err := stopEverything(ctx, st); err != nil {

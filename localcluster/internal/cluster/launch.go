@@ -50,7 +50,7 @@ func (l *launch) ensure(ctx context.Context, name string) error {
 			return err
 		}
 		l.cluster.report.Step("%s: %v; trying another", name, errPortUsed)
-		if err := l.changePorts(name); err != nil {
+		if err := l.changePorts(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -105,10 +105,10 @@ func (l *launch) portWasTaken(name string) bool {
 	return err == nil && strings.Contains(end, "address already in use")
 }
 
-func (l *launch) changePorts(name string) error {
+func (l *launch) changePorts(ctx context.Context, name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := assignPorts(l.state, name); err != nil {
+	if err := assignPorts(ctx, l.state, name); err != nil {
 		return err
 	}
 	// So that the next attempt does not find the last one's complaint.

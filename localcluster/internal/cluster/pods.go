@@ -23,7 +23,7 @@ var errNoProcess = errors.New("no process was started for it")
 // from it.
 func podMarker(namespace, name string, st *state.State) string {
 	_, id, _ := strings.Cut(st.Marker, "=")
-	return fmt.Sprintf("%s_POD=%s/%s/%s", markerName, id, namespace, name)
+	return fmt.Sprintf("%s=%s/%s/%s", podMarkerName, id, namespace, name)
 }
 
 // PodRun prepares to run a command as that pod, as soon as the pod is bound.

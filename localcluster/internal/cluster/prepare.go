@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -19,6 +20,11 @@ import (
 const privateDir = 0o700
 
 func isNone(err error) bool { return errors.Is(err, state.ErrNone) }
+
+// NewID returns an identity that no other cluster has.
+func NewID() string { return rand.Text() }
+
+func marker(id string) string { return markerName + "=" + id }
 
 // makeDir makes the cluster's directory, and tells whether it was there.
 func makeDir(dir layout.Dir) (made bool, err error) {
@@ -37,7 +43,7 @@ func makeDir(dir layout.Dir) (made bool, err error) {
 
 // create marks an empty directory as a cluster's and fills it with all that
 // components need before the first of them starts.
-func create(dir layout.Dir, config state.Config, madeDir bool) (*state.State, error) {
+func create(ctx context.Context, dir layout.Dir, config state.Config, id string, madeDir bool) (*state.State, error) {
 	entries, err := os.ReadDir(string(dir))
 	if err != nil {
 		return nil, fmt.Errorf("look into the cluster's directory: %w", err)
@@ -45,9 +51,12 @@ func create(dir layout.Dir, config state.Config, madeDir bool) (*state.State, er
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNotOurs)
 	}
-	st := state.New(config, markerName+"="+rand.Text(), madeDir)
+	if id == "" {
+		id = NewID()
+	}
+	st := state.New(config, marker(id), madeDir)
 	for _, name := range component.Names() {
-		if err := assignPorts(st, name); err != nil {
+		if err := assignPorts(ctx, st, name); err != nil {
 			return nil, err
 		}
 	}
@@ -63,9 +72,9 @@ func create(dir layout.Dir, config state.Config, madeDir bool) (*state.State, er
 	return st, component.WriteIdentities(dir)
 }
 
-func assignPorts(st *state.State, name string) error {
+func assignPorts(ctx context.Context, st *state.State, name string) error {
 	for _, port := range component.PortNames(name) {
-		picked, err := ports.Pick()
+		picked, err := ports.Pick(ctx)
 		if err != nil {
 			return fmt.Errorf("choose where %s listens: %w", name, err)
 		}

@@ -25,6 +25,8 @@ type Request struct {
 	// Source and Cache are where the control plane comes from.
 	Source fs.FS
 	Cache  string
+	// ID is what a new cluster is known by; without one, it gets one by chance.
+	ID string
 	// Timeout is for the start alone, not for building the control plane.
 	Timeout time.Duration
 }
@@ -58,7 +60,7 @@ func (c *Cluster) Up(ctx context.Context, request Request) (*Facts, error) {
 	}
 	defer lock.Release()
 
-	st, err := c.loadOrCreate(request, madeDir)
+	st, err := c.loadOrCreate(ctx, request, madeDir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +72,12 @@ func (c *Cluster) Up(ctx context.Context, request Request) (*Facts, error) {
 	return c.facts(ctx, st), nil
 }
 
-func (c *Cluster) loadOrCreate(request Request, madeDir bool) (*state.State, error) {
+func (c *Cluster) loadOrCreate(ctx context.Context, request Request, madeDir bool) (*state.State, error) {
 	st, err := state.Load(c.dir)
 	if isNone(err) {
 		config := DefaultConfig()
 		request.Configure(&config)
-		return create(c.dir, config, madeDir)
+		return create(ctx, c.dir, config, request.ID, madeDir)
 	}
 	if err != nil {
 		return nil, err

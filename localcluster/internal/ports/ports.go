@@ -4,6 +4,7 @@
 package ports
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -23,11 +24,12 @@ var errNoneFree = errors.New("no free TCP port on 127.0.0.1")
 
 // Pick returns a port on which nothing listens right now. Somebody may take it
 // before it is used; whoever uses it must be ready to pick again.
-func Pick() (int, error) {
+func Pick(ctx context.Context) (int, error) {
 	const attempts = 200
+	var config net.ListenConfig
 	for range attempts {
 		port := lowest + rand.IntN(highest-lowest)
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}

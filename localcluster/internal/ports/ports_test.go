@@ -9,7 +9,7 @@ import (
 )
 
 func TestPickedPortCanBeUsed(t *testing.T) {
-	port, err := Pick()
+	port, err := Pick(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,19 @@ func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = Kill(started) })
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
 		content, err := os.ReadFile(log)
 		if err == nil && strings.Contains(string(content), "ready") {
 			return started, log
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-deadline.C:
 			t.Fatalf("the script did not start: %s, %v", content, err)
+		case <-ticker.C:
 		}
 	}
 }

@@ -36,8 +36,8 @@ func budget(millis, allowed int) auditlog.Request {
 }
 
 func TestOf(t *testing.T) {
-	list := asked("me", 7000, "get", "", "", 200)
-	list.URI = "/api/v1/pods?fieldSelector=spec.nodeName%3Dworker-1&watch=true"
+	discovery := asked("me", 7000, "get", "", "", 200)
+	discovery.Namespace, discovery.URI = "", "/api/v1?timeout=32s"
 	requests := []auditlog.Request{
 		budget(-1000, 1),
 		asked("me", -50, "get", "nodes", "worker-1", 200), // before the drain
@@ -50,7 +50,8 @@ func TestOf(t *testing.T) {
 		asked("me", 5900, "create", "pods/eviction", "q", 201),
 		budget(5950, 0),
 		asked("me", 6100, "create", "events", "", 201),
-		list,
+		discovery,
+		asked("me", 7100, "watch", "pods", "", 200),
 		asked("me", 11000, "update", "lifecycleevents/status", "drain", 200), // after the end, and ours
 		asked("me", 20000, "get", "nodes", "worker-1", 200),                  // the return
 	}
@@ -63,9 +64,9 @@ func TestOf(t *testing.T) {
 		Seconds:   10,
 		Evictions: Evictions{Sent: 3, Accepted: 2, Refused: 1},
 		Requests: map[string]int{
-			"patch nodes": 1, "create pods/eviction": 3, "create events": 1, "watch /api/v1/pods": 1, "update lifecycleevents/status": 1,
+			"patch nodes": 1, "create pods/eviction": 3, "create events": 1, "get /api/v1": 1, "watch pods": 1, "update lifecycleevents/status": 1,
 		},
-		Total: 7, Others: 2, Later: 4,
+		Total: 8, Others: 3, Later: 5,
 		Idle:           idle.Shares{All: .24, PerBudget: .24},
 		EvictionMillis: []float64{100, 100},
 	}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/report"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/scenario"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
+)
+
+// bench is a benchmark that is going on.
+type bench struct {
+	settings   settings
+	stage      *stage.Stage
+	contenders map[string]contender.Contender
+	components map[string]int // process ids
+	progress   io.Writer
+	count      int
+}
+
+// benchmark runs all drains. The results are those so far, if it fails.
+func benchmark(ctx context.Context, s settings, scenarios []scenario.Scenario, progress io.Writer) (results report.Results, err error) {
+	began := time.Now()
+	b := &bench{settings: s, contenders: map[string]contender.Contender{}, progress: progress}
+	results, err = s.describe(scenarios)
+	if err != nil {
+		return results, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.open(ctx, scenarios); err != nil {
+		return results, err
+	}
+	results.Conditions.Kubernetes = b.stage.Version
+	drains := plan(scenarios, results.Contenders, s.repeat)
+	e := newEstimate()
+	for i, d := range drains {
+		from := time.Now()
+		run, err := b.run(ctx, d)
+		if err != nil {
+			return results, fmt.Errorf("%s by %s, repetition %d: %w", d.scenario.Key, d.contender, d.repetition, err)
+		}
+		results.Runs = append(results.Runs, run)
+		e.took(d, time.Since(from))
+		b.say(i+1, len(drains), run, time.Since(began), e.left(drains[i+1:]))
+		if last := i+1 == len(drains) || drains[i+1].repetition != d.repetition; last && s.out != "" {
+			if err := report.Write(s.out, results); err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
+}
+
+// open starts the cluster and the agents, and lets each contender drain empty nodes
+// once: what is only done the first time is not measured.
+func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err error) {
+	fmt.Fprintln(b.progress, "drain: starting a cluster")
+	if b.stage, err = stage.Open(ctx, stage.Options{Nodes: scenario.MostNodes(scenarios)}); err != nil {
+		return err
+	}
+	if b.components, err = b.stage.Components(ctx); err != nil {
+		return err
+	}
+	drained := b.stage.Nodes[:scenario.MostDrained(scenarios)]
+	names := b.settings.contenders()
+	if slices.Contains(names, contender.Slipway) {
+		if err := b.stage.StartAgents(ctx, b.settings.agent, drained); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		c, err := contender.New(ctx, name, b.stage)
+		if err != nil {
+			return fmt.Errorf("prepare %s: %w", name, err)
+		}
+		b.contenders[name] = c
+		if _, err := c.Drain(ctx, &stage.Scene{Namespace: "default", Drained: drained}, 0); err != nil {
+			return fmt.Errorf("warm up %s: %w", name, err)
+		}
+		if err := c.Return(ctx, drained); err != nil {
+			return fmt.Errorf("warm up %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) close() error {
+	if b.stage == nil {
+		return nil
+	}
+	return b.stage.Close()
+}
+
+func (b *bench) say(done, all int, run measure.Run, elapsed, left time.Duration) {
+	fmt.Fprintf(b.progress, "drain: [%d/%d] %s by %s: %.1f s, %d evictions, %d refused · %s elapsed, about %s left\n",
+		done, all, run.Scenario, run.Contender, run.Seconds, run.Evictions.Sent, run.Evictions.Refused,
+		elapsed.Round(time.Second), left.Round(time.Second))
+}

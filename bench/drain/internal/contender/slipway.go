@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// The transitions of the drain driver.
+const (
+	drainTransition  = "drain.slm.k8s.io"
+	returnTransition = "drain.slm.k8s.io-uncordon"
+)
+
+// sla is longer than any drain takes.
+const sla = time.Hour
+
+type slipway struct {
+	stage  *stage.Stage
+	events client.WithWatch
+}
+
+// newSlipway is for nodes whose agents have been started.
+func newSlipway(ctx context.Context, s *stage.Stage) (*slipway, error) {
+	in := home.In(stage.Group)
+	events, err := client.NewWithWatch(s.Config("slipway-bench"), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	p := &slipway{stage: s, events: events}
+	return p, p.awaitDriver(ctx)
+}
+
+func (p *slipway) Name() string { return Slipway }
+
+// awaitDriver waits until the driver has published the last of its transitions.
+func (p *slipway) awaitDriver(ctx context.Context) error {
+	w, err := p.events.Watch(ctx, &lifecyclev1alpha1.LifecycleTransitionList{})
+	if err != nil {
+		return fmt.Errorf("watch transitions: %w", err)
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if t, ok := event.Object.(*lifecyclev1alpha1.LifecycleTransition); ok && t.Name == returnTransition {
+			return nil
+		}
+	}
+	return errors.New("the watch of transitions ended")
+}
+
+// Drain implements Contender.
+func (p *slipway) Drain(ctx context.Context, scene *stage.Scene, blocked time.Duration) (Times, error) {
+	f, err := p.follow(ctx)
+	if err != nil {
+		return Times{}, err
+	}
+	defer f.Stop()
+	times, err := during(ctx, blocked, func(ctx context.Context) error {
+		if err := p.ask(ctx, drainTransition, scene.Drained); err != nil {
+			return err
+		}
+		return f.succeeded(ctx, scene.Drained)
+	})
+	if err != nil {
+		return times, err
+	}
+	if blocked > 0 {
+		if err := p.cancel(ctx, scene.Drained); err != nil {
+			return times, err
+		}
+	}
+	err = f.gone(ctx, scene.Drained)
+	if blocked == 0 {
+		times.Over = time.Now()
+	}
+	return times, err
+}
+
+// Return implements Contender. Where a drain was cancelled, its cordon is undone
+// already, and this does nothing.
+func (p *slipway) Return(ctx context.Context, nodes []string) error {
+	f, err := p.follow(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Stop()
+	if err := p.ask(ctx, returnTransition, nodes); err != nil {
+		return err
+	}
+	if err := errors.Join(f.succeeded(ctx, nodes), f.gone(ctx, nodes)); err != nil {
+		return err
+	}
+	return p.stage.AwaitSchedulable(ctx, nodes)
+}
+
+// Sent implements Contender.
+func (p *slipway) Sent(r auditlog.Request) bool { return r.User == stage.AgentUser }
+
+// ask creates an event for each node.
+func (p *slipway) ask(ctx context.Context, transition string, nodes []string) error {
+	for _, node := range nodes {
+		event := &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{Name: eventName(node)},
+			Spec: lifecyclev1alpha1.LifecycleEventSpec{
+				TransitionName: transition, BindingNode: node, SLA: &metav1.Duration{Duration: sla},
+			},
+		}
+		if err := p.events.Create(ctx, event); err != nil {
+			return fmt.Errorf("ask for %s of %s: %w", transition, node, err)
+		}
+	}
+	return nil
+}
+
+func (p *slipway) cancel(ctx context.Context, nodes []string) error {
+	for _, node := range nodes {
+		event := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: eventName(node)}}
+		if err := p.events.Delete(ctx, event); err != nil {
+			return fmt.Errorf("cancel the drain of %s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+func eventName(node string) string { return "bench-" + node }
+
+// follower has seen events.
+type follower struct {
+	watch.Interface
+	phases map[string]lifecyclev1alpha1.ClaimStatus // the last of each event
+	left   map[string]bool                          // those that are deleted
+}
+
+func (p *slipway) follow(ctx context.Context) (*follower, error) {
+	w, err := p.events.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{})
+	if err != nil {
+		return nil, fmt.Errorf("watch events: %w", err)
+	}
+	return &follower{Interface: w, phases: map[string]lifecyclev1alpha1.ClaimStatus{}, left: map[string]bool{}}, nil
+}
+
+// succeeded waits until the events of all nodes have.
+func (f *follower) succeeded(ctx context.Context, nodes []string) error {
+	return f.until(ctx, nodes, func(name string) (bool, error) {
+		phase := f.phases[name]
+		if phase == lifecyclev1alpha1.Failed || phase == lifecyclev1alpha1.SlaExpired {
+			return false, fmt.Errorf("event %s ended as %s", name, phase)
+		}
+		return phase == lifecyclev1alpha1.Succeeded, nil
+	})
+}
+
+// gone waits until the events of all nodes are.
+func (f *follower) gone(ctx context.Context, nodes []string) error {
+	return f.until(ctx, nodes, func(name string) (bool, error) { return f.left[name], nil })
+}
+
+func (f *follower) until(ctx context.Context, nodes []string, done func(event string) (bool, error)) error {
+	for {
+		all := true
+		for _, node := range nodes {
+			ok, err := done(eventName(node))
+			if err != nil {
+				return err
+			}
+			all = all && ok
+		}
+		if all {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case event, open := <-f.ResultChan():
+			if !open {
+				return errors.New("the watch of events ended")
+			}
+			f.saw(event)
+		}
+	}
+}
+
+func (f *follower) saw(event watch.Event) {
+	if e, ok := event.Object.(*lifecyclev1alpha1.LifecycleEvent); ok {
+		f.phases[e.Name] = e.Status.ClaimStatus
+		f.left[e.Name] = event.Type == watch.Deleted
+	}
+}

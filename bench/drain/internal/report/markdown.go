@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is for the README: a row for each scenario, and how it came about.
+func Markdown(r Results) string {
+	var b, blocked strings.Builder
+	b.WriteString("| drained | kubectl drain | ideal | Slipway | as fast as kubectl | of ideal's time | evictions refused: kubectl, ideal, Slipway | idle budget: kubectl, Slipway |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|\n")
+	for _, scenario := range r.Scenarios {
+		by := map[string]Summary{}
+		for _, s := range r.Of(scenario.Key) {
+			by[s.Contender] = s
+		}
+		if scenario.Blocked > 0 {
+			fmt.Fprintf(&blocked, "\n(%s) %s: %s.\n", scenario.Key, scenario.Title, asked(by))
+			continue
+		}
+		cells := []string{
+			fmt.Sprintf("(%s) %s", scenario.Key, scenario.Title), wall(by, kubectl), wall(by, ideal), wall(by, slipway),
+			times(by[slipway].FasterThanKubectl), times(by[slipway].LongerThanIdeal),
+			join(by, func(s Summary) string { return fmt.Sprintf("%s of %s", number(s.Refused), number(s.Sent)) }, kubectl, ideal, slipway),
+			join(by, func(s Summary) string { return percent(s.Idle) }, kubectl, slipway),
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	b.WriteString(blocked.String())
+	c := r.Conditions
+	fmt.Fprintf(&b, "\nMedians of %d (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
+		r.Repeat, c.Kubernetes, c.Cores, r.Seed)
+	return b.String()
+}
+
+func wall(by map[string]Summary, contender string) string {
+	s, ok := by[contender]
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f (%.1f–%.1f)", s.Wall, s.Min, s.Max)
+}
+
+func join(by map[string]Summary, show func(Summary) string, contenders ...string) string {
+	var all []string
+	for _, contender := range contenders {
+		if s, ok := by[contender]; ok {
+			all = append(all, show(s))
+		} else {
+			all = append(all, "–")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// asked is what contenders did about a pod that could not go.
+func asked(by map[string]Summary) string {
+	var all []string
+	for _, contender := range []struct{ key, name string }{{kubectl, "kubectl drain"}, {slipway, "Slipway"}} {
+		if s, ok := by[contender.key]; ok {
+			all = append(all, fmt.Sprintf("%s sent %s evictions and %s requests in all, %s of them after the first 5 s",
+				contender.name, number(s.Sent), number(s.Total), number(s.Later)))
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/idle"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func run(scenario, contender string, repetition int, seconds float64, sent, refused int) measure.Run {
+	return measure.Run{
+		Scenario: scenario, Contender: contender, Repetition: repetition, Seconds: seconds,
+		Evictions:      measure.Evictions{Sent: sent, Accepted: sent - refused, Refused: refused},
+		Requests:       map[string]int{"create pods/eviction": sent, "get pods": 3 * sent, "watch pods": 1},
+		Total:          4*sent + 1,
+		Others:         3 * sent,
+		Later:          sent,
+		Idle:           idle.Shares{All: .125, PerBudget: .25},
+		EvictionMillis: []float64{12, 18},
+		CPU:            measure.CPU{Busy: .5, Seconds: map[string]float64{"etcd": 1, "kube-apiserver": 3}},
+	}
+}
+
+func results() Results {
+	return Results{
+		Seed: 7, Repeat: 3,
+		Conditions: Conditions{
+			Kubernetes: "v1.2.3", Slipway: "abcdef", Go: "go1.99", CPU: "Abacus & Sons", Cores: 2, Load: "0.10",
+			Settings: map[string][]string{"scheduler": {"kube-api-qps=500"}}, KubectlFlags: []string{"--force"},
+		},
+		Scenarios: []Scenario{
+			{Key: "b", Title: "20 pods, a budget"},
+			{Key: "d", Title: "100 pods <of> 300"},
+			{Key: "f", Title: "1 pod that cannot go, for 60 s", Blocked: 60},
+		},
+		Contenders: []string{"kubectl", "ideal", "slipway"},
+		Runs: []measure.Run{
+			run("b", "kubectl", 1, 40, 70, 50), run("b", "ideal", 1, 10, 20, 0), run("b", "slipway", 1, 11, 21, 1),
+			run("b", "slipway", 2, 10.4, 20, 0), run("b", "kubectl", 2, 38, 71, 51), run("b", "ideal", 2, 10, 22, 2),
+			run("b", "ideal", 3, 12, 20, 0), run("b", "slipway", 3, 12, 20, 0), run("b", "kubectl", 3, 44, 90, 70),
+			run("d", "slipway", 1, 9, 100, 0),
+			run("f", "kubectl", 1, 60, 12, 12), run("f", "slipway", 1, 60, 0, 0),
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, text := range map[string]string{
+		"table.txt": Table(results()), "table.md": Markdown(results()), "chart.svg": Chart(results()), "empty.svg": Chart(Results{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), text); diff != "" {
+				t.Errorf("go test -update writes it anew (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChartIsXML(t *testing.T) {
+	decoder := xml.NewDecoder(strings.NewReader(Chart(results())))
+	for {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestResultsAreReadAsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.json")
+	if err := Write(path, results()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if diff := cmp.Diff(results(), got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestOf(t *testing.T) {
+	of := results().Of("b")
+	if len(of) != 3 {
+		t.Fatalf("%d summaries; want 3", len(of))
+	}
+	s := of[2]
+	if s.Wall != 11 || s.Min != 10.4 || s.Max != 12 || s.FasterThanKubectl != 40.0/11 || s.LongerThanIdeal != 1.1 || s.Sent != 20 || s.Refused != 0 {
+		t.Errorf("Slipway's summary: %+v", s)
+	}
+	if alone := results().Of("d"); len(alone) != 1 || alone[0].FasterThanKubectl != 0 || alone[0].LongerThanIdeal != 0 {
+		t.Errorf("without others to compare with: %+v", alone)
+	}
+}
+
+func TestBrokenPromisesAreSaid(t *testing.T) {
+	r := results()
+	r.Runs[2].Broken = []string{"evicted a mirror pod"}
+	if !strings.Contains(Table(r), "PROMISES BROKEN") || !strings.Contains(Table(r), "b, repetition 1, slipway: evicted a mirror pod") {
+		t.Errorf("the table does not say that a promise was broken:\n%s", Table(r))
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+)
+
+// Results are all that a benchmark has found out.
+type Results struct {
+	Seed   uint64 `json:"seed"`
+	Repeat int    `json:"repeat"`
+	// Conditions are what the numbers depend on.
+	Conditions Conditions `json:"conditions"`
+	// Scenarios were run, in this order; Contenders as well.
+	Scenarios  []Scenario    `json:"scenarios"`
+	Contenders []string      `json:"contenders"`
+	Runs       []measure.Run `json:"runs"`
+}
+
+// Scenario is what there is to say of one.
+type Scenario struct {
+	Key   string `json:"key"`
+	Title string `json:"title"`
+	// Blocked is how many seconds a drain that cannot end was watched. Zero: it can.
+	Blocked float64 `json:"blocked,omitempty"`
+}
+
+// Conditions of a benchmark.
+type Conditions struct {
+	Kubernetes string `json:"kubernetes"`
+	Slipway    string `json:"slipway"`
+	Go         string `json:"go"`
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	// Load is the load average when it began.
+	Load string `json:"load"`
+	// Settings are further arguments of components of the control plane.
+	Settings map[string][]string `json:"settings"`
+	// KubectlFlags are what kubectl drained with.
+	KubectlFlags []string `json:"kubectlFlags"`
+}
+
+// Write writes the results into a file.
+func Write(path string, r Results) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// Read reads what Write has written.
+func Read(path string) (Results, error) {
+	var r Results
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("read %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Broken are the promises that were broken, in all runs.
+func (r Results) Broken() []string {
+	var broken []string
+	for _, run := range r.Runs {
+		for _, what := range run.Broken {
+			broken = append(broken, fmt.Sprintf("%s, repetition %d, %s: %s", run.Scenario, run.Repetition, run.Contender, what))
+		}
+	}
+	return broken
+}

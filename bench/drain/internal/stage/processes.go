@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+)
+
+// AgentUser is who Slipway's agents are.
+const AgentUser = "system:serviceaccount:" + devcluster.Namespace + ":" + devcluster.AgentServiceAccount
+
+// StartAgents starts the agents of nodes, each with the token of its pod. They run
+// until the stage is closed.
+func (s *Stage) StartAgents(ctx context.Context, binary string, nodes []string) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	if err := s.CreateAgentPods(ctx); err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if err := s.StartAgent(ctx, node, s.AgentCommand(node, binary)...); err != nil {
+			return fmt.Errorf("start the agent of %s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// Components are the process ids of the control plane, by name.
+func (s *Stage) Components(ctx context.Context) (map[string]int, error) {
+	launcher, err := devcluster.FindLauncher()
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, launcher, "status", "--dir", s.Cluster.Dir, "-o", "json").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the processes of the cluster: %w", err)
+	}
+	var status struct {
+		Components []struct {
+			Name string `json:"name"`
+			PID  int    `json:"pid"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(out, &status); err != nil {
+		return nil, fmt.Errorf("read the processes of the cluster: %w", err)
+	}
+	pids := map[string]int{}
+	for _, c := range status.Components {
+		pids[c.Name] = c.PID
+	}
+	return pids, nil
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// limit is how long one drain may take, with all that belongs to it: a contender that
+// hangs ends the benchmark.
+const limit = 15 * time.Minute
+
+// run sets up the workload, has it drained, and takes all of it away again. What the
+// API server has written down meanwhile is what is measured.
+func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took more than %s", limit))
+	defer cancel()
+	from, err := size(b.stage.AuditLog)
+	if err != nil {
+		return measure.Run{}, err
+	}
+	b.count++
+	namespace := fmt.Sprintf("bench-%s-%d", d.scenario.Key, b.count)
+	scene, err := b.stage.Set(ctx, namespace, d.scenario, d.scenario.Apps(b.settings.seed, d.repetition))
+	if err != nil {
+		return measure.Run{}, err
+	}
+	who := b.contenders[d.contender]
+	times, cpu, err := b.drain(ctx, who, scene, d.scenario.Blocked)
+	if err != nil {
+		return measure.Run{}, err
+	}
+	if err := errors.Join(who.Return(ctx, scene.Drained), b.stage.Strike(ctx, namespace)); err != nil {
+		return measure.Run{}, err
+	}
+	requests, err := requestsFrom(b.stage.AuditLog, from)
+	if err != nil {
+		return measure.Run{}, err
+	}
+	run := measure.Of(requests, measure.Drain{
+		Ours: who.Sent, Began: times.Began, Ended: times.Ended, Over: times.Over, Namespace: namespace, Pods: scene.InScope,
+	})
+	run.Scenario, run.Contender, run.Repetition, run.CPU = d.scenario.Key, d.contender, d.repetition, cpu
+	if d.contender == contender.Slipway {
+		run.Broken = auditcheck.Check(requests, auditcheck.Options{})
+	}
+	return run, nil
+}
+
+// drain has the contender drain, and checks that the nodes are empty then.
+func (b *bench) drain(ctx context.Context, who contender.Contender, scene *stage.Scene, blocked time.Duration) (contender.Times, measure.CPU, error) {
+	before, err := b.usage()
+	if err != nil {
+		return contender.Times{}, measure.CPU{}, err
+	}
+	times, err := who.Drain(ctx, scene, blocked)
+	if err != nil {
+		return times, measure.CPU{}, err
+	}
+	after, err := b.usage()
+	if err == nil && blocked == 0 {
+		err = b.stage.Emptied(ctx, scene)
+	}
+	return times, after.since(before), err
+}
+
+func size(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// requestsFrom reads an audit log from an offset on, at which a line begins.
+func requestsFrom(path string, offset int64) ([]auditlog.Request, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return auditlog.Read(file)
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// ErrNoMarkers says that the file does not want the text.
+var ErrNoMarkers = errors.New("no place for it")
+
+// Insert puts the text into a file, between the markers of the given name.
+func Insert(path, name, text string) error {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	changed, err := insert(string(page), name, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(changed), 0o644)
+}
+
+func insert(page, name, text string) (string, error) {
+	begin := fmt.Sprintf("<!-- %s: begin (make bench writes this) -->\n", name)
+	end := fmt.Sprintf("<!-- %s: end -->\n", name)
+	before, rest, found := strings.Cut(page, begin)
+	_, after, foundEnd := strings.Cut(rest, end)
+	if !found || !foundEnd {
+		return "", fmt.Errorf("%w: there are no lines %q and %q", ErrNoMarkers, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return before + begin + text + end + after, nil
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import "time"
+
+// AwaitExit waits until the program has ended by itself, and returns what it printed.
+func (p *Process) AwaitExit() string {
+	p.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case <-p.exited:
+	case <-deadline.C:
+		p.t.Fatalf("%s has not ended", p.name)
+	}
+	return p.Log()
+}
