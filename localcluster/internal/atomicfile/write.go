@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package atomicfile replaces a file as a whole: a reader sees the old content
-// or the new, never a part, and a crash leaves no half-written file behind.
+// or the new, never a part.
 package atomicfile
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Write replaces the file at path by one with this content and mode.
 func Write(path string, content []byte, mode os.FileMode) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	temporary, err := os.CreateTemp(filepath.Dir(path), temporaryName(path))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -22,6 +22,18 @@ func Write(path string, content []byte, mode os.FileMode) error {
 	}
 	return nil
 }
+
+// Leftovers lists the temporary files of writers that were killed while they
+// wrote the file at path.
+func Leftovers(path string) []string {
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), temporaryName(path)))
+	if err != nil {
+		return nil // the path itself is a malformed pattern; then there is none to find
+	}
+	return found
+}
+
+func temporaryName(path string) string { return "." + filepath.Base(path) + "-*" }
 
 func fill(temporary *os.File, content []byte, mode os.FileMode, path string) error {
 	_, err := temporary.Write(content)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-k8s/slipway/localcluster/internal/atomicfile"
 	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
@@ -98,8 +99,11 @@ func stopAll(ctx context.Context, processes []process.Identity, grace time.Durat
 // the cluster and nothing else is in it.
 func removeFiles(dir layout.Dir, madeDir bool) error {
 	for _, name := range layout.Owned() {
-		if err := os.RemoveAll(filepath.Join(string(dir), name)); err != nil {
-			return fmt.Errorf("remove the cluster's files: %w", err)
+		path := filepath.Join(string(dir), name)
+		for _, left := range append(atomicfile.Leftovers(path), path) {
+			if err := os.RemoveAll(left); err != nil {
+				return fmt.Errorf("remove the cluster's files: %w", err)
+			}
 		}
 	}
 	if !madeDir {
