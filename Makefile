@@ -60,8 +60,10 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
 
+# BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
-bench: localcluster ## Measure what an agent costs on its node, and put the table into the README
+bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent costs
+	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
 	@$(GO) run ./bench/cost -readme README.md
 
 ##@ Look after the source

@@ -31,10 +31,7 @@ type bench struct {
 func benchmark(ctx context.Context, s settings, scenarios []scenario.Scenario, progress io.Writer) (results report.Results, err error) {
 	began := time.Now()
 	b := &bench{settings: s, contenders: map[string]contender.Contender{}, progress: progress}
-	results, err = s.describe(scenarios)
-	if err != nil {
-		return results, err
-	}
+	results = s.describe(ctx, scenarios)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.open(ctx, scenarios); err != nil {
 		return results, err

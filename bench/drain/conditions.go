@@ -3,9 +3,10 @@
 package main
 
 import (
-	"debug/buildinfo"
-	"fmt"
+	"context"
+	"os/exec"
 	"runtime"
+	"strings"
 
 	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
@@ -29,40 +30,27 @@ func (s settings) contenders() []string {
 }
 
 // describe is all of the results that is known before the first run.
-func (s settings) describe(scenarios []scenario.Scenario) (report.Results, error) {
-	version, err := revision(s.agent)
-	if err != nil {
-		return report.Results{}, err
-	}
+func (s settings) describe(ctx context.Context, scenarios []scenario.Scenario) report.Results {
 	r := report.Results{
 		Seed: s.seed, Repeat: s.repeat, Contenders: s.contenders(),
 		Conditions: report.Conditions{
-			Slipway: version, Go: runtime.Version(), CPU: proc.Model(), Cores: runtime.NumCPU(), Load: proc.Load(),
+			Slipway: revision(ctx), Go: runtime.Version(), CPU: proc.Model(), Cores: runtime.NumCPU(), Load: proc.Load(),
 			Settings: stage.Settings(), KubectlFlags: contender.KubectlFlags(),
 		},
 	}
 	for _, of := range scenarios {
 		r.Scenarios = append(r.Scenarios, report.Scenario{Key: of.Key, Title: of.Title, Blocked: of.Blocked.Seconds()})
 	}
-	return r, nil
+	return r
 }
 
-// revision is the commit that a program was built from.
-func revision(path string) (string, error) {
-	info, err := buildinfo.ReadFile(path)
+// revision is the commit that the benchmark was run at.
+func revision(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty=, changed", "--abbrev=12").Output()
 	if err != nil {
-		return "", fmt.Errorf("find out of what %s was built: %w", path, err)
+		return "of an unknown commit"
 	}
-	revision, changed := "of an unknown commit", ""
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			revision = setting.Value[:min(len(setting.Value), 12)]
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			changed = ", changed"
-		}
-	}
-	return revision + changed, nil
+	return strings.TrimSpace(string(out))
 }
 
 // usage of CPU time, in seconds.

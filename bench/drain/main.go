@@ -43,6 +43,7 @@ type settings struct {
 	from            string
 	out, chart      string
 	readme          string
+	audit           string
 }
 
 const long = `drain measures how long drains take, and what they ask of the API server. Three
@@ -91,6 +92,7 @@ func newCommand(out, progress io.Writer) *cobra.Command {
 	flags.StringVar(&s.out, "out", "", "file to write the results into, as JSON, after each repetition")
 	flags.StringVar(&s.chart, "chart", "", "file to write a chart into, as SVG")
 	flags.StringVar(&s.readme, "readme", "", "file to put a table into, between its markers")
+	flags.StringVar(&s.audit, "audit", "", "directory to keep the audit log of each drain in, a file for each")
 	return command
 }
 

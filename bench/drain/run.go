@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
@@ -44,7 +45,7 @@ func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
 	if err := errors.Join(who.Return(ctx, scene.Drained), b.stage.Strike(ctx, namespace)); err != nil {
 		return measure.Run{}, err
 	}
-	requests, err := requestsFrom(b.stage.AuditLog, from)
+	requests, err := b.requestsFrom(from, namespace+"-"+d.contender)
 	if err != nil {
 		return measure.Run{}, err
 	}
@@ -83,15 +84,27 @@ func size(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// requestsFrom reads an audit log from an offset on, at which a line begins.
-func requestsFrom(path string, offset int64) ([]auditlog.Request, error) {
-	file, err := os.Open(path)
+// requestsFrom reads the audit log from an offset on, at which a line begins; and keeps
+// what it has read, if the flags say so.
+func (b *bench) requestsFrom(offset int64, name string) ([]auditlog.Request, error) {
+	file, err := os.Open(b.stage.AuditLog)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	if _, err := file.Seek(offset, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return auditlog.Read(file)
+	if b.settings.audit == "" {
+		return auditlog.Read(file)
+	}
+	if err := os.MkdirAll(b.settings.audit, 0o750); err != nil {
+		return nil, err
+	}
+	kept, err := os.Create(filepath.Join(b.settings.audit, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	requests, err := auditlog.Read(io.TeeReader(file, kept))
+	return requests, errors.Join(err, kept.Close())
 }

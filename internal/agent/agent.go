@@ -23,9 +23,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
-// afterWrite is when the loop looks again if the watch has not shown what it wrote.
-const afterWrite = time.Second
-
 // Agent drives the events of one node. Only its controller's goroutine uses it.
 type Agent struct {
 	Config
@@ -33,6 +30,7 @@ type Agent struct {
 	reportedAt map[types.UID]time.Time
 	checking   map[string]readinessCheck
 	seen       map[string]bool // drivers that have been registered since we began
+	lag        lag
 }
 
 // Config is what an agent is made of.
@@ -47,15 +45,19 @@ type Config struct {
 	Since time.Time
 	Clock clock.PassiveClock
 
-	Events client.Reader // of events and transitions, cached
-	Live   client.Reader // the same, from the API server
-	Nodes  client.Reader // of the Node, cached
+	Cached Readers
+	Live   Readers // the same, from the API server
 
 	Drivers  *plugins.Registry
 	Calls    *dispatch.Dispatcher
 	Recorder *record.Recorder
 	Node     *nodestate.Writer
 	Observer *observe.Observer
+}
+
+// Readers read what the agent decides on.
+type Readers struct {
+	Events, Transitions, Nodes client.Reader
 }
 
 // New returns an agent that remembers nothing yet.
@@ -70,25 +72,33 @@ func New(config Config) *Agent {
 // the watch of what it wrote then wakes it again.
 func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
 	for {
-		facts, err := a.gather(ctx, a.Events)
+		cached, err := a.gather(ctx, a.Cached)
 		if err != nil {
 			return reconcile.Result{}, err
 		}
+		facts, now := cached, a.Clock.Now()
+		if since := a.lag.of(cached); !since.IsZero() {
+			if wait := since.Add(afterWrite).Sub(now); wait > 0 {
+				return reconcile.Result{RequeueAfter: wait}, nil
+			}
+			if facts, err = a.gather(ctx, a.Live); err != nil {
+				return reconcile.Result{}, err
+			}
+		}
 		a.forgetGone(ctx, facts)
-		now := a.Clock.Now()
 		decision := transition.Next(facts, now)
 		if decision.Step == nil {
 			return wakeAt(decision.Wake, now), nil
 		}
 		wrote, err := a.perform(ctx, decision.Step)
-		switch {
-		case errors.Is(err, record.ErrStale):
+		stale := errors.Is(err, record.ErrStale)
+		if stale {
 			log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
-			return reconcile.Result{RequeueAfter: afterWrite}, nil
-		case err != nil:
+		} else if err != nil {
 			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
-		case wrote:
-			return reconcile.Result{RequeueAfter: afterWrite}, nil
+		}
+		if wrote || stale {
+			a.lag.wrote(cached, now)
 		}
 	}
 }

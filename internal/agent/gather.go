@@ -19,9 +19,8 @@ import (
 // bindingNode is the field by which events belong to a node.
 const bindingNode = "spec.bindingNode"
 
-// gather collects the facts of the node. Events are read from the given reader, the
-// rest from caches and memory.
-func (a *Agent) gather(ctx context.Context, reader client.Reader) (transition.Facts, error) {
+// gather collects the facts of the node, with the given readers and from memory.
+func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, error) {
 	facts := transition.Facts{
 		NodeName: a.NodeName, Claimer: a.Claimer,
 		Transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
@@ -30,21 +29,21 @@ func (a *Agent) gather(ctx context.Context, reader client.Reader) (transition.Fa
 		Since: a.Since, HomeSince: a.HomeSince, FinishedEventTTL: a.FinishedEventTTL,
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := reader.List(ctx, &events, client.MatchingFields{bindingNode: a.NodeName}); err != nil {
+	if err := from.Events.List(ctx, &events, client.MatchingFields{bindingNode: a.NodeName}); err != nil {
 		return facts, fmt.Errorf("list the events of node %s: %w", a.NodeName, err)
 	}
 	for i := range events.Items {
 		facts.Events = append(facts.Events, &events.Items[i])
 	}
 	var transitions lifecyclev1alpha1.LifecycleTransitionList
-	if err := a.Events.List(ctx, &transitions); err != nil {
+	if err := from.Transitions.List(ctx, &transitions); err != nil {
 		return facts, fmt.Errorf("list the transitions: %w", err)
 	}
 	for i := range transitions.Items {
 		facts.Transitions[transitions.Items[i].Name] = &transitions.Items[i]
 	}
 	var node corev1.Node
-	if err := a.Nodes.Get(ctx, client.ObjectKey{Name: a.NodeName}, &node); client.IgnoreNotFound(err) != nil {
+	if err := from.Nodes.Get(ctx, client.ObjectKey{Name: a.NodeName}, &node); client.IgnoreNotFound(err) != nil {
 		return facts, fmt.Errorf("read node %s: %w", a.NodeName, err)
 	} else if err == nil {
 		facts.Node = &node

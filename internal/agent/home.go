@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/home"
@@ -35,12 +36,20 @@ func (h *homeWatch) watchFailed(ctx context.Context, r *toolscache.Reflector, er
 	found, err := home.Find(ctx, h.config, h.client)
 	switch {
 	case err == nil && found == h.home:
-		h.lost.Store(nil)
+		h.say(ctx, "")
 	case err == nil:
-		h.lost.Store(new(fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart the agent to follow it",
-			h.home.Group(), found.Group())))
+		h.say(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart the agent to follow it",
+			h.home.Group(), found.Group()))
 	case errors.Is(err, home.ErrNotInstalled):
-		h.lost.Store(new(h.goneMessage()))
+		h.say(ctx, h.goneMessage())
+	}
+}
+
+// say keeps a message for the readiness check, and logs it when it is a new one. An
+// empty one means that all is well.
+func (h *homeWatch) say(ctx context.Context, message string) {
+	if before := h.lost.Swap(&message); message != "" && (before == nil || *before != message) {
+		klog.FromContext(ctx).Error(errors.New(message), "Not ready: the API of LifecycleEvents is not where it was")
 	}
 }
 
@@ -53,9 +62,10 @@ func (h *homeWatch) goneMessage() string {
 	return text
 }
 
-// check is a readiness check.
+// check is a readiness check. What it says is served at /readyz/api-home; /readyz says
+// only that it failed.
 func (h *homeWatch) check(*http.Request) error {
-	if message := h.lost.Load(); message != nil {
+	if message := h.lost.Load(); message != nil && *message != "" {
 		return errors.New(*message)
 	}
 	return nil

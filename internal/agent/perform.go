@@ -101,7 +101,9 @@ func reachAnswered(s transition.WriteStatus) {
 // confirmClaim decides the claim again on what the API server has now: the cache may
 // not show yet what this agent, or one before it, has claimed.
 func (a *Agent) confirmClaim(ctx context.Context, s transition.WriteStatus) (transition.WriteStatus, error) {
-	facts, err := a.gather(ctx, a.Live)
+	from := a.Cached
+	from.Events = a.Live.Events
+	facts, err := a.gather(ctx, from)
 	if err != nil {
 		return s, err
 	}

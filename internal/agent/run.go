@@ -113,7 +113,8 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
 		FinishedEventTTL: p.options.FinishedEventTTL,
 		HomeSince:        homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
-		Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Nodes: p.node.GetCache(),
+		Cached:  Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
+		Live:    Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
 		Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer,
 	})
@@ -178,4 +179,6 @@ func (p *process) close() {
 }
 
 // mapper is the home's, which asks nothing of the server.
-func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) { return p.home.Mapper(), nil }
+func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	return p.home.Mapper(), nil
+}

@@ -5,6 +5,7 @@ package plugins
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -36,7 +37,8 @@ type Registry struct {
 	dir      string
 	clock    clock.WithTickerAndDelayedExecution
 	onChange func()
-	// newWatcher is fsnotify's, but in tests.
+	// rescan is rescanEvery, and newWatcher is fsnotify's, but in tests.
+	rescan     time.Duration
 	newWatcher func() (*fsnotify.Watcher, error)
 
 	// checks are the readiness checks that are going on. Run waits for them.
@@ -52,11 +54,12 @@ type Registry struct {
 // New is a registry that knows of no driver until it is run.
 func New(options Options) *Registry {
 	r := &Registry{
-		dir:      options.Dir,
+		dir:      filepath.Clean(options.Dir),
 		clock:    options.Clock,
 		onChange: options.OnChange,
 		drivers:  map[string]*driver{},
 
+		rescan:     rescanEvery,
 		newWatcher: fsnotify.NewWatcher,
 	}
 	if r.clock == nil {

@@ -90,13 +90,11 @@ func TestRegister(t *testing.T) {
 	})
 
 	t.Run("without file notifications, the next scan finds it", func(t *testing.T) {
-		clock := newAlarmClock()
-		h := run(t, clock, func(r *Registry) {
+		h := run(t, nil, func(r *Registry) {
+			r.rescan = 20 * time.Millisecond
 			r.newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
 		})
-		<-clock.tickers
 		newStranger("d", "/e").serve(t, filepath.Join(h.dir, "d-reg.sock"))
-		clock.Step(rescan)
 		h.awaitRegistered(t, "d")
 	})
 }
@@ -184,7 +182,7 @@ func TestDeregister(t *testing.T) {
 	})
 
 	t.Run("when the directory is removed; it is made again", func(t *testing.T) {
-		h := run(t, nil)
+		h := run(t, nil, func(r *Registry) { r.rescan = 50 * time.Millisecond })
 		newStranger("d", "/e").serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
 		if err := os.RemoveAll(h.dir); err != nil {
@@ -284,7 +282,9 @@ func TestFrozenRegistration(t *testing.T) {
 	listenAt(t, filepath.Join(h.dir, "frozen-reg.sock")) // nobody accepts
 	newStranger("d", "/e").serve(t, filepath.Join(h.dir, "d-reg.sock"))
 	h.awaitRegistered(t, "d") // it is not held up
-	clock.ring(clock.delays, registrationTimeout)
+	// The ticker, and the time for the frozen one's answer.
+	eventually(t, "only one call is going on", func() bool { return clock.Waiters() == 2 })
+	clock.Step(registrationTimeout)
 	if got := h.Names(); !cmp.Equal(got, []string{"d"}) {
 		t.Errorf("registered: %v", got)
 	}

@@ -9,12 +9,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
 )
 
-// rescan is how often the directory is read when nothing was heard from fsnotify.
-const rescan = 10 * time.Second
+// rescanEvery is how often the directory is read when nothing was heard from fsnotify.
+const rescanEvery = 10 * time.Second
 
 // errAlreadyRun: a registry is run once.
 var errAlreadyRun = errors.New("the registry is running or was run before")
@@ -34,7 +33,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	defer r.end()
 	defer w.close()
 
-	ticker := r.clock.NewTicker(rescan)
+	ticker := r.clock.NewTicker(r.rescan)
 	defer ticker.Stop()
 	for {
 		w.rescan(ctx)
@@ -60,101 +59,4 @@ func (r *Registry) end() {
 	r.running = false
 	r.mu.Unlock()
 	r.checks.Wait()
-}
-
-// watch is what Run keeps. It belongs to Run's goroutine.
-type watch struct {
-	registry  *Registry
-	logger    klog.Logger
-	followers map[string]*follower
-	notify    *fsnotify.Watcher // nil: none could be had, the ticker has to do
-	unwatched error             // of the last scan: directories that could not be watched
-	complaint string
-}
-
-func (w *watch) open() {
-	var err error
-	if w.notify, err = w.registry.newWatcher(); err != nil {
-		w.logger.Error(err, "No file notifications; drivers are noticed later", "every", rescan.String())
-	}
-}
-
-func (w *watch) close() {
-	if w.notify != nil {
-		_ = w.notify.Close() // no watch is left that could fail to be removed
-	}
-	for path := range w.followers {
-		w.followers[path].cancel()
-	}
-	for path := range w.followers {
-		w.drop(path)
-	}
-}
-
-// sleep returns when it is time to look again, and false when ctx has ended.
-func (w *watch) sleep(ctx context.Context, tick <-chan time.Time) bool {
-	var events <-chan fsnotify.Event
-	var errs <-chan error
-	if w.notify != nil {
-		events, errs = w.notify.Events, w.notify.Errors
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-tick:
-	case <-events:
-	case err := <-errs: // events were lost, most likely: look what there is
-		w.logger.V(1).Info("File notifications failed; the directory is read again", "reason", fmt.Sprint(err))
-	}
-	return ctx.Err() == nil
-}
-
-// rescan makes one follower of each socket that is there.
-func (w *watch) rescan(ctx context.Context) {
-	found, err := w.scan()
-	w.complain(errors.Join(err, w.unwatched))
-	if err != nil {
-		return // what cannot be read has not gone
-	}
-	for path, f := range w.followers {
-		if found[path] != f.socket {
-			w.drop(path)
-		}
-	}
-	for path, socket := range found {
-		if _, ok := w.followers[path]; !ok {
-			w.followers[path] = w.registry.startFollower(ctx, socket)
-		}
-	}
-}
-
-func (w *watch) scan() (map[string]socketFile, error) {
-	// It may have been deleted, with all the sockets in it.
-	if err := os.MkdirAll(w.registry.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make registration directory: %w", err)
-	}
-	w.unwatched = nil
-	return scan(w.registry.dir, func(dir string) {
-		if w.notify != nil {
-			w.unwatched = errors.Join(w.unwatched, w.notify.Add(dir))
-		}
-	})
-}
-
-func (w *watch) drop(path string) {
-	w.followers[path].cancel()
-	<-w.followers[path].done
-	delete(w.followers, path)
-}
-
-// complain logs an error when it is another one than before.
-func (w *watch) complain(err error) {
-	if err == nil {
-		w.complaint = ""
-		return
-	}
-	if err.Error() != w.complaint {
-		w.complaint = err.Error()
-		w.logger.Error(err, "Trouble with the registration directory; trying again", "every", rescan.String())
-	}
 }

@@ -11,9 +11,16 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// builtinGroup are the launcher's flags for a server that serves lifecycle.k8s.io
-// itself, with EvictionRequests in it.
-var builtinGroup = []string{
-	"--feature-gates", "EvictionRequestAPI=true",
-	"--runtime-config", lifecyclev1alpha1.GroupKubernetes + "/v1alpha1=true",
+// The launcher's flags for a server that serves lifecycle.k8s.io itself, with
+// EvictionRequests in it, and for one that does so no more.
+var (
+	builtinGroup   = builtin("true")
+	noBuiltinGroup = builtin("false")
+)
+
+func builtin(on string) []string {
+	return []string{
+		"--feature-gates", "EvictionRequestAPI=" + on,
+		"--runtime-config", lifecyclev1alpha1.GroupKubernetes + "/v1alpha1=" + on,
+	}
 }

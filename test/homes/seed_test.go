@@ -31,27 +31,31 @@ func TestTheFilesAndCommandsOfTheServerSideDrain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := harness.Own(t, options)
-			drainAndReturn(t, env, env.Worker(t, "worker-1", "seed"))
+			node := env.Worker(t, "worker-1", "seed")
+			node.Agent("")
+			env.Deployment(t, "web", "seed", 3, harness.PodOptions{Gone: time.Second})
+			drainAndReturn(t, env, node)
 		})
 	}
 }
 
-// drainAndReturn drains and returns worker-1, which has an agent, or gets one.
+// drainAndReturn drains worker-1 of the pods of app web, and returns it.
 func drainAndReturn(t *testing.T, env *harness.Env, node *harness.Node) {
 	t.Helper()
-	env.Deployment(t, "web", "seed", 3, harness.PodOptions{Gone: time.Second})
 	history := node.Record()
-	node.Agent("")
-	events := env.FollowKubectl(t, "get", "lifecycleevents", "-w")
 
+	events := env.FollowKubectl(t, "get", "lifecycleevents", "-w")
 	apply(t, env, "drain-worker-1.yaml")
 	history.Await("drain-worker-1 gone")
+	wantRows(t, events, "drain-worker-1", "drain.slm.k8s.io")
 	node.AwaitPodsGone(client.MatchingLabels{"app": "web"})
 	node.Await("is cordoned", func(n *corev1.Node) bool { return n.Spec.Unschedulable })
 	wantCondition(t, env, "drain-complete", "drain.slm.k8s.io")
 
+	events = env.FollowKubectl(t, "get", "lifecycleevents", "-w")
 	apply(t, env, "uncordon-worker-1.yaml")
 	history.Await("uncordon-worker-1 gone")
+	wantRows(t, events, "uncordon-worker-1", "drain.slm.k8s.io-uncordon")
 	node.Await("is schedulable", func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
 	wantCondition(t, env, "maintenance-complete", "drain.slm.k8s.io-uncordon")
 
@@ -63,11 +67,6 @@ func drainAndReturn(t *testing.T, env *harness.Env, node *harness.Node) {
 		if diff := cmp.Diff(want, history.Of(object)); diff != "" {
 			t.Errorf("history of %s (-want +got):\n%s", object, diff)
 		}
-	}
-	for event, transition := range map[string]string{
-		"drain-worker-1": "drain.slm.k8s.io", "uncordon-worker-1": "drain.slm.k8s.io-uncordon",
-	} {
-		wantRows(t, events, event, transition)
 	}
 }
 
@@ -106,6 +105,7 @@ func wantCondition(t *testing.T, env *harness.Env, reason, transition string) {
 // claim on the driver.
 func wantRows(t *testing.T, kubectl *harness.Process, event, transition string) {
 	t.Helper()
+	kubectl.AwaitLog("Succeeded")
 	var phases []string
 	for line := range strings.Lines(kubectl.Log()) {
 		columns := strings.Fields(line)

@@ -47,8 +47,8 @@ func TestAnEventEndsAtItsDeadlineAndItsDriverIsToldBefore(t *testing.T) {
 	}
 
 	over := env.AwaitCondition(t, name, lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonSLAExpired, `state "done" was not reached`)
-	if late := changed(over, lifecyclev1alpha1.ConditionFinished).Sub(deadline); late < 0 || late > 5*time.Second {
-		t.Errorf("it ended %s after its deadline; want at it", late)
+	if ended := changed(over, lifecyclev1alpha1.ConditionFinished); ended.Before(deadline) {
+		t.Errorf("it ended at %s, before its deadline %s", ended, deadline)
 	}
 	h.Await(name + " gone")
 	if diff := cmp.Diff(slaExpired, h.Of(name)); diff != "" {
@@ -86,18 +86,18 @@ func TestADriverIsToldOfADeadlineThatPassedWhileTheAgentWasDown(t *testing.T) {
 
 // lateDrain is a drain that a budget holds up at its deadline.
 type lateDrain struct {
-	name, app string
-	separate  bool // the driver is a process of its own, and goes on without the agent
-	down      bool // the agent is down at the deadline
+	name, group string
+	separate    bool // the driver is a process of its own, and goes on without the agent
+	down        bool // the agent is down at the deadline
 }
 
 func TestADrainStopsAtItsDeadlineAndTheSameFileDrainsAgain(t *testing.T) {
 	t.Parallel()
 	for _, late := range []lateDrain{
-		{name: "driver built in", app: "late-1"},
-		{name: "driver built in, agent down at the deadline", app: "late-2", down: true},
-		{name: "driver by itself", app: "late-3", separate: true},
-		{name: "driver by itself, agent down at the deadline", app: "late-4", separate: true, down: true},
+		{name: "driver built in", group: "late-1"},
+		{name: "driver built in, agent down at the deadline", group: "late-2", down: true},
+		{name: "driver by itself", group: "late-3", separate: true},
+		{name: "driver by itself, agent down at the deadline", group: "late-4", separate: true, down: true},
 	} {
 		t.Run(late.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,16 +108,17 @@ func TestADrainStopsAtItsDeadlineAndTheSameFileDrainsAgain(t *testing.T) {
 
 func (l lateDrain) run(t *testing.T) {
 	env := harness.Shared(t)
-	node := env.Node(t, l.app)
-	env.Deployment(t, l.app, l.app, 3, quick())
-	budget := env.Budget(t, l.app, 0)
+	node := env.Node(t, l.group)
+	app := node.Name
+	env.Deployment(t, app, l.group, 3, quick())
+	budget := env.Budget(t, app, 0)
 	h := node.Record()
 	agent := node.Agent("", l.flags()...)
 	if l.separate {
 		node.Driver("")
 	}
 	event := node.EventName("drain")
-	apply := func() { node.Event(event, harness.Drain, harness.SLA(10*time.Second)) }
+	apply := func() { node.Event(event, harness.Drain, harness.SLA(15*time.Second)) }
 
 	apply()
 	held := env.AwaitEvent(t, event, "is held up", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
@@ -138,7 +139,7 @@ func (l lateDrain) run(t *testing.T) {
 	if err := env.Client.Delete(t.Context(), budget); err != nil {
 		t.Fatal(err)
 	}
-	node.AwaitReady(node.Pod(l.app, quick()))
+	node.AwaitReady(node.Pod(app, quick()))
 	ended := node.LastStatusWrite(event)
 	for _, eviction := range node.Evictions() {
 		if eviction.Ended.After(ended.Began) {
@@ -149,7 +150,7 @@ func (l lateDrain) run(t *testing.T) {
 	h = node.Record()
 	apply()
 	drained(t, env, h, event)
-	node.AwaitPodsGone(client.MatchingLabels{"app": l.app})
+	node.AwaitPodsGone(client.MatchingLabels{"app": app})
 }
 
 func (l lateDrain) flags() []string {

@@ -3,8 +3,10 @@
 package measure
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -15,7 +17,7 @@ import (
 // versions reads, from what was written of the budgets of a namespace, when each of
 // them allowed an eviction. The API server itself writes them, too: with each eviction.
 func versions(requests []auditlog.Request, namespace string) map[string][]idle.Version {
-	by := map[string][]idle.Version{}
+	by := map[string][]written{}
 	for _, r := range requests {
 		if r.Resource != "poddisruptionbudgets" || r.Namespace != namespace || !isAccepted(r.Code) || r.Verb == "get" || r.Verb == "list" {
 			continue
@@ -25,12 +27,34 @@ func versions(requests []auditlog.Request, namespace string) map[string][]idle.V
 			continue
 		}
 		status := budget.Status
-		by[budget.Name] = append(by[budget.Name], idle.Version{
+		version, _ := strconv.ParseUint(budget.ResourceVersion, 10, 64) // the log's own order, where there is none
+		by[budget.Name] = append(by[budget.Name], written{version, idle.Version{
 			At: r.Ended, Allowed: status.DisruptionsAllowed > 0 && status.ObservedGeneration >= budget.Generation,
-		})
+		}})
 	}
-	for _, of := range by {
-		slices.SortStableFunc(of, func(a, b idle.Version) int { return a.At.Compare(b.At) })
+	inOrder := map[string][]idle.Version{}
+	for name, all := range by {
+		inOrder[name] = order(all)
 	}
-	return by
+	return inOrder
+}
+
+// written is a version of a budget, with its number.
+type written struct {
+	number uint64
+	idle.Version
+}
+
+// order is that in which they were written. The log has them in that in which they were
+// answered: a version held no later than from the time when the next was answered.
+func order(all []written) []idle.Version {
+	slices.SortStableFunc(all, func(a, b written) int { return cmp.Compare(a.number, b.number) })
+	versions := make([]idle.Version, len(all))
+	for i := range slices.Backward(all) {
+		versions[i] = all[i].Version
+		if i+1 < len(all) && versions[i+1].At.Before(versions[i].At) {
+			versions[i].At = versions[i+1].At
+		}
+	}
+	return versions
 }

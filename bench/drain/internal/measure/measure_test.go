@@ -75,6 +75,18 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestVersionsAreInTheOrderInWhichTheyWereWritten(t *testing.T) {
+	at := func(millis int, number uint64, allowed bool) written {
+		return written{number, idle.Version{At: at(millis), Allowed: allowed}}
+	}
+	// The answer to the second came after that to the third.
+	got := order([]written{at(100, 1, false), at(250, 3, false), at(300, 2, true), at(900, 4, true)})
+	want := []idle.Version{at(100, 0, false).Version, at(250, 0, true).Version, at(250, 0, false).Version, at(900, 0, true).Version}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, c := range []struct {
 		of   []float64

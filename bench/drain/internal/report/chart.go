@@ -109,7 +109,7 @@ func (c canvas) text(x float64, y int, class, text string) {
 // axis draws the lines that the bars are read by.
 func (c canvas) axis(bottom int) {
 	for seconds := 0.0; seconds <= c.longest; seconds += c.step {
-		fmt.Fprintf(c.b, `  <line x1="%[1]g" y1="%d" x2="%[1]g" y2="%d" class="axis"/>`+"\n", c.x(seconds), top, bottom)
+		fmt.Fprintf(c.b, `  <line x1="%[1]g" y1="%[2]d" x2="%[1]g" y2="%[3]d" class="axis"/>`+"\n", c.x(seconds), top, bottom)
 		fmt.Fprintf(c.b, `  <text x="%g" y="%d" class="quiet" text-anchor="middle">%g</text>`+"\n", c.x(seconds), bottom+16, seconds)
 	}
 }
@@ -120,7 +120,7 @@ func (c canvas) group(scenario Scenario, summaries []Summary, y int) int {
 	y += titleRoom
 	for _, s := range summaries {
 		middle := y + barHeight/2
-		c.text(0, y+barHeight-4, "quiet", s.Contender)
+		c.text(0, y+barHeight-4, "quiet", display(s.Contender))
 		fmt.Fprintf(c.b, `  <rect x="%d" y="%d" width="%.4g" height="%d" rx="2" class="%s"/>`+"\n",
 			left, y, c.x(s.Wall)-left, barHeight, html.EscapeString(s.Contender))
 		if s.Max > s.Min {
@@ -130,6 +130,18 @@ func (c canvas) group(scenario Scenario, summaries []Summary, y int) int {
 		y += barHeight + barGap
 	}
 	return y + groupGap
+}
+
+// display is a contender's name for people.
+func display(contender string) string {
+	switch contender {
+	case kubectl:
+		return "kubectl drain"
+	case slipway:
+		return "Slipway"
+	default:
+		return contender
+	}
 }
 
 func label(s Summary) string {

@@ -59,10 +59,10 @@ func join(by map[string]Summary, show func(Summary) string, contenders ...string
 // asked is what contenders did about a pod that could not go.
 func asked(by map[string]Summary) string {
 	var all []string
-	for _, contender := range []struct{ key, name string }{{kubectl, "kubectl drain"}, {slipway, "Slipway"}} {
-		if s, ok := by[contender.key]; ok {
+	for _, contender := range []string{kubectl, slipway} {
+		if s, ok := by[contender]; ok {
 			all = append(all, fmt.Sprintf("%s sent %s evictions and %s requests in all, %s of them after the first 5 s",
-				contender.name, number(s.Sent), number(s.Total), number(s.Later)))
+				display(contender), number(s.Sent), number(s.Total), number(s.Later)))
 		}
 	}
 	return strings.Join(all, "; ")
