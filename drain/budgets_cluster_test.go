@@ -13,7 +13,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/slipway-k8s/slipway/drain"
 )
@@ -101,7 +100,7 @@ func TestABudgetThatCannotBeComputedIsExplained(t *testing.T) {
 		_, err := s.admin.PolicyV1().PodDisruptionBudgets(s.namespace).Create(s.ctx, &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Name: "half-" + app},
 			Spec: policyv1.PodDisruptionBudgetSpec{
-				MaxUnavailable: ptr.To(intstr.FromString("50%")),
+				MaxUnavailable: new(intstr.FromString("50%")),
 				Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
 			},
 		}, metav1.CreateOptions{})
@@ -139,11 +138,11 @@ func TestTwoNodesUnderOneBudgetDoNotGetInEachOthersWay(t *testing.T) {
 		t.Errorf("%d and %d pods gone, want %d", sa.Done, sb.Done, replicas)
 	}
 
-	requests := s.evictionRequests(t, s.namespace)
-	slices.SortFunc(requests, func(a, b evictionRequest) int { return a.begin.Compare(b.begin) })
+	requests := s.evictions(t, s.namespace)
+	slices.SortFunc(requests, func(a, b request) int { return a.RequestReceivedTimestamp.Compare(b.RequestReceivedTimestamp) })
 	for i, next := range requests[1:] {
-		if next.begin.Before(requests[i].end) {
-			t.Errorf("two evictions were in flight under one budget: %s and %s", requests[i].pod, next.pod)
+		if next.RequestReceivedTimestamp.Before(requests[i].StageTimestamp) {
+			t.Errorf("two evictions were in flight under one budget: %s and %s", requests[i].ObjectRef.Name, next.ObjectRef.Name)
 		}
 	}
 	// A refusal can happen: the budget's controller may change its mind while an eviction is on its way.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -160,42 +159,44 @@ func (c *cluster) as(t *testing.T, who rest.ImpersonationConfig) kubernetes.Inte
 	return client
 }
 
-// evictionRequest is one eviction as the API server has written it down.
-type evictionRequest struct {
-	begin, end time.Time
-	pod        string
-	code       int
+// request is one that the API server has written down in its audit log.
+type request struct {
+	AuditID, Stage, Verb                     string
+	RequestReceivedTimestamp, StageTimestamp time.Time
+	ImpersonatedUser                         struct{ Username string }
+	ObjectRef                                struct{ Resource, Subresource, Namespace, Name string }
+	ResponseStatus                           struct{ Code int }
 }
 
-// evictionRequests returns the evictions in a namespace that the server has answered, from its audit log.
-func (c *cluster) evictionRequests(t *testing.T, namespace string) []evictionRequest {
+// requests returns the requests that the server has seen, in the order in which it wrote them down.
+func (c *cluster) requests(t *testing.T, wanted func(request) bool) []request {
 	t.Helper()
 	file, err := os.Open(c.auditLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var all []evictionRequest
+	var all []request
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if !strings.Contains(lines.Text(), `"subresource":"eviction"`) {
-			continue
-		}
-		var e struct {
-			Stage                                    string
-			RequestReceivedTimestamp, StageTimestamp time.Time
-			ObjectRef                                struct{ Namespace, Name string }
-			ResponseStatus                           struct{ Code int }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			t.Fatal(err)
 		}
-		if e.ObjectRef.Namespace == namespace && e.Stage == "ResponseComplete" {
-			all = append(all, evictionRequest{e.RequestReceivedTimestamp, e.StageTimestamp, e.ObjectRef.Name, e.ResponseStatus.Code})
+		if wanted(r) {
+			all = append(all, r)
 		}
 	}
 	return all
+}
+
+// evictions returns the evictions in a namespace that the server has answered.
+func (c *cluster) evictions(t *testing.T, namespace string) []request {
+	t.Helper()
+	return c.requests(t, func(r request) bool {
+		return r.ObjectRef.Subresource == "eviction" && r.ObjectRef.Namespace == namespace && r.Stage == "ResponseComplete"
+	})
 }
 
 // findLauncher looks for the program that starts a control plane.

@@ -100,7 +100,7 @@ func (s *scene) madeUpBudget(random *rand.Rand, pod string, i int) {
 	pdb := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", pod, i), Labels: map[string]string{"for": pod}},
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MinAvailable: ptr.To(intstr.FromInt32(1)),
+			MinAvailable: new(intstr.FromInt32(1)),
 			Selector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": pod}},
 		},
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,9 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-k8s/slipway/drain"
@@ -89,7 +86,7 @@ func TestOneRefusedPodDoesNotHoldUpOthers(t *testing.T) {
 			return nil
 		})
 		d := startDrain(t, s)
-		pass(time.Millisecond)
+		pass(2 * latency)
 		if got := d.status(); got.Done != 2 || got.Total != 3 {
 			t.Errorf("got %d of %d", got.Done, got.Total)
 		}
@@ -208,7 +205,7 @@ func TestAnotherPodOfTheSameNameIsNotTouched(t *testing.T) {
 			return apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("the UID does not match"))
 		})
 		d := startDrain(t, s)
-		pass(time.Millisecond)
+		pass(2 * latency)
 		d.wantReasons()
 		s.remove("a")
 		s.put(fakePod("a", func(p *corev1.Pod) { p.UID, p.Spec.NodeName = "another", "w2" }))
@@ -219,124 +216,6 @@ func TestAnotherPodOfTheSameNameIsNotTouched(t *testing.T) {
 			if *a.eviction.DeleteOptions.Preconditions.UID != "uid-a" {
 				t.Errorf("asked to evict %s", *a.eviction.DeleteOptions.Preconditions.UID)
 			}
-		}
-	})
-}
-
-func TestNothingIsEvictedFromANodeThatIsNotCordoned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		open := func(n *corev1.Node) { n.Spec.Unschedulable, n.Spec.Taints = false, nil }
-		s := newFakeServer(t, fakeNode(open), fakePod("a"))
-		d := startDrain(t, s)
-		pass(time.Minute)
-		d.wantReasons(drain.NodeNotCordoned)
-		if n := len(s.evictions()); n != 0 {
-			t.Errorf("asked %d times", n)
-		}
-		s.put(fakeNode(func(n *corev1.Node) { n.Spec.Taints = nil }))
-		d.wantReasons(drain.NodeTaintMissing)
-		if n := len(s.evictions()); n != 1 {
-			t.Errorf("the node is unschedulable, asked %d times", n)
-		}
-		d.wantRunning()
-		s.put(fakeNode())
-		if err := d.end(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestANodeThatIsGoneIsDrainedOnceItsPodsAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t, fakePod("a"))
-		d := startDrain(t, s)
-		d.wantReasons(drain.NodeGone)
-		s.remove("a")
-		if err := d.end(); err != nil {
-			t.Error(err)
-		}
-		if n := len(s.evictions()); n != 0 {
-			t.Errorf("asked %d times", n)
-		}
-	})
-}
-
-func TestTheLastLookCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t, fakeNode())
-		lists := 0
-		s.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			switch lists++; lists {
-			case 1: // that of the watch
-				return true, &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-			case 2:
-				return true, nil, apierrors.NewServiceUnavailable("not now")
-			case 3:
-				return true, &corev1.PodList{Items: []corev1.Pod{*fakePod("late")}}, nil
-			default:
-				return true, &corev1.PodList{Items: []corev1.Pod{*fakePod("stays", func(p *corev1.Pod) {
-					p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
-				})}}, nil
-			}
-		})
-		d := startDrain(t, s)
-		d.wantRunning()
-		d.wantReasons(drain.APIServerUnavailable)
-		if err := d.end(); err != nil {
-			t.Error(err)
-		}
-		if lists != 4 {
-			t.Errorf("looked %d times", lists-1)
-		}
-	})
-}
-
-func TestWhatCannotBeReadIsSaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t, fakeNode(), fakePod("a"))
-		var refuse atomic.Bool
-		refuse.Store(true)
-		s.PrependReactor("list", "poddisruptionbudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if refuse.Load() {
-				return true, nil, apierrors.NewForbidden(policyv1.Resource("poddisruptionbudgets"), "", errors.New("RBAC"))
-			}
-			return false, nil, nil
-		})
-		d := startDrain(t, s)
-		pass(time.Minute)
-		d.wantReasons(drain.ReadRefused)
-		if by := d.status().Blockers[0].By; by != "budgets of namespace default" {
-			t.Errorf("by %q", by)
-		}
-		if n := len(s.evictions()); n != 0 {
-			t.Errorf("asked %d times without knowing the budgets", n)
-		}
-		refuse.Store(false)
-		if err := d.end(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestAPodThatShouldHaveEndedIsReportedWhenItsTimeIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t, fakeNode(), fakePod("a", func(p *corev1.Pod) {
-			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Now().Add(30 * time.Second)}, []string{"acme.io/hold"}
-		}))
-		d := startDrain(t, s)
-		pass(39 * time.Second)
-		d.wantReasons()
-		pass(2 * time.Second)
-		d.wantReasons(drain.Terminating)
-		if b := d.status().Blockers[0]; b.By != "acme.io/hold" {
-			t.Errorf("by %q", b.By)
-		}
-		s.remove("a")
-		if err := d.end(); err != nil {
-			t.Error(err)
-		}
-		if n := len(s.evictions()); n != 0 {
-			t.Errorf("a terminating pod was evicted %d times", n)
 		}
 	})
 }
@@ -373,6 +252,17 @@ func TestDrainsOfOneDrainerShareTheQueueOfABudget(t *testing.T) {
 		other := fakeNode(func(n *corev1.Node) { n.Name, n.UID = "w2", "node2" })
 		on2 := func(p *corev1.Pod) { p.Spec.NodeName = "w2" }
 		s := newFakeServer(t, fakeNode(), other, fakeBudget("web", 4), fakePod("a"), fakePod("b"), fakePod("c", on2), fakePod("d", on2))
+		inFlight := make(chan struct{}, 1)
+		s.answerWith(func(*policyv1.Eviction) error {
+			select {
+			case inFlight <- struct{}{}:
+			default:
+				t.Error("two evictions are in flight under one budget")
+			}
+			<-time.After(time.Second)
+			<-inFlight
+			return nil
+		})
 		drainer, err := drain.New(drain.Config{Pods: s.CoreV1(), Budgets: s.PolicyV1()})
 		if err != nil {
 			t.Fatal(err)
@@ -384,8 +274,9 @@ func TestDrainsOfOneDrainerShareTheQueueOfABudget(t *testing.T) {
 		}
 		asked := s.evictions()
 		for i, next := range asked[1:] {
-			// This server does not write evictions into the budget, so each time the drains wait in vain to see it.
-			if gap := next.at.Sub(asked[i].at); gap != 3*time.Second {
+			// This server does not write evictions into the budget, so after each, which takes a
+			// second, the drains wait in vain to see it, for three.
+			if gap := next.at.Sub(asked[i].at); gap != 4*time.Second+latency {
 				t.Errorf("the next eviction under the budget was sent after %s", gap)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-k8s/slipway/drain"
 )
@@ -38,23 +38,38 @@ type asked struct {
 }
 
 func newFakeServer(t *testing.T, objects ...runtime.Object) *fakeServer {
-	s := &fakeServer{Clientset: fake.NewClientset(objects...), t: t}
-	s.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		create, ok := action.(clienttesting.CreateAction)
-		if !ok || action.GetSubresource() != "eviction" {
-			return false, nil, nil
-		}
-		e, ok := create.GetObject().(*policyv1.Eviction)
-		if !ok {
-			t.Errorf("an eviction is a %T", create.GetObject())
-			return true, nil, nil
-		}
-		return true, nil, s.evict(e)
-	})
-	return s
+	return &fakeServer{Clientset: fake.NewClientset(objects...), t: t}
 }
 
+// CoreV1 answers evictions by itself: what the fake clientset is taught runs under its lock, one call at a time.
+func (s *fakeServer) CoreV1() corev1client.CoreV1Interface {
+	return fakeCore{s.Clientset.CoreV1(), s}
+}
+
+type fakeCore struct {
+	corev1client.CoreV1Interface
+	server *fakeServer
+}
+
+func (c fakeCore) Pods(namespace string) corev1client.PodInterface {
+	return fakePods{c.CoreV1Interface.Pods(namespace), c.server}
+}
+
+type fakePods struct {
+	corev1client.PodInterface
+	server *fakeServer
+}
+
+func (p fakePods) EvictV1(_ context.Context, e *policyv1.Eviction) error {
+	return p.server.evict(e)
+}
+
+// latency is how long an eviction takes. Virtual time passes only when all has come to rest, so an eviction changes
+// nothing before the watches are open; the fake clientset forgets what happens between their list and their beginning.
+const latency = time.Millisecond
+
 func (s *fakeServer) evict(e *policyv1.Eviction) error {
+	<-time.After(latency)
 	s.mu.Lock()
 	s.asked = append(s.asked, asked{time.Now(), e})
 	answer := s.answer
@@ -126,7 +141,7 @@ func startDrainOf(t *testing.T, drainer *drain.Drainer, request drain.Request) *
 	ctx, cancel := context.WithCancelCause(t.Context())
 	d := &draining{t: t, cancel: cancel, result: make(chan error, 1)}
 	go func() { d.result <- drainer.Drain(ctx, request, d.report) }()
-	synctest.Wait()
+	pass(2 * latency)
 	return d
 }
 

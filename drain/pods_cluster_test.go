@@ -4,9 +4,12 @@ package drain_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -130,11 +133,11 @@ func TestOnlyPodsInScopeLeave(t *testing.T) {
 	s.cordon(node)
 
 	s.drain(s.drainer(node), node).wantDrained(node, 3)
-	for _, r := range s.evictionRequests(t, s.namespace) {
-		switch r.pod {
+	for _, r := range s.evictions(t, s.namespace) {
+		switch r.ObjectRef.Name {
 		case "finished", "bare", "local":
 		default:
-			t.Errorf("pod %s was evicted", r.pod)
+			t.Errorf("pod %s was evicted", r.ObjectRef.Name)
 		}
 	}
 	if s.getPod("static") == nil {
@@ -158,6 +161,35 @@ func TestNothingIsEvictedBeforeTheCordon(t *testing.T) {
 	s.must(err)
 	if len(got.Spec.Taints) != 1 || got.Spec.Taints[0].Key != corev1.TaintNodeUnschedulable {
 		t.Errorf("drained, but the node's taints are %v", got.Spec.Taints)
+	}
+}
+
+// A watch each for the node, its pods and the budgets, an eviction for each pod, and the last look.
+func TestADrainAsksForLittle(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 1)
+	node := s.nodes[0]
+	for i := range 5 {
+		s.pod(node, fmt.Sprintf("pod-%d", i))
+	}
+	s.budget("web", "web", 0, 5)
+	s.cordon(node)
+	s.drain(s.drainer(node), node).wantDrained(node, 5)
+
+	got, counted := map[string]int{}, map[string]bool{}
+	for _, r := range s.requests(t, func(r request) bool {
+		return r.ImpersonatedUser.Username == "system:node:"+node || r.ImpersonatedUser.Username == s.budgetReaderName()
+	}) {
+		if !counted[r.AuditID] {
+			counted[r.AuditID] = true
+			got[strings.TrimRight(r.Verb+" "+r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")]++
+		}
+	}
+	want := map[string]int{
+		"watch nodes": 1, "watch pods": 1, "watch poddisruptionbudgets": 1, "create pods/eviction": 5, "list pods": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want, +got):\n%s", diff)
 	}
 }
 

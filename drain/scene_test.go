@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,7 +69,7 @@ type watcher[L runtime.Object] interface {
 }
 
 // await watches an object until it is as wanted.
-func await[L runtime.Object, T runtime.Object](s *scene, client watcher[L], example T, name, what string, is func(T) bool) {
+func await[L, T runtime.Object](s *scene, client watcher[L], example T, name, what string, is func(T) bool) {
 	s.t.Helper()
 	s.follow(lister(client, name), example, fmt.Sprintf("%s to be %s", name, what), func(e watch.Event) (bool, error) {
 		object, ok := e.Object.(T)
@@ -204,7 +203,7 @@ func (s *scene) budget(name, app string, minAvailable int, pods int32) {
 	_, err := s.admin.PolicyV1().PodDisruptionBudgets(s.namespace).Create(s.ctx, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MinAvailable: ptr.To(intstr.FromInt(minAvailable)),
+			MinAvailable: new(intstr.FromInt(minAvailable)),
 			Selector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
 		},
 	}, metav1.CreateOptions{})
@@ -255,7 +254,7 @@ func (s *scene) drainerWith(pods kubernetes.Interface, change ...func(*drain.Con
 func (s *scene) budgetReader() kubernetes.Interface {
 	s.t.Helper()
 	name := s.namespace + "-budgets"
-	user := "system:serviceaccount:" + s.namespace + ":drainer"
+	user := s.budgetReaderName()
 	_, err := s.admin.RbacV1().ClusterRoles().Create(s.ctx, &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: []string{"list", "watch"}}},
@@ -270,6 +269,10 @@ func (s *scene) budgetReader() kubernetes.Interface {
 	return s.as(s.t, rest.ImpersonationConfig{UserName: user, Groups: []string{"system:serviceaccounts", "system:authenticated"}})
 }
 
+func (s *scene) budgetReaderName() string {
+	return "system:serviceaccount:" + s.namespace + ":drainer"
+}
+
 func (s *scene) mustExist(err error) {
 	s.t.Helper()
 	if !apierrors.IsAlreadyExists(err) {
@@ -277,114 +280,12 @@ func (s *scene) mustExist(err error) {
 	}
 }
 
-// walk is a Drain that runs while the test goes on.
-type walk struct {
-	s      *scene
-	cancel context.CancelCauseFunc
-	result chan error
-
-	mu      sync.Mutex
-	last    drain.Status
-	changed chan struct{}
-}
-
-func (s *scene) drain(d *drain.Drainer, node string) *walk {
-	s.t.Helper()
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	w := &walk{s: s, cancel: cancel, result: make(chan error, 1), changed: make(chan struct{})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.result <- d.Drain(ctx, drain.Request{NodeName: node}, w.report)
-	}()
-	s.t.Cleanup(func() { cancel(context.Canceled); <-done })
-	return w
-}
-
-func (w *walk) report(status drain.Status) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last = status
-	close(w.changed)
-	w.changed = make(chan struct{})
-}
-
-func (w *walk) status() (drain.Status, <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last, w.changed
-}
-
-// await waits for a Status.
-func (w *walk) await(what string, is func(drain.Status) bool) {
-	w.s.t.Helper()
-	for {
-		status, changed := w.status()
-		if is(status) {
-			return
-		}
-		select {
-		case <-changed:
-		case err := <-w.result:
-			w.result <- err
-			w.s.t.Fatalf("the drain has returned (%v) before its status was: %s; it is %+v", err, what, status)
-		case <-w.s.ctx.Done():
-			w.s.t.Fatalf("waiting for the status: %s; it is %+v", what, status)
-		}
-	}
-}
-
-// awaitBlocker waits until a pod, or the drain if the name is empty, is held up for this reason.
-func (w *walk) awaitBlocker(pod string, reason drain.Reason, by string) {
-	w.s.t.Helper()
-	want := types.NamespacedName{Name: pod}
-	if pod != "" {
-		want.Namespace = w.s.namespace
-	}
-	w.await(fmt.Sprintf("%q is held up by %s %q", pod, reason, by), func(status drain.Status) bool {
-		return slices.ContainsFunc(status.Blockers, func(b drain.Blocker) bool {
-			return b.Pod == want && b.Reason == reason && b.By == by && b.Message != ""
-		})
-	})
-}
-
-func (w *walk) end() error {
-	w.s.t.Helper()
-	select {
-	case err := <-w.result:
-		w.result <- err
-		return err
-	case <-w.s.ctx.Done():
-		status, _ := w.status()
-		w.s.t.Fatalf("the drain does not end; its status is %+v", status)
-		return nil
-	}
-}
-
-// wantDrained waits for the end and checks what it promises.
-func (w *walk) wantDrained(node string, pods int) {
-	w.s.t.Helper()
-	w.s.must(w.end())
-	status, _ := w.status()
-	if status.Total != pods || status.Done != pods || len(status.Blockers) != 0 {
-		w.s.t.Errorf("the last status is %+v, want %d pods", status, pods)
-	}
-	left, err := w.s.admin.CoreV1().Pods("").List(w.s.ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
-	w.s.must(err)
-	for _, pod := range left.Items {
-		owner := metav1.GetControllerOf(&pod)
-		if pod.Annotations[corev1.MirrorPodAnnotationKey] == "" && (owner == nil || owner.Kind != "DaemonSet") {
-			w.s.t.Errorf("pod %s is left on %s", pod.Name, node)
-		}
-	}
-}
-
 // wantEvictions checks how many evictions the server has answered with each code.
 func (s *scene) wantEvictions(want map[int]int) {
 	s.t.Helper()
 	got := map[int]int{}
-	for _, r := range s.evictionRequests(s.t, s.namespace) {
-		got[r.code]++
+	for _, r := range s.evictions(s.t, s.namespace) {
+		got[r.ResponseStatus.Code]++
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Errorf("evictions by answer: got %v, want %v", got, want)
