@@ -30,7 +30,8 @@ command-finished). For each LifecycleEvent of that transition it runs COMMAND:
 exit status 0 means finished, another one fails the event with the last line of
 the output. The command sees NODE_NAME, EVENT_NAME, EVENT_UID and PARAMETERS
 (JSON). When the event is canceled or its deadline passes, it gets SIGTERM, and
-SIGKILL 5 s later. It is run again if the driver restarts in between.
+SIGKILL 5 s later. If the driver restarts in between, it is run again, perhaps
+while the first one still runs: it must bear that.
 
 Usage:
   command-driver --node-name NODE [flags] -- COMMAND [ARGUMENT...]

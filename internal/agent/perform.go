@@ -5,6 +5,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -68,7 +69,7 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	switch s.Purpose {
 	case transition.PurposeClaim:
-		logger.Info("Claimed", "driver", s.Status.Driver.Name, "deadline", s.Status.SLA)
+		logger.Info("Claimed", "driver", s.Status.Driver.Name, "deadline", deadlineOf(s.Status))
 		a.Observer.Claimed(s.Event)
 		faultpoint.Reach(faultpoint.Claimed)
 	case transition.PurposeState:
@@ -84,6 +85,14 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
 	}
 	return nil
+}
+
+// deadlineOf is for the log.
+func deadlineOf(status lifecyclev1alpha1.LifecycleEventStatus) string {
+	if status.SLA == nil {
+		return "none"
+	}
+	return status.SLA.UTC().Format(time.RFC3339)
 }
 
 // reachAnswered is where a driver has answered with a state that is not yet written.

@@ -90,7 +90,9 @@ func (c *Cluster) StartAgent(ctx context.Context, node string, command ...string
 
 // AgentDir is a directory for the sockets of a node's agent. It is beside the
 // cluster's, which holds nothing but what the launcher has made.
-func (c *Cluster) AgentDir(node string) string { return filepath.Join(filepath.Dir(c.Dir), "agents", node) }
+func (c *Cluster) AgentDir(node string) string {
+	return filepath.Join(filepath.Dir(c.Dir), "agents", node)
+}
 
 // AgentCommand is the command line of a node's agent: binary is that of node-agent.
 func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {

@@ -87,10 +87,10 @@ func stateOf(node *corev1.Node) cordonState {
 // that somebody else has made, as far as it is known.
 func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
 	switch {
-	case len(s.cordons.Owners) == 0 && s.unschedulable:
-		s.cordons.Before = &found
-	case len(s.cordons.Owners) == 0:
+	case !s.unschedulable: // whoever cordoned it before has thought better of it
 		s.cordons.Before = nil
+	case len(s.cordons.Owners) == 0:
+		s.cordons.Before = &found
 	}
 	owners := s.cordons.Owners
 	if !slices.ContainsFunc(owners, func(o Owner) bool { return o.UID == owner.UID }) {

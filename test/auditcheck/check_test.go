@@ -23,7 +23,7 @@ const (
 type script struct{ requests []auditlog.Request }
 
 // add appends a request that was answered a second after the one before it.
-func (s *script) add(user, verb, resource, name string, body, answer string) *script {
+func (s *script) add(user, verb, resource, name, body, answer string) *script {
 	resource, subresource, _ := strings.Cut(resource, "/")
 	namespace, bare, namespaced := strings.Cut(name, "/")
 	if !namespaced {

@@ -5,7 +5,9 @@
 //
 //	Shared ─▶ one cluster for the test binary ─▶ Node: a simulated node of the test's own
 //	                                         ├─▶ Agent, Driver: processes with the pod's token
-//	                                         └─▶ History, Await…: what a watch has shown
+//	                                         ├─▶ StandIn, MuteDriver: drivers that the test plays
+//	                                         ├─▶ History, Await…: what a watch has shown
+//	                                         └─▶ Writes, Evictions: what the audit log says
 //
 // Tests wait for what a watch shows, never for time. Each test has nodes of its own,
 // so that tests run side by side on one cluster. A test that disturbs the control

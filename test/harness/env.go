@@ -39,6 +39,7 @@ type Env struct {
 	Group string
 
 	dir string
+	log *requestLog
 }
 
 // Close takes the cluster down and removes its files.
@@ -141,7 +142,7 @@ func start(options Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := &Env{Cluster: cluster, Group: options.Group, dir: dir}
+	env := &Env{Cluster: cluster, Group: options.Group, dir: dir, log: &requestLog{}}
 	if err := env.install(ctx); err != nil {
 		return nil, errors.Join(err, cluster.Close())
 	}

@@ -3,9 +3,14 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"math"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,26 +31,63 @@ rules:
 - level: Metadata
 `
 
-// Requests are those that the API server has answered so far.
-func (e *Env) Requests(t *testing.T) []auditlog.Request {
-	t.Helper()
-	requests, err := auditlog.ReadFile(e.AuditLog)
+// requestLog is what was read of the audit log. It is read bit by bit: it grows by
+// tens of megabytes while many tests ask for it.
+type requestLog struct {
+	mu       sync.Mutex
+	offset   int64
+	requests []auditlog.Request
+}
+
+// upToNow reads what has come since, and returns all there is. It must not be changed.
+func (l *requestLog) upToNow(path string) ([]auditlog.Request, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	file, err := os.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return requests
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, l.offset, math.MaxInt64-l.offset))
+	if err != nil {
+		return nil, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	requests, err := auditlog.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	l.offset += int64(len(text))
+	l.requests = append(l.requests, requests...)
+	return slices.Clip(l.requests), nil
+}
+
+// requests are those that the API server has answered so far and that are wanted.
+func (n *Node) requests(wanted func(auditlog.Request) bool) []auditlog.Request {
+	n.t.Helper()
+	all, err := n.env.log.upToNow(n.env.AuditLog)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var found []auditlog.Request
+	for _, request := range all {
+		if wanted(request) {
+			found = append(found, request)
+		}
+	}
+	return found
 }
 
 // Writes are what was written so far by those who act for the node, or to its events,
 // in the order in which it was answered.
 func (n *Node) Writes() []auditlog.Request {
 	n.t.Helper()
-	return slices.DeleteFunc(n.env.Requests(n.t), func(r auditlog.Request) bool {
+	return n.requests(func(r auditlog.Request) bool {
 		asNode := r.Impersonated == "system:node:"+n.Name && r.Resource != "events"
 		toEvent := r.Resource == "lifecycleevents" && strings.HasSuffix(r.Name, "-"+n.Name) &&
 			strings.HasPrefix(r.User, "system:serviceaccount:")
-		return !asNode && !toEvent || r.Code >= 300 ||
-			!slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
+		return (asNode || toEvent) && r.Code < 300 &&
+			slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
 	})
 }
 
@@ -75,8 +117,8 @@ func (n *Node) LastStatusWrite(event string) auditlog.Request {
 // that were refused.
 func (n *Node) Evictions() []auditlog.Request {
 	n.t.Helper()
-	return slices.DeleteFunc(n.env.Requests(n.t), func(r auditlog.Request) bool {
-		return r.Impersonated != "system:node:"+n.Name || r.Resource != "pods" || r.Subresource != "eviction"
+	return n.requests(func(r auditlog.Request) bool {
+		return r.Impersonated == "system:node:"+n.Name && r.Resource == "pods" && r.Subresource == "eviction"
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 // these commands. They work as they stand where lifecycle.k8s.io is free, and with
 // nothing but another group in the files where the server has taken it.
 func TestTheFilesAndCommandsOfTheServerSideDrain(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]harness.Options{
 		"as they stand": {},
 		"on a server that serves lifecycle.k8s.io itself": {

@@ -18,7 +18,7 @@ func All() []Scenario {
 			Ready: Exactly(time.Second), Gone: Exactly(time.Second),
 		},
 		{
-			Key: "c", Title: "the same, ready after 1 to 4 s, gone after up to 30 s",
+			Key: "c", Title: "20 pods of 120 under one budget of maxUnavailable 2, ready after 1 to 4 s, gone after up to 30 s",
 			Nodes: 6, Drained: 1, AppCount: 20, Replicas: 6, Budgets: Shared, MaxUnavailable: 2,
 			Ready: Span{time.Second, 4 * time.Second}, Gone: Span{500 * time.Millisecond, 30 * time.Second},
 		},

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drainplugin
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+)
+
+func TestParametersAreReadStrictly(t *testing.T) {
+	const head = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters"`
+	for name, tc := range map[string]struct {
+		raw       string
+		wantGrace *int64
+		wantError string
+	}{
+		"none":             {raw: ""},
+		"empty ones":       {raw: head + `}`},
+		"a grace period":   {raw: head + `,"gracePeriodSeconds":30}`, wantGrace: new(int64(30))},
+		"no grace at all":  {raw: head + `,"gracePeriodSeconds":0}`, wantGrace: new(int64(0))},
+		"an unknown field": {raw: head + `,"force":true}`, wantError: `spec.parameters: unknown field "force"`},
+		"a field twice": {
+			raw: head + `,"gracePeriodSeconds":1,"gracePeriodSeconds":2}`, wantError: `spec.parameters: duplicate field "gracePeriodSeconds"`,
+		},
+		"a negative grace period": {
+			raw: head + `,"gracePeriodSeconds":-1}`, wantError: "spec.parameters.gracePeriodSeconds: -1 must not be negative",
+		},
+		"no kind": {
+			raw: `{}`, wantError: `spec.parameters: apiVersion "" and kind ""; want "slipway.dev/v1alpha1" and "DrainParameters"`,
+		},
+		"another kind": {
+			raw:       `{"apiVersion":"v1","kind":"Pod"}`,
+			wantError: `spec.parameters: apiVersion "v1" and kind "Pod"; want "slipway.dev/v1alpha1" and "DrainParameters"`,
+		},
+		"no object": {
+			raw:       `7`,
+			wantError: `spec.parameters: json: cannot unmarshal number into Go value of type v1alpha1.DrainParameters`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parse([]byte(tc.raw))
+			if tc.wantError != "" {
+				if err == nil || err.Error() != tc.wantError {
+					t.Errorf("got error %v; want %q", err, tc.wantError)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.wantGrace, got.GracePeriodSeconds); diff != "" {
+				t.Errorf("grace period (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheGracePeriodOfAnEventComesBeforeTheDriversOwn(t *testing.T) {
+	const parameters = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","gracePeriodSeconds":7}`
+	for name, tc := range map[string]struct {
+		own        int64
+		parameters string
+		want       *int64
+	}{
+		"neither: the pods' own":    {-1, "", nil},
+		"the driver's":              {30, "", new(int64(30))},
+		"the driver's, none at all": {0, "", new(int64(0))},
+		"the event's":               {-1, parameters, new(int64(7))},
+		"both":                      {30, parameters, new(int64(7))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plugin{options: Options{GracePeriodSeconds: tc.own}}
+			got, err := p.request(driverkit.Call{Node: "n", Parameters: []byte(tc.parameters)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := drain.Request{NodeName: "n", GracePeriodSeconds: tc.want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOptionsAreHeldToTheirForm(t *testing.T) {
+	good := Options{NodeName: "n", SLA: time.Minute, EvictionTimeout: time.Second, GracePeriodSeconds: -1}
+	for name, tc := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"good ones":             {func(*Options) {}, ""},
+		"no node":               {func(o *Options) { o.NodeName = "" }, "--node-name is required"},
+		"no time for a drain":   {func(o *Options) { o.SLA = 0 }, "--sla 0s must be greater than 0"},
+		"no time for a request": {func(o *Options) { o.EvictionTimeout = -time.Second }, "--eviction-timeout -1s must be greater than 0"},
+		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own) or more"},
+		"two at once": {
+			func(o *Options) { o.NodeName, o.SLA = "", -1 }, "--node-name is required\n--sla -1ns must be greater than 0",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options, got := good, ""
+			tc.change(&options)
+			if err := options.Validate(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheTransitionsAreThoseOfTheDesign(t *testing.T) {
+	for driver, names := range map[string][2]string{
+		"drain.slm.k8s.io":  {"drain.slm.k8s.io", "drain.slm.k8s.io-uncordon"},
+		"example.com/drain": {"example.com.drain", "example.com.drain-uncordon"},
+	} {
+		spec := func(start, end string) lifecyclev1alpha1.LifecycleTransitionSpec {
+			return lifecyclev1alpha1.LifecycleTransitionSpec{
+				Start: start, End: end, Driver: driver, AllNodes: new(true), SLA: &metav1.Duration{Duration: time.Minute},
+			}
+		}
+		want := []lifecyclev1alpha1.LifecycleTransition{
+			{ObjectMeta: metav1.ObjectMeta{Name: names[0]}, Spec: spec("drain-started", "drain-complete")},
+			{ObjectMeta: metav1.ObjectMeta{Name: names[1]}, Spec: spec("uncordoning", "maintenance-complete")},
+		}
+		if diff := cmp.Diff(want, Transitions(driver, time.Minute)); diff != "" {
+			t.Errorf("transitions of %s (-want +got):\n%s", driver, diff)
+		}
+	}
+}
+
+func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left *nodestate.Foreign
+		want driverkit.Condition
+	}{
+		"they may": {nil, driverkit.Condition{
+			Type: "Schedulable", Status: metav1.ConditionTrue, Reason: "Returned", Message: "node n is schedulable",
+		}},
+		"somebody else does not want it": {&nodestate.Foreign{By: "kubectl"}, driverkit.Condition{
+			Type: "Schedulable", Status: metav1.ConditionFalse, Reason: "CordonedByOthers",
+			Message: `node n stays cordoned: it was cordoned by "kubectl", which is not Slipway's to undo (kubectl uncordon n)`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := driverkit.Answer{Message: tc.want.Message, EventConditions: []driverkit.Condition{tc.want}}
+			if diff := cmp.Diff(want, returned("n", tc.left)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
+	pod := types.NamespacedName{Namespace: "shop", Name: "cart-0"}
+	got := answer(drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
+		{Pod: pod, Reason: drain.BudgetExhausted, By: "cart", Message: "why"},
+		{Pod: pod, Reason: drain.MultipleBudgets, By: "cart, shop"},
+		{Pod: pod, Reason: drain.BudgetExhausted},
+		{Pod: pod, Reason: drain.NamespaceTerminating, By: "shop"},
+		{Pod: pod, Reason: drain.Terminating},
+		{Reason: drain.NodeNotCordoned, By: "n"},
+	}})
+	want := driverkit.Answer{
+		Message: "m", Progress: &driverkit.Progress{Total: 5, Done: 2}, BlockersTotal: 6,
+		Blockers: []driverkit.Blocker{
+			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted", By: "PodDisruptionBudget shop/cart", Message: "why"},
+			{Object: "Pod shop/cart-0", Reason: "MultipleBudgets", By: "PodDisruptionBudget shop/cart, PodDisruptionBudget shop/shop"},
+			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted"},
+			{Object: "Pod shop/cart-0", Reason: "NamespaceTerminating", By: "Namespace shop"},
+			{Object: "Pod shop/cart-0", Reason: "Terminating"},
+			{Object: "Node", Reason: "NodeNotCordoned", By: "Node n"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTroubleWithTheAPIServerIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries int
+		var reported []string
+		err := persist(t.Context(), func(a driverkit.Answer) { reported = append(reported, a.Message) }, func(context.Context) error {
+			if tries++; tries <= 20 {
+				return apierrors.NewServiceUnavailable("away")
+			}
+			return nil
+		})
+		if err != nil || tries != 21 {
+			t.Errorf("after %d tries, got error %v", tries, err)
+		}
+		if len(reported) != 20 || reported[0] != "away" {
+			t.Errorf("it reported %q", reported)
+		}
+	})
+}
+
+func TestANodeThatDoesNotExistIsAFailure(t *testing.T) {
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "n")
+	err := persist(t.Context(), func(driverkit.Answer) {}, func(context.Context) error { return notFound })
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("got error %v; want that the node is not found", err)
+	}
+}
+
+func TestPersistingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		err := persist(ctx, func(driverkit.Answer) {}, func(context.Context) error { return errors.New("no") })
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
+			t.Errorf("after %s, got error %v; want that of the context, after a minute", took, err)
+		}
+	})
+}
