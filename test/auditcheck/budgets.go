@@ -53,7 +53,7 @@ func (c *checker) judgeBudget(r auditlog.Request, p *pod) {
 		if len(versions) == 0 || !slices.ContainsFunc(versions, func(v *budgetVersion) bool { return v.selects(p) }) {
 			continue
 		}
-		if !slices.ContainsFunc(versions, func(v *budgetVersion) bool { return v.allows(p) }) {
+		if !slices.ContainsFunc(versions, func(v *budgetVersion) bool { return !v.accounts(r, p) && v.allows(p) }) {
 			last := versions[len(versions)-1]
 			c.violated(r, "accepted while budget %s allowed %d disruptions, of which %d were used",
 				name, last.Status.DisruptionsAllowed, last.used)
@@ -62,16 +62,34 @@ func (c *checker) judgeBudget(r auditlog.Request, p *pod) {
 	c.useBudget(r, p)
 }
 
-// useBudget counts an eviction that was accepted.
-func (c *checker) useBudget(_ auditlog.Request, p *pod) {
+// useBudget counts an eviction that was accepted. The API server writes it into the
+// budget before it answers: where the log has that, the versions since then tell, and the
+// controller may have built upon it before the answer.
+func (c *checker) useBudget(r auditlog.Request, p *pod) {
 	if exempt(p) {
 		return
 	}
 	for _, b := range c.budgets {
+		if b.wrote(r, p) {
+			continue
+		}
 		if v := b.last(); v != nil && !b.gone && v.selects(p) && !v.toleratesUnready(p) {
 			v.used++
 		}
 	}
+}
+
+// wrote says whether the API server wrote the eviction into the budget while it worked
+// on it.
+func (b *budget) wrote(r auditlog.Request, p *pod) bool {
+	return slices.ContainsFunc(b.versions, func(v *budgetVersion) bool { return v.accounts(r, p) })
+}
+
+// accounts says whether the version was written with the eviction in it, before that was
+// answered: what it allows, it allows others.
+func (v *budgetVersion) accounts(r auditlog.Request, p *pod) bool {
+	_, named := v.Status.DisruptedPods[p.Metadata.Name]
+	return named && v.Metadata.Namespace == p.Metadata.Namespace && !v.since.Before(r.Began) && !v.since.After(r.Ended)
 }
 
 // exempt: the server asks no budget for a pod that does not serve (yet, any more).

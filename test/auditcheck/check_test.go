@@ -177,3 +177,26 @@ func TestRefusedRequestsBreakNothing(t *testing.T) {
 		t.Errorf("violations: %v", got)
 	}
 }
+
+// The server enters an eviction into the budget before it answers, and the controller
+// may write the budget anew before that answer.
+func TestAnEvictionThatTheBudgetHasCountedIsNotCountedAgain(t *testing.T) {
+	counted := `{"kind":"PodDisruptionBudget","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{"matchLabels":{"app":"web"}}},"status":{"disruptionsAllowed":0,"disruptedPods":{"a":"2026-01-02T03:04:05Z"}}}`
+	for name, tc := range map[string]struct {
+		controllerAllows int
+		violations       int
+	}{
+		"and the controller allows one more":      {controllerAllows: 1},
+		"and the controller allows none any more": {controllerAllows: 0, violations: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begun().pod("b", "2", "w1", "").
+				add("apiserver", "update", "poddisruptionbudgets/status", "shop/web", "", counted).
+				budget(tc.controllerAllows).evict(agent, "a", "1")
+			s.requests[len(s.requests)-1].Began = s.requests[len(s.requests)-4].Ended
+			if got := Check(s.evict(agent, "b", "2").end("drain").requests, Options{}); len(got) != tc.violations {
+				t.Errorf("%d violations, want %d: %v", len(got), tc.violations, got)
+			}
+		})
+	}
+}

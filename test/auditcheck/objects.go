@@ -68,6 +68,8 @@ type budgetVersion struct {
 		DisruptionsAllowed int `json:"disruptionsAllowed"`
 		CurrentHealthy     int `json:"currentHealthy"`
 		DesiredHealthy     int `json:"desiredHealthy"`
+		// DisruptedPods are those whose evictions are in the other numbers already.
+		DisruptedPods map[string]string `json:"disruptedPods"`
 	} `json:"status"`
 
 	since time.Time // when it was written
