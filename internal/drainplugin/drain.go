@@ -25,7 +25,7 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
-	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(s)) })
+	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(call.Node, s)) })
 }
 
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
@@ -41,20 +41,20 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 }
 
 // answer says how far a drain is.
-func answer(s drain.Status) driverkit.Answer {
+func answer(node string, s drain.Status) driverkit.Answer {
 	a := driverkit.Answer{
 		Message:       s.Message,
 		Progress:      &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
 		BlockersTotal: len(s.Blockers),
 	}
 	for _, b := range s.Blockers {
-		a.Blockers = append(a.Blockers, blocker(b))
+		a.Blockers = append(a.Blockers, blocker(node, b))
 	}
 	return a
 }
 
-func blocker(b drain.Blocker) driverkit.Blocker {
-	object := "Node"
+func blocker(node string, b drain.Blocker) driverkit.Blocker {
+	object := "Node " + node
 	if b.Pod.Name != "" {
 		object = fmt.Sprintf("Pod %s", b.Pod)
 	}

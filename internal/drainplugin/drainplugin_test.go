@@ -168,7 +168,7 @@ func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
 
 func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 	pod := types.NamespacedName{Namespace: "shop", Name: "cart-0"}
-	got := answer(drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
+	got := answer("n", drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
 		{Pod: pod, Reason: drain.BudgetExhausted, By: "cart", Message: "why"},
 		{Pod: pod, Reason: drain.MultipleBudgets, By: "cart, shop"},
 		{Pod: pod, Reason: drain.BudgetExhausted},
@@ -184,7 +184,7 @@ func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted"},
 			{Object: "Pod shop/cart-0", Reason: "NamespaceTerminating", By: "Namespace shop"},
 			{Object: "Pod shop/cart-0", Reason: "Terminating"},
-			{Object: "Node", Reason: "NodeNotCordoned", By: "Node n"},
+			{Object: "Node n", Reason: "NodeNotCordoned", By: "Node n"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
