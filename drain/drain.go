@@ -20,12 +20,20 @@ const defaultEvictionTimeout = 30 * time.Second
 type Config struct {
 	// Pods reads the node and its pods, and evicts. It needs no more rights than a kubelet has on its own node:
 	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
-	// metadata.name, create on pods/eviction.
+	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and where pods that stay have volume
+	// claims, get on persistentvolumeclaims and persistentvolumes.
 	Pods corev1client.CoreV1Interface
 
 	// Budgets reads disruption budgets: list and watch on poddisruptionbudgets in each namespace that has pods on the
 	// node. It may be another identity than Pods, as no node may read budgets.
 	Budgets policyv1client.PolicyV1Interface
+
+	// Rules tells how pods leave. Nil means that there are no rules.
+	Rules RuleReader
+
+	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others: without them nobody
+	// would finish.
+	OwnNamespace string
 
 	// Clock tells the time and makes the timers of the drain. Nil means the real one.
 	Clock clock.Clock
@@ -36,15 +44,6 @@ type Config struct {
 	// OnEvicted, if set, is called after each eviction that the server accepted, before anything else is decided for
 	// that drain. Calls of one Drain do not overlap; those of several Drains may. It must not block long.
 	OnEvicted func(pod types.NamespacedName)
-}
-
-// Request says what to drain.
-type Request struct {
-	// NodeName is the node to drain. Required.
-	NodeName string
-
-	// GracePeriodSeconds is how long each pod may take to end. Nil means the pod's own.
-	GracePeriodSeconds *int64
 }
 
 // Drainer drains nodes. Its methods may be called from several goroutines: Drains of one Drainer share the watches of
@@ -97,14 +96,4 @@ func (d *Drainer) Drain(ctx context.Context, req Request, report func(Status)) e
 	post := newPostman(report)
 	defer post.close()
 	return r.drain(ctx, post)
-}
-
-func (r Request) validate() error {
-	if r.NodeName == "" {
-		return errors.New("drain: Request.NodeName is empty")
-	}
-	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 0 {
-		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must not be negative", *r.GracePeriodSeconds)
-	}
-	return nil
 }

@@ -18,6 +18,13 @@ type Status struct {
 	// Blockers say what holds the drain up, sorted by pod and reason; those of the node itself come first. A pod that
 	// only waits for its turn is not listed.
 	Blockers []Blocker
+	// Reached tells that all targets are reached, while Request.Hold keeps the drain from ending.
+	Reached bool
+	// Left are the pods and volumes that stay although they are in scope, sorted by pod and reason: the drain does not
+	// wait for them (any more). Their reasons are PodRecurring, PodSkipped and VolumeAttached.
+	Left []Blocker
+	// Overridden are the pods that were deleted although their eviction was not accepted (Request.Escalation).
+	Overridden []types.NamespacedName
 	// Message sums it up for people, in one line.
 	Message string
 }
@@ -84,8 +91,31 @@ const (
 	// NodeNotReady: the pod has not ended although its grace period is over, and the node's kubelet does not report. By
 	// is the node.
 	NodeNotReady Reason = "NodeNotReady"
+	// WaitingForCompletion: a rule wants the drain to wait until the pod has ended by itself. By is the rule.
+	WaitingForCompletion Reason = "WaitingForCompletion"
+	// PodTimedOut: the pod has not left in the time that it has, so the pods of later steps leave too. By is empty.
+	PodTimedOut Reason = "PodTimedOut"
+	// UnmanagedPod: the pod has no controller, and the request refuses such pods. By is empty.
+	UnmanagedPod Reason = "UnmanagedPod"
+	// LocalStorage: the pod has an emptyDir volume, and the request refuses such pods. By is the volume.
+	LocalStorage Reason = "LocalStorage"
+	// DeletionRefused: the server refused a deletion that the request's Escalation asks for. By is empty.
+	DeletionRefused Reason = "DeletionRefused"
+)
+
+// What holds up the end of a drain, or is left behind by it.
+const (
+	// VolumeAttached: a volume that no remaining pod uses is still attached to the node. By is the volume, as
+	// Node.status.volumesAttached names it.
+	VolumeAttached Reason = "VolumeAttached"
+	// PodRecurring: pods of this controller came back to the node again and again, so they are not evicted any more. By
+	// is the controller.
+	PodRecurring Reason = "PodRecurring"
+	// PodSkipped: a rule says that the pod stays. By is the rule.
+	PodSkipped Reason = "PodSkipped"
 )
 
 func (s Status) equal(o Status) bool {
-	return s.Total == o.Total && s.Done == o.Done && s.Message == o.Message && slices.Equal(s.Blockers, o.Blockers)
+	return s.Total == o.Total && s.Done == o.Done && s.Message == o.Message && s.Reached == o.Reached &&
+		slices.Equal(s.Blockers, o.Blockers) && slices.Equal(s.Left, o.Left) && slices.Equal(s.Overridden, o.Overridden)
 }
