@@ -85,6 +85,17 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	}
 }
 
+// interpretDeletion sorts the error of a deletion.
+func interpretDeletion(err error, pod *corev1.Pod) answer {
+	a := interpret(err, pod, nil)
+	if a.outcome == refused {
+		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the server refuses the deletion that follows after "+
+			"evictions that led to nothing: %s; it is tried again with growing pauses; look at admission webhooks and at the "+
+			"rights of the identity that drains", brief(err))}
+	}
+	return a
+}
+
 func away(err error) answer {
 	return answer{outcome: unavailable, refusal: &obstacle{reason: APIServerUnavailable, message: fmt.Sprintf("the API server "+
 		"cannot be reached or cannot serve (%s); it is tried again until it can", brief(err))}}

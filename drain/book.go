@@ -3,25 +3,31 @@
 package drain
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// book is what a drain remembers of what it saw and did. Losing it loses nothing but the progress count and the back-off:
-// all else is in the API.
+// book is what a drain remembers of what it saw and did. Losing it loses nothing but the progress count, the back-off,
+// and how long pods have been waited for: all else is in the API.
 type book struct {
-	tries    map[types.UID]try
-	present  map[types.UID]struct{} // in scope at the last look
-	gone     int
-	inFlight int
-	brake    brake
-	last     lastLook
-	since    map[blockerKey]time.Time
+	notes
+	tries      map[types.UID]try
+	present    map[types.UID]struct{} // in scope at the last look
+	owners     map[types.UID]returns
+	gone       int
+	inFlight   int
+	brake      brake
+	last       lastLook
+	confirmed  bool
+	volumes    volumesInUse
+	puzzle     lastLook
+	overridden []types.NamespacedName
 }
 
-// lastLook is the state of the LIST that ends the drain.
+// lastLook is the state of a read that ends the drain, or of one that is needed to end it.
 type lastLook struct {
 	failures  int
 	notBefore time.Time
@@ -29,16 +35,23 @@ type lastLook struct {
 }
 
 func newBook() book {
-	return book{tries: map[types.UID]try{}, present: map[types.UID]struct{}{}}
+	return book{
+		tries: map[types.UID]try{}, present: map[types.UID]struct{}{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
+	}
 }
 
-// saw counts the pods that are gone, and forgets what was tried with them. leaving are the pods in scope, exists tells
-// whether the watch still shows a pod.
-func (b *book) saw(leaving []*corev1.Pod, exists func(types.UID) bool) {
-	now := make(map[types.UID]struct{}, len(leaving))
-	for _, pod := range leaving {
+// saw counts the pods that are gone, and forgets what was tried with them. covered are the pods that the targets speak
+// of, exists tells whether the watch still shows a pod.
+func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
+	now := make(map[types.UID]struct{}, len(covered))
+	var fresh []*corev1.Pod
+	for _, pod := range covered {
 		now[pod.UID] = struct{}{}
+		if _, known := b.present[pod.UID]; !known {
+			fresh = append(fresh, pod)
+		}
 	}
+	recount(b.owners, fresh)
 	for uid := range b.present {
 		if _, still := now[uid]; still {
 			continue
@@ -51,21 +64,34 @@ func (b *book) saw(leaving []*corev1.Pod, exists func(types.UID) bool) {
 		}
 	}
 	b.present = now
-	if len(leaving) > 0 {
-		b.last = lastLook{}
+}
+
+// noted keeps what a decision has left. Where there are pods to wait for, the next last look is a new one.
+func (b *book) noted(n notes) {
+	b.notes = n
+	if n.emptied.IsZero() {
+		b.last, b.confirmed = lastLook{}, false
 	}
 }
 
 // tell puts what is remembered into the facts.
 func (b *book) tell(f *facts) {
-	f.tries, f.inFlight, f.brake, f.gone, f.since = b.tries, b.inFlight, b.brake, b.gone, b.since
-	f.confirmAfter = b.last.notBefore
+	f.tries, f.inFlight, f.brake, f.gone = b.tries, b.inFlight, b.brake, b.gone
+	f.since, f.turns, f.emptied = b.since, b.turns, b.emptied
+	f.confirmed, f.confirmAfter = b.confirmed, b.last.notBefore
+	f.volumes, f.resolveAfter, f.overridden = b.volumes, b.puzzle.notBefore, b.overridden
+	f.recurring = map[types.UID]bool{}
+	for uid, r := range b.owners {
+		if r.recurring() {
+			f.recurring[uid] = true
+		}
+	}
 }
 
 // sent notes an eviction that is on its way.
 func (b *book) sent(s send) {
 	t := b.tries[s.pod.UID]
-	t.inFlight, t.stamp = true, stampOf(s.pod, s.guards)
+	t.inFlight, t.stamp, t.by = true, stampOf(s.pod, s.guards), s.by
 	b.tries[s.pod.UID] = t
 	b.inFlight++
 }
@@ -74,12 +100,16 @@ func (b *book) sent(s send) {
 type answered struct {
 	answer
 	pod *corev1.Pod
+	by  means
 }
 
 // learned notes the answer to an eviction. random is in [0,1).
 func (b *book) learned(a answered, now time.Time, random float64) {
 	b.inFlight--
 	b.brake = b.brake.after(a.answer, now, random)
+	if a.by == byDeletion && a.outcome == accepted {
+		b.overridden = append(slices.Clip(b.overridden), types.NamespacedName{Namespace: a.pod.Namespace, Name: a.pod.Name})
+	}
 	if _, present := b.present[a.pod.UID]; !present {
 		delete(b.tries, a.pod.UID) // gone before the answer came
 		return
@@ -90,9 +120,18 @@ func (b *book) learned(a answered, now time.Time, random float64) {
 // looked notes that the last LIST failed, or showed a pod that the watch is about to show. Until it does, there is
 // nothing to do but to look again now and then.
 func (b *book) looked(err error, now time.Time, random float64) {
-	b.last = lastLook{
-		failures:  b.last.failures + 1,
-		notBefore: now.Add(backoff(b.last.failures, retryCap, random)),
+	b.last = b.last.after(err, now, random)
+}
+
+// puzzled notes that a claim could not be read.
+func (b *book) puzzled(err error, now time.Time, random float64) {
+	b.puzzle = b.puzzle.after(err, now, random)
+}
+
+func (l lastLook) after(err error, now time.Time, random float64) lastLook {
+	return lastLook{
+		failures:  l.failures + 1,
+		notBefore: now.Add(backoff(l.failures, retryCap, random)),
 		err:       err,
 	}
 }

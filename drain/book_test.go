@@ -39,7 +39,7 @@ func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 		b, pod := newBook(), newPod("a")
 		b.saw([]*corev1.Pod{pod}, none)
 		b.sent(send{pod: pod})
-		b.learned(answered{answer{outcome: accepted}, pod}, noon, 0)
+		b.learned(answered{answer: answer{outcome: accepted}, pod: pod}, noon, 0)
 		b.saw(nil, none)
 		if len(b.tries) != 0 || b.inFlight != 0 {
 			t.Errorf("%d tries, %d in flight", len(b.tries), b.inFlight)
@@ -50,7 +50,7 @@ func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 		b.saw([]*corev1.Pod{pod}, none)
 		b.sent(send{pod: pod})
 		b.saw(nil, none)
-		b.learned(answered{answer{outcome: vanished}, pod}, noon, 0)
+		b.learned(answered{answer: answer{outcome: vanished}, pod: pod}, noon, 0)
 		if len(b.tries) != 0 || b.inFlight != 0 {
 			t.Errorf("%d tries, %d in flight", len(b.tries), b.inFlight)
 		}
@@ -65,7 +65,7 @@ func TestBookLooksAgainLaterAndLater(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	b.saw([]*corev1.Pod{newPod("late")}, func(types.UID) bool { return true })
+	b.noted(notes{})
 	if b.last != (lastLook{}) {
 		t.Errorf("a pod was found, so the next look is a new one, but got %+v", b.last)
 	}

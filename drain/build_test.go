@@ -44,6 +44,10 @@ func endingAt(t time.Time) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: t} }
 }
 
+func priority(p int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Spec.Priority = &p }
+}
+
 func finalizers(names ...string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Finalizers = names }
 }
@@ -92,4 +96,13 @@ func calm(budgets ...*budget) facts {
 		slots:     map[types.UID]time.Time{},
 		tries:     map[types.UID]try{},
 	}
+}
+
+// leavers are pods that leave as they do without any rule.
+func leavers(pods ...*corev1.Pod) []leaver {
+	var all []leaver
+	for _, pod := range pods {
+		all = append(all, leaver{pod, treatment{behavior: Evict}})
+	}
+	return all
 }

@@ -4,7 +4,6 @@ package drain
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -17,7 +16,7 @@ const lookTimeout = 30 * time.Second
 
 // confirm asks the server once, with a consistent read, whether any pod in scope is left: a watch may lag, and a drain
 // that reports an empty node too early lets somebody switch off a machine with running containers.
-func (r *run) confirm(ctx context.Context) bool {
+func (r *run) confirm(ctx context.Context, f facts) {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	list, err := r.d.config.Pods.Pods("").List(look, metav1.ListOptions{FieldSelector: onNode(r.req.NodeName)})
@@ -26,17 +25,10 @@ func (r *run) confirm(ctx context.Context) bool {
 		for i := range list.Items {
 			pods[i] = &list.Items[i]
 		}
-		if len(filter(scope(r.req.NodeName, pods))) == 0 {
-			return true
-		}
+		leaving, _ := filter(scope(r.req.NodeName, pods), f)
+		r.confirmed = len(leaving) == 0
 	}
-	r.looked(err, r.d.config.Clock.Now(), rand.Float64())
-	return false
-}
-
-// drained is the last Status of a drain that has ended well.
-func drained(s Status) Status {
-	s.Blockers = nil
-	s.Message = fmt.Sprintf("drained: %d of %d pods gone", s.Done, s.Total)
-	return s
+	if !r.confirmed {
+		r.looked(err, r.d.config.Clock.Now(), rand.Float64())
+	}
 }

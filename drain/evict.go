@@ -13,12 +13,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// evictor sends evictions: the only write of this package.
+// evictor sends evictions, and the deletions of an Escalation: the only writes of this package.
 type evictor struct {
 	// throttle waits for the client's own rate limit.
 	throttle func(context.Context) error
-	// post sends one request and does not repeat it.
-	post    func(context.Context, *policyv1.Eviction) error
+	// post sends one eviction and does not repeat it.
+	post func(context.Context, *policyv1.Eviction) error
+	// erase sends one deletion and does not repeat it.
+	erase   func(context.Context, *corev1.Pod, *metav1.DeleteOptions) error
 	timeout time.Duration
 }
 
@@ -31,6 +33,9 @@ func newEvictor(client corev1client.CoreV1Interface, timeout time.Duration) evic
 			throttle: func(context.Context) error { return nil },
 			post: func(ctx context.Context, e *policyv1.Eviction) error {
 				return client.Pods(e.Namespace).EvictV1(ctx, e)
+			},
+			erase: func(ctx context.Context, pod *corev1.Pod, options *metav1.DeleteOptions) error {
+				return client.Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
 			},
 			timeout: timeout,
 		}
@@ -46,6 +51,10 @@ func newEvictor(client corev1client.CoreV1Interface, timeout time.Duration) evic
 			return rc.Post().Namespace(e.Namespace).Resource("pods").Name(e.Name).SubResource("eviction").
 				Throttle(nil).MaxRetries(0).Body(e).Do(ctx).Error()
 		},
+		erase: func(ctx context.Context, pod *corev1.Pod, options *metav1.DeleteOptions) error {
+			return rc.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+				Throttle(nil).MaxRetries(0).Body(options).Do(ctx).Error()
+		},
 		timeout: timeout,
 	}
 }
@@ -58,21 +67,32 @@ func isReal(client rest.Interface) bool {
 
 // evict sends one eviction. It is sent only while live lasts; once sent, it ends with wire or at its timeout.
 func (e evictor) evict(live, wire context.Context, pod *corev1.Pod, grace *int64) error {
+	return e.send(live, wire, func(ctx context.Context) error {
+		return e.post(ctx, &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+			DeleteOptions: exactly(pod, grace),
+		})
+	})
+}
+
+// remove sends one deletion, in the same way. Budgets are not asked.
+func (e evictor) remove(live, wire context.Context, pod *corev1.Pod, grace *int64) error {
+	return e.send(live, wire, func(ctx context.Context) error { return e.erase(ctx, pod, exactly(pod, grace)) })
+}
+
+func (e evictor) send(live, wire context.Context, request func(context.Context) error) error {
 	if err := e.throttle(live); err != nil || live.Err() != nil {
 		return errNotSent
 	}
 	ctx, cancel := context.WithTimeout(wire, e.timeout)
 	defer cancel()
-	return e.post(ctx, newEviction(pod, grace))
+	return request(ctx)
 }
 
-// newEviction names the UID: the server must not evict another pod that has got the same name meanwhile.
-func newEviction(pod *corev1.Pod, grace *int64) *policyv1.Eviction {
-	return &policyv1.Eviction{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-		DeleteOptions: &metav1.DeleteOptions{
-			GracePeriodSeconds: grace,
-			Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
-		},
+// exactly names the UID: the server must not end another pod that has got the same name meanwhile.
+func exactly(pod *corev1.Pod, grace *int64) *metav1.DeleteOptions {
+	return &metav1.DeleteOptions{
+		GracePeriodSeconds: grace,
+		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
 	}
 }

@@ -13,12 +13,19 @@ import (
 type facts struct {
 	now      time.Time
 	nodeName string
-	node     nodeFacts
+	// request is what was asked for.
+	request Request
+	// own is the namespace of those who drain. It may be empty.
+	own  string
+	node nodeFacts
 	// podsKnown: the watch of pods has told all pods of the node.
 	podsKnown bool
 	pods      []*corev1.Pod
 	// budgets of the namespaces whose budgets are all known, by namespace.
 	budgets map[string][]*budget
+	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
+	ruled bool
+	rules map[string][]Rule
 	// slots of the budgets that are taken, and until when; the zero time where only an answer frees the slot.
 	slots map[types.UID]time.Time
 	tries map[types.UID]try
@@ -29,8 +36,21 @@ type facts struct {
 	reading []obstacle
 	// gone counts pods that were in scope once and do not exist any more.
 	gone int
+	// recurring are the controllers whose pods come back and back.
+	recurring map[types.UID]bool
+	// turns tell when the turn of each present pod came.
+	turns map[types.UID]time.Time
+	// volumes are what the pods that stay use. resolveAfter is when claims may be read (again).
+	volumes      volumesInUse
+	resolveAfter time.Time
+	// emptied is when the last pod in scope was gone. Zero while there is one.
+	emptied time.Time
+	// confirmed: the last LIST has shown no pod in scope, and none has come since.
+	confirmed bool
 	// confirmAfter is when the last LIST may be asked for (again).
 	confirmAfter time.Time
+	// overridden are the pods that were deleted although their eviction was not accepted.
+	overridden []types.NamespacedName
 	// since tells when each present blocker was first seen.
 	since map[blockerKey]time.Time
 }
@@ -42,6 +62,8 @@ type nodeFacts struct {
 	unschedulable bool
 	tainted       bool
 	ready         bool
+	// attached are its volumes, as Node.status.volumesAttached names them.
+	attached []string
 }
 
 func nodeFactsOf(node *corev1.Node) nodeFacts {
@@ -56,56 +78,13 @@ func nodeFactsOf(node *corev1.Node) nodeFacts {
 			n.ready = c.Status == corev1.ConditionTrue
 		}
 	}
-	return n
-}
-
-// plan is what to do about the facts.
-type plan struct {
-	// evict are the evictions to send now.
-	evict []send
-	// confirm asks for the LIST that ends the drain if it shows no pod in scope.
-	confirm bool
-	status  Status
-	// since goes into the next facts.
-	since map[blockerKey]time.Time
-	// wake is when to decide again even if nothing happens. Zero means never.
-	wake time.Time
-}
-
-// send is one eviction to send.
-type send struct {
-	pod    *corev1.Pod
-	guards []*budget
-	// budget is the one whose slot the eviction needs. Nil if it needs none.
-	budget *budget
-	counts bool
-}
-
-// decide is the whole of the drain's thinking.
-func decide(f facts) plan {
-	pods := order(filter(scope(f.nodeName, f.pods)))
-	sends, holds, wake := pace(pods, f)
-	p := plan{evict: sends, wake: wake}
-	p.status, p.since, wake = summarise(pods, holds, f)
-	p.wake = earlier(p.wake, wake)
-	if f.podsKnown && len(pods) == 0 && f.node.closed() {
-		p.confirm = !f.now.Before(f.confirmAfter)
-		if !p.confirm {
-			p.wake = earlier(p.wake, f.confirmAfter)
-		}
+	for _, v := range node.Status.VolumesAttached {
+		n.attached = append(n.attached, string(v.Name))
 	}
-	return p
+	return n
 }
 
 // closed tells that no new pod is to be expected on the node.
 func (n nodeFacts) closed() bool {
 	return n.known && (!n.exists || n.unschedulable && n.tainted)
-}
-
-// earlier returns the earlier of two moments, of which zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -3,33 +3,83 @@
 package drain
 
 import (
+	"fmt"
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// filter keeps the pods that must leave. The verdicts are those of kubectl drain with --ignore-daemonsets,
-// --delete-emptydir-data and --force.
-func filter(pods []*corev1.Pod) []*corev1.Pod {
-	var leaving []*corev1.Pod
-	for _, pod := range pods {
-		if mustLeave(pod) {
-			leaving = append(leaving, pod)
-		}
-	}
-	return leaving
+// leaver is a pod that must leave, and how.
+type leaver struct {
+	pod *corev1.Pod
+	treatment
 }
 
-func mustLeave(pod *corev1.Pod) bool {
-	switch {
-	case isMirror(pod):
-		return false
-	case isFinished(pod):
-		return true // kubectl removes finished pods, also those of a DaemonSet
-	default:
-		return !hasDaemonSet(pod)
+// stayer is a pod in scope that the drain does not wait for.
+type stayer struct {
+	pod *corev1.Pod
+	why obstacle
+}
+
+// filter tells the pods that must leave from those that stay although they are covered.
+func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
+	for _, pod := range covered(pods, f.request.Targets) {
+		t := treat(pod, f.rules[pod.Namespace], f.request.PodTimeout)
+		owner := metav1.GetControllerOfNoCopy(pod)
+		switch {
+		case t.behavior == Skip:
+			left = append(left, stayer{pod, obstacle{PodSkipped, t.rule, fmt.Sprintf("rule %s says that the pod stays", t.rule)}})
+		case owner != nil && f.recurring[owner.UID] && !isTerminating(pod):
+			left = append(left, stayer{pod, recurs(owner)})
+		default:
+			leaving = append(leaving, leaver{pod, t})
+		}
 	}
+	return leaving, left
+}
+
+// covered keeps the pods that the targets speak of. The verdicts for the default target are those of kubectl drain with
+// --ignore-daemonsets, --delete-emptydir-data and --force.
+func covered(pods []*corev1.Pod, targets []Target) []*corev1.Pod {
+	if len(targets) == 0 {
+		targets = []Target{{PodType: PodTypeDefault, PodPriority: math.MaxInt32}}
+	}
+	var in []*corev1.Pod
+	for _, pod := range pods {
+		if !isMirror(pod) && isTarget(pod, targets) {
+			in = append(in, pod)
+		}
+	}
+	return in
+}
+
+func isTarget(pod *corev1.Pod, targets []Target) bool {
+	for _, t := range targets {
+		if t.PodType == typeOf(pod) && priorityOf(pod) <= t.PodPriority &&
+			(t.Selector == nil || t.Selector.Matches(labels.Set(pod.Labels))) {
+			return true
+		}
+	}
+	return false
+}
+
+// typeOf takes a finished pod of a DaemonSet for an ordinary one: it runs nothing, and kubectl removes it, too.
+func typeOf(pod *corev1.Pod) PodType {
+	if hasDaemonSet(pod) && !isFinished(pod) {
+		return PodTypeDaemonSet
+	}
+	return PodTypeDefault
+}
+
+func priorityOf(pod *corev1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
 }
 
 // isMirror tells pods that the kubelet runs from a file or URL: evicting their image in the API stops nothing.

@@ -30,7 +30,11 @@ func TestFilter(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := len(filter([]*corev1.Pod{tc.pod})) == 1; got != tc.want {
+			leaving, left := filter([]*corev1.Pod{tc.pod}, calm())
+			if len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if got := len(leaving) == 1; got != tc.want {
 				t.Errorf("must leave: got %t, want %t", got, tc.want)
 			}
 		})

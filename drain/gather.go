@@ -20,19 +20,24 @@ func (r *run) gather(ctx context.Context) facts {
 	f := facts{
 		now:      r.d.config.Clock.Now(),
 		nodeName: r.req.NodeName,
+		request:  r.req,
+		own:      r.d.config.OwnNamespace,
 		budgets:  map[string][]*budget{},
+		ruled:    r.d.config.Rules != nil,
+		rules:    map[string][]Rule{},
 		slots:    map[types.UID]time.Time{},
-		tries:    r.tries,
-		inFlight: r.inFlight,
-		brake:    r.brake,
-		since:    r.since,
 	}
 	f.node = r.nodeFacts()
 	f.pods, f.podsKnown = r.pods.list()
-	leaving := filter(scope(f.nodeName, f.pods))
-	r.saw(leaving, r.pods.has)
+	pods := covered(scope(f.nodeName, f.pods), r.req.Targets)
+	r.saw(pods, r.pods.has)
 	r.tell(&f)
-	r.join(ctx, leaving)
+	r.join(ctx, pods)
+	for namespace, w := range r.rules {
+		if rules, known := w.list(); known {
+			f.rules[namespace] = rules
+		}
+	}
 	for namespace, w := range r.budgets {
 		budgets, complete := w.list()
 		if !complete {
@@ -59,20 +64,36 @@ func (r *run) nodeFacts() nodeFacts {
 	return nodeFacts{known: known}
 }
 
-// join watches the budgets of exactly the namespaces that have pods in scope.
-func (r *run) join(ctx context.Context, leaving []*corev1.Pod) {
+// join watches the budgets and rules of exactly the namespaces that have pods in scope.
+func (r *run) join(ctx context.Context, pods []*corev1.Pod) {
 	wanted := map[string]bool{}
-	for _, pod := range leaving {
+	for _, pod := range pods {
 		wanted[pod.Namespace] = true
 		if r.budgets[pod.Namespace] == nil {
 			r.budgets[pod.Namespace] = r.d.budgets.join(ctx, pod.Namespace, r.wake)
+			r.followRules(ctx, pod.Namespace)
 		}
 	}
 	for namespace := range r.budgets {
 		if !wanted[namespace] {
-			r.d.budgets.leave(namespace, r.wake)
-			delete(r.budgets, namespace)
+			r.leave(namespace)
 		}
+	}
+}
+
+func (r *run) followRules(ctx context.Context, namespace string) {
+	if r.d.config.Rules != nil {
+		r.rules[namespace] = startRuleWatch(ctx, r.d.config.Rules, namespace, r.wake)
+	}
+}
+
+// leave ends the watches of a namespace.
+func (r *run) leave(namespace string) {
+	r.d.budgets.leave(namespace, r.wake)
+	delete(r.budgets, namespace)
+	if w, ok := r.rules[namespace]; ok {
+		w.close()
+		delete(r.rules, namespace)
 	}
 }
 
@@ -89,7 +110,11 @@ func (r *run) reading() []obstacle {
 	for namespace, w := range r.budgets {
 		note("budgets of namespace "+namespace, w.trouble())
 	}
+	for namespace, w := range r.rules {
+		note("drain rules of namespace "+namespace, w.trouble())
+	}
 	note("last look at node "+r.req.NodeName, r.last.err)
+	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
 	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
 	return all
 }

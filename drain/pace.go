@@ -3,9 +3,9 @@
 package drain
 
 import (
+	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -13,46 +13,109 @@ import (
 // more would only queue there.
 const maxInFlight = 16
 
-// pace decides which of the pods may be evicted now, in their order, and what keeps each of the others. The obstacle of
-// a pod that only waits for its turn is nil. It also says when to look again, should nothing happen.
-func pace(pods []*corev1.Pod, f facts) (sends []send, holds map[types.UID]*obstacle, wake time.Time) {
-	holds = map[types.UID]*obstacle{}
-	taken := map[types.UID]bool{}
-	free := maxInFlight - f.inFlight
-	for _, pod := range pods {
-		if isTerminating(pod) {
-			continue // leaving already; a second eviction would change nothing
-		}
-		s, hold, look := turn(pod, f)
-		holds[pod.UID] = hold
-		wake = earlier(wake, look)
-		if s == nil || free == 0 {
-			continue
-		}
-		if s.budget != nil {
-			if taken[s.budget.UID] {
-				continue
-			}
-			taken[s.budget.UID] = true
-		}
-		free--
-		sends = append(sends, *s)
+// pacing is what pace finds out.
+type pacing struct {
+	facts facts
+	// sends are to be sent now.
+	sends []send
+	// holds say what keeps a pod; nil if it only waits for its turn.
+	holds map[types.UID]*obstacle
+	// turns tell when the turn of each pod came. They go into the next facts.
+	turns map[types.UID]time.Time
+	// wake is when to look again, should nothing happen.
+	wake time.Time
+
+	refused map[types.UID]*obstacle
+	taken   map[types.UID]bool // budgets, by this pass
+	free    int
+}
+
+// pace decides which of the pods may leave now, in their order, and what keeps each of the others. A step begins when all
+// pods of the one before are gone, or have had their time.
+func pace(steps [][]leaver, f facts) *pacing {
+	p := &pacing{
+		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refused: map[types.UID]*obstacle{},
+		taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
-	return sends, holds, wake
+	for _, step := range steps {
+		for uid, o := range refuse(step, f.request) {
+			p.refused[uid], p.holds[uid] = o, o
+		}
+	}
+	if !f.node.mayEvict() || !f.rulesKnown() || len(p.refused) > 0 {
+		return p
+	}
+	for _, step := range steps {
+		if p.step(step) {
+			break
+		}
+	}
+	return p
+}
+
+// step looks at all pods of a step, and tells whether the next one has to wait for any of them.
+func (p *pacing) step(step []leaver) (holds bool) {
+	for _, l := range step {
+		since, came := p.facts.turns[l.pod.UID]
+		if !came {
+			since = p.facts.now
+		}
+		p.turns[l.pod.UID] = since
+		if !l.timedOut(since, p.facts.now) {
+			holds = true
+			if l.deadline > 0 {
+				p.wake = earlier(p.wake, since.Add(l.deadline))
+			}
+		}
+		s, hold, look := p.turn(l, since)
+		p.holds[l.pod.UID] = hold
+		p.wake = earlier(p.wake, look)
+		if s != nil {
+			p.send(*s)
+		}
+	}
+	return holds
+}
+
+// send takes what the sending needs, or leaves it to a later pass.
+func (p *pacing) send(s send) {
+	if p.free == 0 || s.budget != nil && p.taken[s.budget.UID] {
+		return
+	}
+	if s.budget != nil {
+		p.taken[s.budget.UID] = true
+	}
+	p.free--
+	p.sends = append(p.sends, s)
 }
 
 // turn decides for one pod, as if it were the only one.
-func turn(pod *corev1.Pod, f facts) (s *send, hold *obstacle, wake time.Time) {
-	t := f.tries[pod.UID]
-	known, ok := f.budgets[pod.Namespace]
+func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake time.Time) {
+	f, t := p.facts, p.facts.tries[l.pod.UID]
 	switch {
-	case !f.node.mayEvict():
-		return nil, nil, time.Time{}
+	case isTerminating(l.pod):
+		return p.whileTerminating(l, t)
 	case t.inFlight:
 		return nil, t.standing(), time.Time{}
 	case f.now.Before(f.brake.until):
 		return nil, t.standing(), f.brake.until
-	case !ok:
+	}
+	due, at := l.mayDelete(f.request.Escalation, since, f.now)
+	if due {
+		return forced(l, byDeletion, t, f.now)
+	}
+	if l.waits(since, f.now) {
+		return nil, completion(l), at
+	}
+	s, hold, wake = p.evict(l, t)
+	return s, hold, earlier(wake, at)
+}
+
+// evict decides whether the server would accept the eviction of a pod.
+func (p *pacing) evict(l leaver, t try) (s *send, hold *obstacle, wake time.Time) {
+	f, pod := p.facts, l.pod
+	known, ok := f.budgets[pod.Namespace]
+	if !ok {
 		return nil, nil, time.Time{}
 	}
 	of := guards(pod, known)
@@ -71,7 +134,51 @@ func turn(pod *corev1.Pod, f facts) (s *send, hold *obstacle, wake time.Time) {
 	return &send{pod: pod, guards: of, budget: a.budget, counts: a.counts}, t.standing(), time.Time{}
 }
 
+// whileTerminating: a second eviction would change nothing, only a shorter grace period would.
+func (p *pacing) whileTerminating(l leaver, t try) (s *send, hold *obstacle, wake time.Time) {
+	due, at := mayKill(l.pod, p.facts.request.Escalation, p.facts.now)
+	switch {
+	case !due:
+		return nil, nil, at
+	case t.inFlight:
+		return nil, t.standing(), time.Time{}
+	case p.facts.now.Before(p.facts.brake.until):
+		return nil, t.standing(), p.facts.brake.until
+	}
+	return forced(l, byKill, t, p.facts.now)
+}
+
+// forced is a deletion. What became of an earlier deletion holds it; what became of evictions does not.
+func forced(l leaver, by means, t try, now time.Time) (s *send, hold *obstacle, wake time.Time) {
+	if t.by == by && now.Before(t.notBefore) {
+		return nil, t.refusal, t.notBefore
+	}
+	return &send{pod: l.pod, by: by}, t.standing(), time.Time{}
+}
+
+func completion(l leaver) *obstacle {
+	limit := "as long as that takes"
+	if l.deadline > 0 {
+		limit = fmt.Sprintf("for %s at most", l.deadline)
+	}
+	return &obstacle{WaitingForCompletion, l.rule, fmt.Sprintf("rule %s wants the drain to wait until the pod has ended by "+
+		"itself, %s; end its work, or change the rule", l.rule, limit)}
+}
+
 // mayEvict tells whether a pod that is evicted now has no way back to this node through the scheduler.
 func (n nodeFacts) mayEvict() bool {
 	return n.known && n.exists && n.unschedulable
+}
+
+// rulesKnown tells whether nothing that we have not read yet can change who leaves first.
+func (f facts) rulesKnown() bool {
+	if !f.ruled {
+		return true
+	}
+	for _, pod := range covered(f.pods, f.request.Targets) {
+		if _, known := f.rules[pod.Namespace]; !known {
+			return false
+		}
+	}
+	return true
 }

@@ -140,14 +140,14 @@ func TestPace(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&f)
 			}
-			sends, holds, wake := pace(order(tc.pods), f)
+			paced := pace(order(leavers(tc.pods...), ""), f)
 			var sent []string
-			for _, s := range sends {
+			for _, s := range paced.sends {
 				sent = append(sent, s.pod.Name)
 			}
 			var held map[string]Reason
 			for _, pod := range tc.pods {
-				if o := holds[pod.UID]; o != nil {
+				if o := paced.holds[pod.UID]; o != nil {
 					if held == nil {
 						held = map[string]Reason{}
 					}
@@ -160,8 +160,8 @@ func TestPace(t *testing.T) {
 			if diff := cmp.Diff(tc.held, held); diff != "" {
 				t.Errorf("held (-want, +got):\n%s", diff)
 			}
-			if !wake.Equal(tc.wake) {
-				t.Errorf("wake: got %s, want %s", wake, tc.wake)
+			if !paced.wake.Equal(tc.wake) {
+				t.Errorf("wake: got %s, want %s", paced.wake, tc.wake)
 			}
 		})
 	}
@@ -201,8 +201,10 @@ func TestOrderIsTheSameEachTime(t *testing.T) {
 	twin := newPod("a", func(p *corev1.Pod) { p.UID = "uid-a-before" })
 	other := newPod("z", func(p *corev1.Pod) { p.Namespace = "aaa" })
 	var got []types.UID
-	for _, pod := range order([]*corev1.Pod{newPod("b"), newPod("a"), twin, other}) {
-		got = append(got, pod.UID)
+	for _, step := range order(leavers(newPod("b"), newPod("a"), twin, other), "") {
+		for _, l := range step {
+			got = append(got, l.pod.UID)
+		}
 	}
 	if diff := cmp.Diff("[uid-z uid-a uid-a-before uid-b]", fmt.Sprint(got)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

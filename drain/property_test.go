@@ -64,7 +64,7 @@ func (w *world) populate(t *rapid.T, app string) {
 func (w *world) decide(t *rapid.T, d *simulated) {
 	f := w.factsOf(d)
 	p := decide(f)
-	d.since = p.since
+	d.noted(p.notes)
 	sent := map[types.UID]bool{}
 	for _, s := range p.evict {
 		if allowed, _ := verdict(s.pod, d.guards(s.pod)); !allowed {
@@ -97,7 +97,7 @@ func (w *world) factsOf(d *simulated) facts {
 			f.slots[b.UID] = until
 		}
 	}
-	d.saw(filter(f.pods), func(uid types.UID) bool { return d.pods[uid] != nil })
+	d.saw(f.pods, func(uid types.UID) bool { return d.pods[uid] != nil })
 	d.tell(&f)
 	return f
 }

@@ -25,6 +25,7 @@ type run struct {
 	node    *shelf[*corev1.Node]
 	pods    *shelf[*corev1.Pod]
 	budgets map[string]*budgetWatch
+	rules   map[string]*ruleWatch
 
 	book
 
@@ -41,6 +42,7 @@ func newRun(d *Drainer, req Request) *run {
 		node:    newShelf(toNode, wake.poke),
 		pods:    newShelf(toPod, wake.poke),
 		budgets: map[string]*budgetWatch{},
+		rules:   map[string]*ruleWatch{},
 		book:    newBook(),
 		answers: make(chan answered, maxInFlight),
 	}
@@ -60,7 +62,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 		stop()
 		watches.Wait()
 		for namespace := range r.budgets {
-			r.d.budgets.leave(namespace, r.wake)
+			r.leave(namespace)
 		}
 	}()
 	return r.loop(ctx, wire, post)
@@ -70,17 +72,21 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 	for r.learnAll(ctx); ctx.Err() == nil; r.learnAll(ctx) {
 		f := r.gather(ctx)
 		p := decide(f)
-		r.since = p.since
+		r.noted(p.notes)
 		post.offer(p.status)
+		if p.status.Reached && !r.req.Hold {
+			return nil
+		}
 		for _, s := range p.evict {
 			r.launch(ctx, wire, s)
 		}
 		switch {
-		case !p.confirm:
+		case len(p.resolve) > 0:
+			r.resolve(ctx, p.resolve)
+		case p.confirm:
+			r.confirm(ctx, f)
+		default:
 			r.wait(ctx, p.wake, f.now)
-		case r.confirm(ctx):
-			post.offer(drained(p.status))
-			return nil
 		}
 	}
 	return context.Cause(ctx)
@@ -123,12 +129,23 @@ func (r *run) launch(ctx, wire context.Context, s send) {
 	}
 	r.sent(s)
 	r.flights.Go(func() {
-		a := interpret(r.d.evictor.evict(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod, s.guards)
-		r.answers <- answered{a, s.pod} // never blocks: it has room for all
-		if s.budget != nil {            // after the answer, so that no next eviction is decided on without it
+		a := r.request(ctx, wire, s)
+		r.answers <- answered{a, s.pod, s.by} // never blocks: it has room for all
+		if s.budget != nil {                  // after the answer, so that no next eviction is decided on without it
 			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}
 	})
+}
+
+func (r *run) request(ctx, wire context.Context, s send) answer {
+	switch s.by {
+	case byDeletion:
+		return interpretDeletion(r.d.evictor.remove(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod)
+	case byKill:
+		return interpretDeletion(r.d.evictor.remove(ctx, wire, s.pod, new(int64(1))), s.pod)
+	default:
+		return interpret(r.d.evictor.evict(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod, s.guards)
+	}
 }
 
 // learn takes in the answer to an eviction.
@@ -136,6 +153,8 @@ func (r *run) learn(ctx context.Context, a answered) {
 	r.learned(a, r.d.config.Clock.Now(), rand.Float64())
 	log := klog.FromContext(ctx).V(1)
 	switch {
+	case a.outcome == accepted && a.by != byEviction:
+		log.Info("Deleted pod", "pod", klog.KObj(a.pod), "node", r.req.NodeName)
 	case a.outcome == accepted:
 		log.Info("Evicted pod", "pod", klog.KObj(a.pod), "node", r.req.NodeName)
 		if r.d.config.OnEvicted != nil {

@@ -31,7 +31,7 @@ func (w *world) land(d *simulated, i int, a answer) {
 	if s.budget != nil {
 		w.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 	}
-	d.learned(answered{a, s.pod}, w.clock.Now(), 0.5)
+	d.learned(answered{answer: a, pod: s.pod, by: s.by}, w.clock.Now(), 0.5)
 }
 
 func (w *world) showPod() {

@@ -18,7 +18,7 @@ type Status struct {
 	// Blockers say what holds the drain up, sorted by pod and reason; those of the node itself come first. A pod that
 	// only waits for its turn is not listed.
 	Blockers []Blocker
-	// Reached tells that all targets are reached, while Request.Hold keeps the drain from ending.
+	// Reached tells that nothing is left to do: Drain returns, unless Request.Hold keeps it from that.
 	Reached bool
 	// Left are the pods and volumes that stay although they are in scope, sorted by pod and reason: the drain does not
 	// wait for them (any more). Their reasons are PodRecurring, PodSkipped and VolumeAttached.

@@ -28,40 +28,69 @@ type blockerKey struct {
 type summary struct {
 	facts    facts
 	blockers []Blocker
+	left     []Blocker
 	since    map[blockerKey]time.Time
 }
 
 // summarise says how far the drain is. It also says when a pod will be overdue.
-func summarise(pods []*corev1.Pod, holds map[types.UID]*obstacle, f facts) (Status, map[blockerKey]time.Time, time.Time) {
+func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts) (Status, map[blockerKey]time.Time, time.Time) {
 	s := &summary{facts: f, since: map[blockerKey]time.Time{}}
-	for _, o := range ofDrain(pods, f) {
-		s.add(nil, &o)
+	for _, o := range ofDrain(leaving, f) {
+		s.blockers = append(s.blockers, s.blocker(nil, o))
 	}
-	var wake time.Time
-	for _, pod := range pods {
-		if !isTerminating(pod) {
-			s.add(pod, holds[pod.UID])
-			continue
-		}
-		if due := pod.DeletionTimestamp.Add(overdueAfter); f.now.Before(due) {
-			wake = earlier(wake, due)
-			continue
-		}
-		s.add(pod, overdue(pod, f))
+	for _, name := range e.volumes {
+		s.blockers = append(s.blockers, s.blocker(nil, attached(name)))
 	}
+	for _, name := range e.abandoned {
+		s.left = append(s.left, s.blocker(nil, attached(name)))
+	}
+	for _, stays := range left {
+		s.left = append(s.left, s.blocker(stays.pod, stays.why))
+	}
+	wake := s.pods(leaving, paced)
 	slices.SortStableFunc(s.blockers, compareBlockers)
+	slices.SortStableFunc(s.left, compareBlockers)
 	return Status{
-		Total:    f.gone + len(pods),
-		Done:     f.gone,
-		Blockers: s.blockers,
-		Message:  headline(pods, s.blockers, f),
+		Total:      f.gone + len(leaving),
+		Done:       f.gone,
+		Blockers:   s.blockers,
+		Left:       s.left,
+		Reached:    e.reached,
+		Overridden: f.overridden,
+		Message:    headline(leaving, s, e),
 	}, s.since, wake
 }
 
-func (s *summary) add(pod *corev1.Pod, o *obstacle) {
-	if o == nil {
-		return
+// pods adds what holds each of the pods, and says when one of them will be overdue.
+func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
+	for _, l := range leaving {
+		o := paced.holds[l.pod.UID]
+		if o == nil && isTerminating(l.pod) {
+			var look time.Time
+			o, look = s.ending(l, paced.turns)
+			wake = earlier(wake, look)
+		}
+		if o != nil {
+			s.blockers = append(s.blockers, s.blocker(l.pod, *o))
+		}
 	}
+	return wake
+}
+
+// ending says why a pod that is terminating takes longer than it should.
+func (s *summary) ending(l leaver, turns map[types.UID]time.Time) (*obstacle, time.Time) {
+	due := l.pod.DeletionTimestamp.Add(overdueAfter)
+	if !s.facts.now.Before(due) {
+		return overdue(l.pod, s.facts), time.Time{}
+	}
+	if turn, came := turns[l.pod.UID]; came && l.behavior != WaitCompleted && l.timedOut(turn, s.facts.now) {
+		return &obstacle{reason: PodTimedOut, message: fmt.Sprintf("the pod has been given %s and is still ending, within its "+
+			"grace period; the pods of later steps leave meanwhile", l.deadline)}, due
+	}
+	return nil, due
+}
+
+func (s *summary) blocker(pod *corev1.Pod, o obstacle) Blocker {
 	b := Blocker{Reason: o.reason, By: o.by, Message: o.message, Since: s.facts.now.Round(0)}
 	key := blockerKey{reason: o.reason, by: o.by}
 	if pod != nil {
@@ -72,26 +101,26 @@ func (s *summary) add(pod *corev1.Pod, o *obstacle) {
 		b.Since = first
 	}
 	s.since[key] = b.Since
-	s.blockers = append(s.blockers, b)
+	return b
 }
 
 // ofDrain returns what holds up the drain as a whole.
-func ofDrain(pods []*corev1.Pod, f facts) []obstacle {
+func ofDrain(leaving []leaver, f facts) []obstacle {
 	all := slices.Clone(f.reading)
-	if f.brake.obstacle != nil && slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return !isTerminating(p) }) {
+	if f.brake.obstacle != nil && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
 		all = append(all, *f.brake.obstacle)
 	}
 	switch n := f.node; {
 	case !n.known:
 	case !n.exists:
-		if len(pods) > 0 {
+		if len(leaving) > 0 {
 			all = append(all, obstacle{NodeGone, f.nodeName, fmt.Sprintf("node %s does not exist, so nothing is evicted from it; "+
 				"the pod garbage collector of kube-controller-manager removes its pods", f.nodeName)})
 		}
 	case !n.unschedulable:
 		all = append(all, obstacle{NodeNotCordoned, f.nodeName, fmt.Sprintf("node %s is schedulable, so nothing is evicted from "+
 			"it; cordon it, and look who returned it", f.nodeName)})
-	case !n.tainted && len(pods) == 0:
+	case !n.tainted && len(leaving) == 0:
 		all = append(all, obstacle{NodeTaintMissing, f.nodeName, fmt.Sprintf("node %s is empty and cordoned but does not carry "+
 			"the taint %s; kube-controller-manager adds it, so look there if this stays", f.nodeName, corev1.TaintNodeUnschedulable)})
 	}
@@ -114,25 +143,65 @@ func overdue(pod *corev1.Pod, f facts) *obstacle {
 		"containers and volumes on the node"}
 }
 
-func headline(pods []*corev1.Pod, blockers []Blocker, f facts) string {
-	if !f.podsKnown || !f.node.known {
+func attached(volume string) obstacle {
+	return obstacle{VolumeAttached, volume, fmt.Sprintf("volume %s is still attached, although no pod that uses it is left; look "+
+		"at the storage driver on the node, and at the VolumeAttachments", volume)}
+}
+
+func headline(leaving []leaver, s *summary, e ending) string {
+	f := s.facts
+	switch {
+	case !f.podsKnown || !f.node.known:
 		return "reading the node and its pods"
-	}
-	if len(pods) == 0 {
+	case e.reached && f.request.Hold:
+		return fmt.Sprintf("targets reached and held: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
+	case e.reached:
+		return fmt.Sprintf("drained: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
+	case len(e.volumes) > 0:
+		return fmt.Sprintf("%d of %d pods gone, waiting until their volumes are detached", f.gone, f.gone)
+	case len(leaving) == 0:
 		return fmt.Sprintf("%d of %d pods gone, making sure that none is left", f.gone, f.gone)
 	}
 	ending, blocked := 0, map[types.NamespacedName]bool{}
-	for _, pod := range pods {
-		if isTerminating(pod) {
+	for _, l := range leaving {
+		if isTerminating(l.pod) {
 			ending++
 		}
 	}
-	for _, b := range blockers {
+	for _, b := range s.blockers {
 		if b.Pod.Name != "" {
 			blocked[b.Pod] = true
 		}
 	}
-	return fmt.Sprintf("%d of %d pods gone, %d terminating, %d held up", f.gone, f.gone+len(pods), ending, len(blocked))
+	return fmt.Sprintf("%d of %d pods gone, %d terminating, %d held up", f.gone, f.gone+len(leaving), ending, len(blocked))
+}
+
+// remains counts what stays on the node, for the last message of a drain.
+func remains(left []Blocker) string {
+	if len(left) == 0 {
+		return ""
+	}
+	kinds := []struct {
+		reason Reason
+		text   string
+	}{
+		{PodSkipped, "%d skipped by rules"},
+		{PodRecurring, "%d that come back each time"},
+		{VolumeAttached, "%d volumes still attached"},
+	}
+	var parts []string
+	for _, kind := range kinds {
+		n := 0
+		for _, b := range left {
+			if b.Reason == kind.reason {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(kind.text, n))
+		}
+	}
+	return "; left behind: " + strings.Join(parts, ", ")
 }
 
 func compareBlockers(a, b Blocker) int {

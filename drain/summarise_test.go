@@ -142,12 +142,12 @@ func TestABlockerKeepsItsBeginningWhileItLasts(t *testing.T) {
 		return decide(f)
 	}
 	first := look(noon, nil, exhausted)
-	second := look(noon.Add(time.Minute), first.since, exhausted)
+	second := look(noon.Add(time.Minute), first.notes.since, exhausted)
 	if got := second.status.Blockers[0].Since; !got.Equal(noon) {
 		t.Errorf("it lasted, but since is %s", got)
 	}
-	gone := look(noon.Add(2*time.Minute), second.since)
-	back := look(noon.Add(3*time.Minute), gone.since, exhausted)
+	gone := look(noon.Add(2*time.Minute), second.notes.since)
+	back := look(noon.Add(3*time.Minute), gone.notes.since, exhausted)
 	if got := back.status.Blockers[0].Since; !got.Equal(noon.Add(3 * time.Minute)) {
 		t.Errorf("it came back, but since is %s", got)
 	}

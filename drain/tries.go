@@ -22,6 +22,8 @@ const (
 type try struct {
 	// inFlight: an eviction was sent and is not answered.
 	inFlight bool
+	// by which means it was tried last.
+	by means
 	// outcome of the last answer.
 	outcome outcome
 	// refusal explains the last answer, where it was a refusal.
@@ -55,7 +57,7 @@ func (t try) standing() *obstacle {
 
 // after returns the try once its eviction has been answered. random is in [0,1).
 func (t try) after(a answer, now time.Time, random float64) try {
-	next := try{outcome: a.outcome, refusal: a.refusal, stamp: t.stamp, failures: t.failures + 1}
+	next := try{by: t.by, outcome: a.outcome, refusal: a.refusal, stamp: t.stamp, failures: t.failures + 1}
 	switch a.outcome {
 	case notSent, overloaded, unavailable:
 		// Not about this pod: the brake decides when to go on.

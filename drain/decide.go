@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// plan is what to do about the facts.
+type plan struct {
+	// evict are the evictions to send now.
+	evict []send
+	// resolve are the claims whose volumes must be known.
+	resolve []types.NamespacedName
+	// confirm asks for the LIST that ends the drain if it shows no pod in scope.
+	confirm bool
+	status  Status
+	// notes go into the next facts.
+	notes notes
+	// wake is when to decide again even if nothing happens. Zero means never.
+	wake time.Time
+}
+
+// notes is what a decision leaves for the next one.
+type notes struct {
+	since   map[blockerKey]time.Time
+	turns   map[types.UID]time.Time
+	emptied time.Time
+}
+
+// send is one eviction to send, or what follows when evictions lead to nothing.
+type send struct {
+	pod    *corev1.Pod
+	by     means
+	guards []*budget
+	// budget is the one whose slot the eviction needs. Nil if it needs none.
+	budget *budget
+	counts bool
+}
+
+// decide is the whole of the drain's thinking.
+func decide(f facts) plan {
+	leaving, left := filter(scope(f.nodeName, f.pods), f)
+	paced := pace(order(leaving, f.own), f)
+	p := plan{evict: paced.sends, wake: paced.wake}
+	e := finish(leaving, f)
+	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
+	p.notes = notes{turns: paced.turns, emptied: e.emptied}
+	var wake time.Time
+	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
+	p.wake = earlier(p.wake, wake)
+	return p
+}
+
+// ending is what is left to do once no pod is left.
+type ending struct {
+	emptied time.Time
+	// volumes are still attached, and waited for.
+	volumes []string
+	// abandoned are still attached, and not waited for any more.
+	abandoned []string
+	resolve   []types.NamespacedName
+	confirm   bool
+	// reached: there is nothing left to do.
+	reached bool
+	wake    time.Time
+}
+
+// finish decides what stands between a node without pods in scope and the end: its volumes, then a last look.
+func finish(leaving []leaver, f facts) ending {
+	if !f.podsKnown || len(leaving) > 0 || !f.node.known {
+		return ending{}
+	}
+	e := ending{emptied: f.emptied}
+	if e.emptied.IsZero() {
+		e.emptied = f.now
+	}
+	e.detach(f)
+	if !f.node.closed() || len(e.volumes) > 0 {
+		return e
+	}
+	switch {
+	case f.confirmed:
+		e.reached = true
+	case f.now.Before(f.confirmAfter):
+		e.wake = f.confirmAfter
+	default:
+		e.confirm = true
+	}
+	return e
+}
+
+// earlier returns the earlier of two moments, of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxReturns is how often the pods of a controller may come back to the node that they were evicted from. Once is
+// chance: a binding that was under way. Again and again means that they tolerate everything, so that evicting them
+// changes nothing but their age.
+const maxReturns = 3
+
+// returns counts, for a controller, the pods that the drain found on the node, and those that came later.
+type returns struct {
+	found, came int
+}
+
+// recurring tells that each pod that was found has come back maxReturns times, on average.
+func (r returns) recurring() bool { return r.came >= maxReturns*r.found }
+
+// recount takes in the pods in scope that were not there at the last look.
+func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
+	found := map[types.UID]int{}
+	for _, pod := range fresh {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner == nil {
+			continue
+		}
+		r, seen := known[owner.UID]
+		if seen {
+			r.came++
+			known[owner.UID] = r
+		} else {
+			found[owner.UID]++
+		}
+	}
+	for uid, n := range found {
+		known[uid] = returns{found: n}
+	}
+}
+
+func recurs(owner *metav1.OwnerReference) obstacle {
+	by := owner.Kind + " " + owner.Name
+	return obstacle{PodRecurring, by, fmt.Sprintf("pods of %s came back to the node after each eviction, so they are not evicted "+
+		"any more; look at their tolerations, or let a rule skip them", by)}
+}

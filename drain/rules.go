@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// ruleWatch keeps the rules of a namespace for one Drain.
+type ruleWatch struct {
+	stop  context.CancelFunc
+	ended chan struct{}
+
+	mu    sync.Mutex
+	rules []Rule
+	known bool
+	err   error
+}
+
+func startRuleWatch(ctx context.Context, reader RuleReader, namespace string, wake signal) *ruleWatch {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends when the Drain leaves the namespace
+	w := &ruleWatch{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		reader.Follow(ctx, namespace, func(rules []Rule, err error) {
+			w.take(rules, err)
+			wake.poke()
+		})
+	}()
+	return w
+}
+
+func (w *ruleWatch) take(rules []Rule, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err = err; err == nil {
+		w.rules, w.known = slices.SortedFunc(slices.Values(rules), compareRules), true
+	}
+}
+
+func (w *ruleWatch) list() (rules []Rule, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rules, w.known
+}
+
+func (w *ruleWatch) trouble() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *ruleWatch) close() {
+	w.stop()
+	<-w.ended
+}

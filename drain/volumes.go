@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// volumesInUse are the volumes of claims, as Node.status.volumesAttached would name them; empty where a claim has none
+// that is attached.
+type volumesInUse map[types.NamespacedName]string
+
+// detach finds the volumes that are attached to the node although no pod there uses them any more. That is: all but those
+// of the pods that stay, so that it does not matter which process saw the others leave. Claims of pods that stay must be
+// resolved for that; mostly there are none.
+func (e *ending) detach(f facts) {
+	timeout := f.request.volumeTimeout()
+	if len(f.node.attached) == 0 || timeout == 0 {
+		return
+	}
+	used := map[string]bool{}
+	var unknown []types.NamespacedName
+	for _, claim := range claims(f.pods) {
+		name, known := f.volumes[claim]
+		if !known {
+			unknown = append(unknown, claim)
+		}
+		used[name] = true
+	}
+	late := e.emptied.Add(timeout)
+	switch {
+	case !f.now.Before(late):
+		e.abandoned = unused(f.node.attached, used)
+		return
+	case len(unknown) == 0:
+		e.volumes = unused(f.node.attached, used)
+	case f.now.Before(f.resolveAfter):
+		e.volumes, e.wake = f.node.attached, f.resolveAfter
+	default:
+		e.volumes, e.resolve = f.node.attached, unknown
+	}
+	if len(e.volumes) > 0 {
+		e.wake = earlier(e.wake, late)
+	}
+}
+
+func unused(attached []string, used map[string]bool) []string {
+	left := slices.DeleteFunc(slices.Clone(attached), func(name string) bool { return used[name] })
+	slices.Sort(left)
+	return left
+}
+
+// claims returns the volume claims of pods, those that are made from the pod's own template included.
+func claims(pods []*corev1.Pod) []types.NamespacedName {
+	var all []types.NamespacedName
+	for _, pod := range pods {
+		for _, v := range pod.Spec.Volumes {
+			switch {
+			case v.PersistentVolumeClaim != nil:
+				all = append(all, types.NamespacedName{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
+			case v.Ephemeral != nil:
+				all = append(all, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + v.Name})
+			}
+		}
+	}
+	return all
+}
+
+// attachedName is the name of a volume in Node.status.volumesAttached. Empty for kinds of volumes that are not attached,
+// and for those of the time before CSI: a pod that stays and uses one makes the drain wait for its VolumeTimeout.
+func attachedName(volume *corev1.PersistentVolume) string {
+	if volume.Spec.CSI == nil {
+		return ""
+	}
+	return "kubernetes.io/csi/" + volume.Spec.CSI.Driver + "^" + volume.Spec.CSI.VolumeHandle
+}
