@@ -24,7 +24,7 @@ import (
 // The tests of this file's cluster run on a real control plane, which starts with the first test that needs it and ends
 // with the last. Every test drains nodes of its own.
 
-const clusterNodes = 40
+const clusterNodes = 60
 
 type cluster struct {
 	launcher string

@@ -69,6 +69,26 @@ func TestATerminatingNamespaceTakesNoEvictions(t *testing.T) {
 	s.wantEvictions(map[int]int{403: 1})
 }
 
+// The controller of budgets would take notice at once, so it has to be away for a while.
+func TestABudgetThatIsNotObservedYetIsWaitedFor(t *testing.T) {
+	s := newScene(t, 1)
+	node := s.nodes[0]
+	s.pod(node, "a")
+	s.budget("web", "web", 1, 1)
+	s.cordon(node)
+	await(s, s.admin.CoreV1().Nodes(), &corev1.Node{}, node, "tainted", func(n *corev1.Node) bool { return len(n.Spec.Taints) == 1 })
+	s.component(t, "stop", "kube-controller-manager")
+	defer s.component(t, "start", "kube-controller-manager")
+	s.patchBudget("web", `{"spec":{"minAvailable":0}}`)
+
+	w := s.drain(s.drainer(node), node)
+	w.awaitBlocker("a", drain.BudgetNotObserved, "web")
+	s.wantEvictions(map[int]int{})
+	s.component(t, "start", "kube-controller-manager")
+	w.wantDrained(node, 1)
+	s.wantEvictions(map[int]int{201: 1})
+}
+
 func TestCancelLeavesNothingBehind(t *testing.T) {
 	s := newScene(t, 1)
 	node := s.nodes[0]

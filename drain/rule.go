@@ -13,11 +13,11 @@ import (
 type Behavior string
 
 const (
-	// Evict: the pod is evicted.
+	// Evict means that the pod is evicted.
 	Evict Behavior = "Evict"
-	// Skip: the pod is left on the node, and the drain does not wait for it.
+	// Skip means that the pod is left on the node, and the drain does not wait for it.
 	Skip Behavior = "Skip"
-	// WaitCompleted: the drain waits until the pod has ended by itself, then removes it.
+	// WaitCompleted means that the drain waits until the pod has ended by itself, then removes it.
 	WaitCompleted Behavior = "WaitCompleted"
 )
 

@@ -26,14 +26,18 @@ type walk struct {
 	changed chan struct{}
 }
 
-func (s *scene) drain(d *drain.Drainer, node string) *walk {
+func (s *scene) drain(d *drain.Drainer, node string, change ...func(*drain.Request)) *walk {
 	s.t.Helper()
+	request := drain.Request{NodeName: node}
+	for _, c := range change {
+		c(&request)
+	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	w := &walk{s: s, cancel: cancel, result: make(chan error, 1), changed: make(chan struct{})}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.result <- d.Drain(ctx, drain.Request{NodeName: node}, w.report)
+		w.result <- d.Drain(ctx, request, w.report)
 	}()
 	s.t.Cleanup(func() { cancel(context.Canceled); <-done })
 	return w
