@@ -3,7 +3,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +33,7 @@ func Markdown(r Results) string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteString(blocked.String())
+	b.WriteString(profile(r))
 	c := r.Conditions
 	fmt.Fprintf(&b, "\nMedians of %d (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
 		r.Repeat, c.Kubernetes, c.Cores, r.Seed)
@@ -66,4 +70,30 @@ func asked(by map[string]Summary) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// profile says what the cores did while Slipway drained: where they were all busy with the control plane, no drain would
+// have been faster.
+func profile(r Results) string {
+	var b strings.Builder
+	b.WriteString("\n| while Slipway drained | cores busy | CPU seconds of the control plane | requests beyond watches, evictions, Events |\n|---|---|---|---|\n")
+	for _, scenario := range r.Scenarios {
+		for _, s := range r.Of(scenario.Key) {
+			if s.Contender == slipway {
+				fmt.Fprintf(&b, "| (%s) | %s | %s | %s |\n", scenario.Key, percent(s.Busy), components(s.ComponentCPUSeconds), number(s.Others))
+			}
+		}
+	}
+	return b.String()
+}
+
+// components lists those that worked most first.
+func components(seconds map[string]float64) string {
+	names := slices.SortedFunc(maps.Keys(seconds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(seconds[b], seconds[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %.1f", name, seconds[name])
+	}
+	return strings.Join(names, ", ")
 }

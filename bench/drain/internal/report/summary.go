@@ -30,6 +30,8 @@ type Summary struct {
 	FasterThanKubectl      float64 // 0: not known
 	LongerThanIdeal        float64 // 0: not known
 	ControlPlaneCPUSeconds float64
+	// ComponentCPUSeconds are the same by component.
+	ComponentCPUSeconds map[string]float64
 }
 
 // Of sums up a scenario, in the order of the contenders.
@@ -85,6 +87,11 @@ func summarise(contender string, runs []measure.Run) Summary {
 		IdlePerBudget: median(func(r measure.Run) float64 { return r.Idle.PerBudget }),
 		Busy:          median(func(r measure.Run) float64 { return r.CPU.Busy }),
 		Verbs:         map[string]float64{},
+
+		ComponentCPUSeconds: map[string]float64{},
+	}
+	for component := range runs[0].CPU.Seconds {
+		s.ComponentCPUSeconds[component] = median(func(r measure.Run) float64 { return r.CPU.Seconds[component] })
 	}
 	s.ControlPlaneCPUSeconds = median(func(r measure.Run) float64 {
 		var sum float64
