@@ -135,7 +135,7 @@ func (c *cluster) component(t *testing.T, verb, name string) {
 // takeNodes returns nodes that no other test uses.
 func (c *cluster) takeNodes(t *testing.T, n int) []string {
 	t.Helper()
-	end := int(c.taken.Add(int32(n)))
+	end := int(c.taken.Add(int32(n))) + 1 // the first one is the example's
 	if end > len(c.nodes) {
 		t.Fatalf("the tests need more than %d nodes", len(c.nodes))
 	}

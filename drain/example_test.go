@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -16,7 +17,7 @@ import (
 
 // Drain a node that has been cordoned, with the rights of whoever runs this.
 func ExampleDrainer_Drain() {
-	config, err := clientcmd.BuildConfigFromFlags("", clientcmd.RecommendedHomeFile)
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		log.Fatal(err)
 	}
