@@ -21,13 +21,14 @@ const (
 )
 
 // mayDelete tells whether the request wants the pod deleted now, given when its turn came; if not now, then when. A pod
-// that is waited for is not: it was not asked to leave yet.
+// that is left to end by itself has not been asked to leave: its time begins when that of the rule is over.
 func (l leaver) mayDelete(e Escalation, turn, now time.Time) (bool, time.Time) {
-	if e.DeleteAfter == 0 {
+	awaited := l.behavior == WaitCompleted && !isFinished(l.pod)
+	if e.DeleteAfter == 0 || awaited && l.deadline == 0 {
 		return false, time.Time{}
 	}
 	due := turn.Add(e.DeleteAfter)
-	if l.behavior == WaitCompleted && !isFinished(l.pod) {
+	if awaited {
 		due = due.Add(l.deadline)
 	}
 	return !now.Before(due), due

@@ -38,9 +38,7 @@ func pace(steps [][]leaver, f facts) *pacing {
 		taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {
-		for uid, o := range refuse(step, f.request) {
-			p.refused[uid], p.holds[uid] = o, o
-		}
+		p.open(step)
 	}
 	if !f.node.mayEvict() || !f.rulesKnown() || len(p.refused) > 0 {
 		return p
@@ -53,14 +51,26 @@ func pace(steps [][]leaver, f facts) *pacing {
 	return p
 }
 
+// open keeps what is known of the pods of a step, whether or not it is their turn now.
+func (p *pacing) open(step []leaver) {
+	for uid, o := range refuse(step, p.facts.request) {
+		p.refused[uid], p.holds[uid] = o, o
+	}
+	for _, l := range step {
+		if since, came := p.facts.turns[l.pod.UID]; came {
+			p.turns[l.pod.UID] = since
+		}
+	}
+}
+
 // step looks at all pods of a step, and tells whether the next one has to wait for any of them.
 func (p *pacing) step(step []leaver) (holds bool) {
 	for _, l := range step {
-		since, came := p.facts.turns[l.pod.UID]
+		since, came := p.turns[l.pod.UID]
 		if !came {
 			since = p.facts.now
+			p.turns[l.pod.UID] = since
 		}
-		p.turns[l.pod.UID] = since
 		if !l.timedOut(since, p.facts.now) {
 			holds = true
 			if l.deadline > 0 {
@@ -105,7 +115,7 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 		return forced(l, byDeletion, t, f.now)
 	}
 	if l.waits(since, f.now) {
-		return nil, completion(l), at
+		return nil, completion(l), time.Time{}
 	}
 	s, hold, wake = p.evict(l, t)
 	return s, hold, earlier(wake, at)
