@@ -70,13 +70,15 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 
 CRDS := config/crd/lifecycle.k8s.io
 CRDS_SLIPWAY := config/crd/slm.slipway.dev
+CRDS_OWN := config/crd/slipway.dev
 
 .PHONY: generate
 generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(TOOLS)/.controller-gen ## Generate the driver contract's code, deep copies and CRDs
 	@buf generate
 	@controller-gen object paths=./api/lifecycle/... paths=./api/slipway/...
-	@rm -rf $(CRDS) $(CRDS_SLIPWAY)
+	@rm -rf $(CRDS) $(CRDS_SLIPWAY) $(CRDS_OWN)
 	@controller-gen crd paths=./api/lifecycle/... output:crd:dir=$(CRDS)
+	@controller-gen crd paths=./api/slipway/... output:crd:dir=$(CRDS_OWN)
 	@mkdir -p $(CRDS_SLIPWAY)
 	@for kind in lifecycletransitions lifecycleevents; do \
 		sed -E -e '/^    api-approved\.kubernetes\.io: /d' -e '/^  (group|name): /s/lifecycle\.k8s\.io$$/slm.slipway.dev/' \

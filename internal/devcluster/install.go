@@ -22,13 +22,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // fieldManager is who installs.
 const fieldManager = "slipway-install"
 
-// Install applies the CRDs of one home and the rights of agents, and returns when
-// the kinds are served.
+// Install applies the CRDs of one home and those that have none, the rights of agents
+// and the admission policies, and returns when the kinds are served.
 func (c *Cluster) Install(ctx context.Context, group string) error {
 	root, err := Root()
 	if err != nil {
@@ -38,12 +40,13 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{filepath.Join("config", "crd", group), filepath.Join("config", "rbac")} {
-		if err := apply(ctx, admin, filepath.Join(root, dir)); err != nil {
+	own := slipwayv1alpha1.GroupVersion.Group
+	for _, dir := range []string{filepath.Join("crd", group), filepath.Join("crd", own), "rbac", "admission"} {
+		if err := apply(ctx, admin, filepath.Join(root, "config", dir)); err != nil {
 			return err
 		}
 	}
-	return awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group)
+	return awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own)
 }
 
 func (c *Cluster) installClient() (client.WithWatch, error) {

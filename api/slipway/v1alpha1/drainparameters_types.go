@@ -5,7 +5,10 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // DrainParameters is what spec.parameters of a LifecycleEvent holds when its driver
-// is the drain driver. It is never an object of its own.
+// is the drain driver. It is never an object of its own. It may be changed while the
+// event is going on: the drain then goes on with what it says now.
+//
+// Durations are texts such as 90s or 1h30m.
 type DrainParameters struct {
 	// apiVersion slipway.dev/v1alpha1 and kind DrainParameters are required.
 	metav1.TypeMeta `json:",inline"`
@@ -15,4 +18,103 @@ type DrainParameters struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
+
+	// targets say which pods leave: those that at least one of them covers. Unset or
+	// empty: all pods but those of DaemonSets and static ones.
+	// +optional
+	Targets []DrainTarget `json:"targets,omitempty"`
+
+	// hold keeps the event from ending: when its targets are reached, condition
+	// TargetsReached says so, and what comes is evicted too, until hold is false or the
+	// event is deleted or over. Unset: false.
+	// +optional
+	Hold bool `json:"hold,omitempty"`
+
+	// podTimeout is how long the drain waits for a pod, once its turn has come, before
+	// it lets the pods of later orders leave too. A pod whose completion is waited for
+	// is then evicted. A DrainRule can shorten it. Unset or 0: without limit.
+	// +optional
+	PodTimeout *metav1.Duration `json:"podTimeout,omitempty"`
+
+	// unmanagedPods says what happens to pods without a controller, which nobody would
+	// start again. Unset: Evict.
+	// +optional
+	UnmanagedPods PodPolicy `json:"unmanagedPods,omitempty"`
+
+	// localStorage says what happens to pods with emptyDir volumes, whose content is
+	// lost. Unset: Evict.
+	// +optional
+	LocalStorage PodPolicy `json:"localStorage,omitempty"`
+
+	// escalation says what happens to pods that do not leave. Unset: nothing.
+	// +optional
+	Escalation *DrainEscalation `json:"escalation,omitempty"`
+
+	// volumeTimeout is how long the drain waits, once the pods are gone, until their
+	// volumes are detached. What is still attached then is in condition PodsLeft. Unset:
+	// 2m. 0: it does not wait.
+	// +optional
+	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
+}
+
+// DrainTarget covers the pods of a type, up to a priority, with some labels.
+type DrainTarget struct {
+	// podType of the pods.
+	// +required
+	PodType PodType `json:"podType"`
+
+	// podPriority is the highest priority of the pods. One without a priority has 0.
+	// Unset: pods of any priority.
+	// +optional
+	PodPriority *int32 `json:"podPriority,omitempty"`
+
+	// podSelector selects the pods by their labels. Unset or empty: all.
+	// +optional
+	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
+}
+
+// PodType is a kind of pod, as NodeMaintenance (KEP-4212) tells them apart.
+//
+// +kubebuilder:validation:Enum=Default;DaemonSet;Static
+type PodType string
+
+// The types of pods.
+const (
+	// PodTypeDefault is every pod that is neither of a DaemonSet nor static.
+	PodTypeDefault PodType = "Default"
+	// PodTypeDaemonSet is every pod of a DaemonSet. Its DaemonSet starts it again at
+	// once, unless somebody sees to it that it does not.
+	PodTypeDaemonSet PodType = "DaemonSet"
+	// PodTypeStatic is every pod that the kubelet runs from a file. The drain driver
+	// refuses it: nobody can evict a static pod through the API.
+	PodTypeStatic PodType = "Static"
+)
+
+// PodPolicy says whether pods of some kind may be evicted.
+//
+// +kubebuilder:validation:Enum=Evict;Refuse
+type PodPolicy string
+
+// The policies.
+const (
+	// PodPolicyEvict: they are evicted as any other.
+	PodPolicyEvict PodPolicy = "Evict"
+	// PodPolicyRefuse: while there is one, nothing is evicted, and it is a blocker.
+	PodPolicyRefuse PodPolicy = "Refuse"
+)
+
+// DrainEscalation is what follows an eviction that leads to nothing: delete the pod,
+// then kill it. Each step has its own time; unset or 0 means never.
+type DrainEscalation struct {
+	// deleteAfter is when a pod whose eviction was not accepted is deleted, WHATEVER ITS
+	// DISRUPTION BUDGETS SAY: so long after its turn has come. Condition
+	// BudgetsOverridden names these pods.
+	// +optional
+	DeleteAfter *metav1.Duration `json:"deleteAfter,omitempty"`
+
+	// killAfter is when a pod that is terminating is deleted again with a grace period
+	// of 1 s: so long after it was deleted first. The kubelet still confirms that its
+	// containers have ended.
+	// +optional
+	KillAfter *metav1.Duration `json:"killAfter,omitempty"`
 }
