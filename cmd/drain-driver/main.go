@@ -64,6 +64,7 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 	client.AddFlags(flags)
 	flags.StringVar(&options.DriverName, "driver-name", drainplugin.DefaultDriverName, "name of the driver and of its drain transition")
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
+	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.DurationVar(&options.SLA, "sla", drainplugin.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
 	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", drainplugin.DefaultEvictionTimeout, "how long one eviction request may take")
 	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "seconds that each pod may take to end; -1: the pod's own")

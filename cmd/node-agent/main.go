@@ -22,10 +22,11 @@ func main() { os.Exit(daemon.Main(newCommand())) }
 
 func newCommand() *cobra.Command {
 	var (
-		client  daemon.Client
-		options agent.Options
-		builtin []string
-		dataDir string
+		client    daemon.Client
+		options   agent.Options
+		builtin   []string
+		dataDir   string
+		namespace string
 	)
 	command := &cobra.Command{
 		Use:   "node-agent",
@@ -55,7 +56,7 @@ the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or new
 				return err
 			}
 			for _, name := range builtin {
-				serve, err := builtinDriver(name, self, options, dataDir)
+				serve, err := builtinDriver(name, self, options, dataDir, namespace)
 				if err != nil {
 					return err
 				}
@@ -71,6 +72,8 @@ the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or new
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir,
 		"directory in which drivers register")
 	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
+	flags.StringVar(&namespace, "namespace", drainplugin.DefaultNamespace,
+		"Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "how long events are kept after they have ended")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
@@ -78,13 +81,13 @@ the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or new
 	return command
 }
 
-func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir string) (func(context.Context) error, error) {
+func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (func(context.Context) error, error) {
 	if name != "drain" {
 		return nil, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
 	}
 	return func(ctx context.Context) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName,
+			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, Namespace: namespace,
 			DataDir: dataDir, RegistrationDir: options.RegistrationDir,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})

@@ -66,6 +66,7 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 	if err := a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err
 	}
+	a.Observer.Reported(s.Event, s.Status)
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	switch s.Purpose {
 	case transition.PurposeClaim:

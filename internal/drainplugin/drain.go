@@ -19,13 +19,17 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
+	if request.Hold {
+		// Newer parameters begin a new run: what was reached with the older ones is no more.
+		report(driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false)}})
+	}
 	err = persist(ctx, report, func(ctx context.Context) error {
 		return p.node.Cordon(ctx, call.Event, types.UID(call.EventUID))
 	})
 	if err != nil {
 		return err
 	}
-	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(call.Node, s)) })
+	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(request, s)) })
 }
 
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
@@ -33,7 +37,11 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 	if err != nil {
 		return drain.Request{}, err
 	}
-	request := drain.Request{NodeName: call.Node, GracePeriodSeconds: parameters.GracePeriodSeconds}
+	request, err := requestOf(parameters)
+	if err != nil {
+		return drain.Request{}, err
+	}
+	request.NodeName = call.Node
 	if request.GracePeriodSeconds == nil && p.options.GracePeriodSeconds >= 0 {
 		request.GracePeriodSeconds = new(p.options.GracePeriodSeconds)
 	}
@@ -41,14 +49,18 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 }
 
 // answer says how far a drain is.
-func answer(node string, s drain.Status) driverkit.Answer {
+func answer(request drain.Request, s drain.Status) driverkit.Answer {
 	a := driverkit.Answer{
-		Message:       s.Message,
-		Progress:      &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
-		BlockersTotal: len(s.Blockers),
+		Message:         s.Message,
+		Progress:        &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
+		BlockersTotal:   len(s.Blockers),
+		EventConditions: conditions(request.NodeName, request.Hold, s),
+	}
+	if s.Reached {
+		a.Message = "all targets are reached, holding: " + s.Message
 	}
 	for _, b := range s.Blockers {
-		a.Blockers = append(a.Blockers, blocker(node, b))
+		a.Blockers = append(a.Blockers, blocker(request.NodeName, b))
 	}
 	return a
 }
@@ -63,11 +75,11 @@ func blocker(node string, b drain.Blocker) driverkit.Blocker {
 
 // inTheWay names the object in the way with its kind.
 func inTheWay(b drain.Blocker) string {
+	if b.By == "" {
+		return ""
+	}
 	switch b.Reason {
 	case drain.BudgetExhausted, drain.BudgetImpossible, drain.BudgetNotObserved, drain.BudgetSyncFailed, drain.MultipleBudgets:
-		if b.By == "" {
-			return ""
-		}
 		names := strings.Split(b.By, ", ")
 		for i, name := range names {
 			names[i] = fmt.Sprintf("PodDisruptionBudget %s/%s", b.Pod.Namespace, name)
@@ -77,6 +89,10 @@ func inTheWay(b drain.Blocker) string {
 		return "Namespace " + b.By
 	case drain.NodeNotCordoned, drain.NodeTaintMissing, drain.NodeGone, drain.NodeNotReady:
 		return "Node " + b.By
+	case drain.WaitingForCompletion, drain.PodSkipped:
+		return "DrainRule " + b.By
+	case drain.VolumeAttached, drain.LocalStorage:
+		return "Volume " + b.By
 	default:
 		return b.By
 	}

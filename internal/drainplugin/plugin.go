@@ -19,6 +19,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/drainrules"
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
@@ -29,6 +30,8 @@ const (
 	// transition back has the suffix returnSuffix.
 	DefaultDriverName = "drain.slm.k8s.io"
 	returnSuffix      = "-uncordon"
+	// DefaultNamespace is Slipway's own.
+	DefaultNamespace = "slipway-system"
 	// DefaultSLA is how long a drain may take, unless the event says otherwise.
 	DefaultSLA = 5 * time.Minute
 	// DefaultEvictionTimeout is how long one eviction request may take.
@@ -47,6 +50,9 @@ const (
 type Options struct {
 	DriverName      string
 	NodeName        string
+	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
+	// last.
+	Namespace       string
 	DataDir         string
 	RegistrationDir string
 	// Instance tells two processes of the driver apart while it is being updated.
@@ -63,6 +69,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.NodeName == "" {
 		errs = append(errs, errors.New("--node-name is required"))
+	}
+	if o.Namespace == "" {
+		errs = append(errs, errors.New("--namespace must not be empty"))
 	}
 	if o.SLA <= 0 {
 		errs = append(errs, fmt.Errorf("--sla %s must be greater than 0", o.SLA))
@@ -138,9 +147,14 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	if err != nil {
 		return nil, fmt.Errorf("build the driver's client: %w", err)
 	}
+	rules, err := drainrules.New(self, options.Namespace)
+	if err != nil {
+		return nil, err
+	}
 	var evicted sync.Once
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
+		Rules: rules, OwnNamespace: options.Namespace,
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -54,6 +55,25 @@ func New(ctx context.Context, events corev1client.EventsGetter, nodeName string,
 func (o *Observer) Claimed(event *lifecyclev1alpha1.LifecycleEvent) {
 	o.recorder.Eventf(o.node, corev1.EventTypeNormal, "LifecycleEventClaimed",
 		"LifecycleEvent %s: transition %s begins", event.Name, event.Spec.TransitionName)
+}
+
+// Reported tells what a driver says that others must learn of: whose budgets were
+// overridden, and who asked for that. It tells again when more are.
+func (o *Observer) Reported(event *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) {
+	const condition = lifecyclev1alpha1.ConditionBudgetsOverridden
+	c := meta.FindStatusCondition(status.Conditions, condition)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return
+	}
+	if before := meta.FindStatusCondition(event.Status.Conditions, condition); before != nil &&
+		before.Status == c.Status && before.Message == c.Message {
+		return
+	}
+	who := "it does not say who asked for it"
+	if event.Spec.RequestedBy != "" {
+		who = fmt.Sprintf("asked for by %q", event.Spec.RequestedBy)
+	}
+	o.recorder.Eventf(o.node, corev1.EventTypeWarning, condition, "LifecycleEvent %s, %s: %s", event.Name, who, c.Message)
 }
 
 // Finished tells how an event ended.

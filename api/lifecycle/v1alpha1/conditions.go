@@ -18,6 +18,11 @@ const (
 	ConditionFinished = "Finished"
 )
 
+// ConditionBudgetsOverridden is a driver's: True where it has removed pods although
+// their disruption budgets did not allow it. Who was not asked must be told: the agent
+// announces it in a core Event of the Node, with its message and with spec.requestedBy.
+const ConditionBudgetsOverridden = "BudgetsOverridden"
+
 // Reasons of ConditionClaimable.
 const (
 	// ReasonGated: spec.gates is not empty.
