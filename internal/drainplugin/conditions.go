@@ -16,8 +16,8 @@ import (
 // The conditions of an event that drains a node, besides
 // [lifecyclev1alpha1.ConditionBudgetsOverridden].
 const (
-	// ConditionTargetsReached says of a drain that holds whether nothing is left of what
-	// it is to move.
+	// ConditionTargetsReached is True when nothing is left of what the drain is to move.
+	// While a drain that holds has something to move, it is False.
 	ConditionTargetsReached = "TargetsReached"
 	// ConditionPodsLeft is True while there are pods or volumes that the drain leaves on
 	// the node although they are in its scope.
@@ -40,10 +40,10 @@ const maxNamed = 10
 // conditions says what blockers and progress do not. The agent keeps a condition until
 // it is told otherwise, and after a restart nothing of it is known here: so what can
 // end is always said, and what cannot is only said when it is so.
-func conditions(node string, hold bool, s drain.Status) []driverkit.Condition {
-	all := []driverkit.Condition{podsLeft(node, s.Left)}
-	if hold {
-		all = append(all, targetsReached(s.Reached))
+func conditions(request drain.Request, s drain.Status) []driverkit.Condition {
+	all := []driverkit.Condition{podsLeft(request.NodeName, s.Left)}
+	if request.Hold || s.Reached {
+		all = append(all, targetsReached(s.Reached, request.Hold))
 	}
 	if len(s.Overridden) > 0 {
 		all = append(all, budgetsOverridden(s))
@@ -51,14 +51,18 @@ func conditions(node string, hold bool, s drain.Status) []driverkit.Condition {
 	return all
 }
 
-func targetsReached(reached bool) driverkit.Condition {
+func targetsReached(reached, hold bool) driverkit.Condition {
 	if !reached {
 		return driverkit.Condition{Type: ConditionTargetsReached, Status: metav1.ConditionFalse, Reason: ReasonDraining}
 	}
-	return driverkit.Condition{
+	c := driverkit.Condition{
 		Type: ConditionTargetsReached, Status: metav1.ConditionTrue, Reason: ReasonReached,
-		Message: "nothing is left to move; what comes is evicted, until spec.parameters.hold is false",
+		Message: "nothing is left to move",
 	}
+	if hold {
+		c.Message += "; what comes is evicted, until spec.parameters.hold is false"
+	}
+	return c
 }
 
 func podsLeft(node string, left []drain.Blocker) driverkit.Condition {

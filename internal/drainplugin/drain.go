@@ -21,7 +21,7 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	}
 	if request.Hold {
 		// Newer parameters begin a new run: what was reached with the older ones is no more.
-		report(driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false)}})
+		report(driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false, true)}})
 	}
 	err = persist(ctx, report, func(ctx context.Context) error {
 		return p.node.Cordon(ctx, call.Event, types.UID(call.EventUID))
@@ -54,10 +54,7 @@ func answer(request drain.Request, s drain.Status) driverkit.Answer {
 		Message:         s.Message,
 		Progress:        &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
 		BlockersTotal:   len(s.Blockers),
-		EventConditions: conditions(request.NodeName, request.Hold, s),
-	}
-	if s.Reached {
-		a.Message = "all targets are reached, holding: " + s.Message
+		EventConditions: conditions(request, s),
 	}
 	for _, b := range s.Blockers {
 		a.Blockers = append(a.Blockers, blocker(request.NodeName, b))

@@ -13,61 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 )
-
-func TestParametersAreReadStrictly(t *testing.T) {
-	const head = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters"`
-	for name, tc := range map[string]struct {
-		raw       string
-		wantGrace *int64
-		wantError string
-	}{
-		"none":             {raw: ""},
-		"empty ones":       {raw: head + `}`},
-		"a grace period":   {raw: head + `,"gracePeriodSeconds":30}`, wantGrace: new(int64(30))},
-		"no grace at all":  {raw: head + `,"gracePeriodSeconds":0}`, wantGrace: new(int64(0))},
-		"an unknown field": {raw: head + `,"force":true}`, wantError: `spec.parameters: unknown field "force"`},
-		"a field twice": {
-			raw: head + `,"gracePeriodSeconds":1,"gracePeriodSeconds":2}`, wantError: `spec.parameters: duplicate field "gracePeriodSeconds"`,
-		},
-		"a negative grace period": {
-			raw: head + `,"gracePeriodSeconds":-1}`, wantError: "spec.parameters.gracePeriodSeconds: -1 must not be negative",
-		},
-		"no kind": {
-			raw: `{}`, wantError: `spec.parameters: apiVersion "" and kind ""; want "slipway.dev/v1alpha1" and "DrainParameters"`,
-		},
-		"another kind": {
-			raw:       `{"apiVersion":"v1","kind":"Pod"}`,
-			wantError: `spec.parameters: apiVersion "v1" and kind "Pod"; want "slipway.dev/v1alpha1" and "DrainParameters"`,
-		},
-		"no object": {
-			raw:       `7`,
-			wantError: `spec.parameters: json: cannot unmarshal number into Go value of type v1alpha1.DrainParameters`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := parse([]byte(tc.raw))
-			if tc.wantError != "" {
-				if err == nil || err.Error() != tc.wantError {
-					t.Errorf("got error %v; want %q", err, tc.wantError)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.wantGrace, got.GracePeriodSeconds); diff != "" {
-				t.Errorf("grace period (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 func TestTheGracePeriodOfAnEventComesBeforeTheDriversOwn(t *testing.T) {
 	const parameters = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","gracePeriodSeconds":7}`
@@ -97,13 +48,14 @@ func TestTheGracePeriodOfAnEventComesBeforeTheDriversOwn(t *testing.T) {
 }
 
 func TestOptionsAreHeldToTheirForm(t *testing.T) {
-	good := Options{NodeName: "n", SLA: time.Minute, EvictionTimeout: time.Second, GracePeriodSeconds: -1}
+	good := Options{NodeName: "n", Namespace: "own", SLA: time.Minute, EvictionTimeout: time.Second, GracePeriodSeconds: -1}
 	for name, tc := range map[string]struct {
 		change func(*Options)
 		want   string
 	}{
 		"good ones":             {func(*Options) {}, ""},
 		"no node":               {func(o *Options) { o.NodeName = "" }, "--node-name is required"},
+		"no namespace":          {func(o *Options) { o.Namespace = "" }, "--namespace must not be empty"},
 		"no time for a drain":   {func(o *Options) { o.SLA = 0 }, "--sla 0s must be greater than 0"},
 		"no time for a request": {func(o *Options) { o.EvictionTimeout = -time.Second }, "--eviction-timeout -1s must be greater than 0"},
 		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own) or more"},
@@ -163,32 +115,6 @@ func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
-	pod := types.NamespacedName{Namespace: "shop", Name: "cart-0"}
-	got := answer("n", drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
-		{Pod: pod, Reason: drain.BudgetExhausted, By: "cart", Message: "why"},
-		{Pod: pod, Reason: drain.MultipleBudgets, By: "cart, shop"},
-		{Pod: pod, Reason: drain.BudgetExhausted},
-		{Pod: pod, Reason: drain.NamespaceTerminating, By: "shop"},
-		{Pod: pod, Reason: drain.Terminating},
-		{Reason: drain.NodeNotCordoned, By: "n"},
-	}})
-	want := driverkit.Answer{
-		Message: "m", Progress: &driverkit.Progress{Total: 5, Done: 2}, BlockersTotal: 6,
-		Blockers: []driverkit.Blocker{
-			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted", By: "PodDisruptionBudget shop/cart", Message: "why"},
-			{Object: "Pod shop/cart-0", Reason: "MultipleBudgets", By: "PodDisruptionBudget shop/cart, PodDisruptionBudget shop/shop"},
-			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted"},
-			{Object: "Pod shop/cart-0", Reason: "NamespaceTerminating", By: "Namespace shop"},
-			{Object: "Pod shop/cart-0", Reason: "Terminating"},
-			{Object: "Node n", Reason: "NodeNotCordoned", By: "Node n"},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

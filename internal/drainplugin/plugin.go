@@ -48,8 +48,8 @@ const (
 
 // Options are the settings of a drain driver.
 type Options struct {
-	DriverName      string
-	NodeName        string
+	DriverName string
+	NodeName   string
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
 	Namespace       string

@@ -107,8 +107,8 @@ func TestTheRulesOfANamespaceArePicked(t *testing.T) {
 
 func TestTheLabelsOfANamespaceAreNeededOnlyToSelectByThem(t *testing.T) {
 	for spec, want := range map[string]bool{
-		`{podSelector: {}, behavior: Skip}`:                                                         false,
-		`{podSelector: {}, behavior: Skip, namespaceSelector: {}}`:                                  false,
+		`{podSelector: {}, behavior: Skip}`:                                                          false,
+		`{podSelector: {}, behavior: Skip, namespaceSelector: {}}`:                                   false,
 		`{podSelector: {}, behavior: Evict, deadline: 1s, namespaceSelector: {matchLabels: {a: b}}}`: true,
 	} {
 		got := toRule(logr.Discard(), ruleOf(t, "own", "r", spec), "own")

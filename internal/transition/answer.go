@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -107,6 +108,8 @@ func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.L
 	status.ObservedGeneration = answer.Generation
 	for _, c := range answer.EventConditions {
 		setCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
+		// It is about the parameters that the driver was asked with, not about newer ones.
+		apimeta.FindStatusCondition(status.Conditions, c.Type).ObservedGeneration = answer.Generation
 	}
 }
 
