@@ -106,6 +106,10 @@ func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.L
 	status.Blockers = boundedBlockers(answer.Blockers)
 	status.BlockersTotal = max(answer.BlockersTotal, int32(len(status.Blockers)))
 	status.ObservedGeneration = answer.Generation
+	foldConditions(status, e, answer, now)
+}
+
+func foldConditions(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer *Answer, now time.Time) {
 	for _, c := range answer.EventConditions {
 		setCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
 		// It is about the parameters that the driver was asked with, not about newer ones.

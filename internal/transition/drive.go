@@ -86,7 +86,13 @@ func endEarly(f Facts, e *lifecyclev1alpha1.LifecycleEvent, over ending, now tim
 	if protected(e) && !told(f, e, now) && now.Before(giveUp) {
 		return tell(f, e, now).or(waitUntil(giveUp))
 	}
-	return finish(e, over.phase, over.reason, over.message, now)
+	return writeIfChanged(e, PurposeFinish, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
+		// The driver's last words: what it did until it was told to stop must not be lost.
+		if call := f.Calls[e.UID]; call.Answer != nil && call.AnsweredKind == CallLastEnd && check(call, e, f.NodeName) == nil {
+			foldConditions(status, e, call.Answer, now)
+		}
+		conclude(status, e, over.phase, over.reason, over.message, now)
+	})
 }
 
 // told says whether the driver knows that the event is over, or is not there to be

@@ -14,12 +14,16 @@ import (
 // finish writes a terminal phase, with its reason.
 func finish(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimStatus, reason, message string, now time.Time) Decision {
 	return writeIfChanged(e, PurposeFinish, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		status.ClaimStatus = phase
-		if phase == lifecyclev1alpha1.Succeeded {
-			status.Blockers, status.BlockersTotal = nil, 0
-		}
-		setCondition(status, e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, reason, message, now)
+		conclude(status, e, phase, reason, message, now)
 	})
+}
+
+func conclude(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimStatus, reason, message string, now time.Time) {
+	status.ClaimStatus = phase
+	if phase == lifecyclev1alpha1.Succeeded {
+		status.Blockers, status.BlockersTotal = nil, 0
+	}
+	setCondition(status, e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, reason, message, now)
 }
 
 // windUp brings an event that has ended to its deletion. The node is free for the
