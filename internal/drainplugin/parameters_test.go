@@ -4,13 +4,16 @@ package drainplugin
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
 )
@@ -173,4 +176,18 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTheSampleIsUnderstood(t *testing.T) {
+	text, err := os.ReadFile("../../config/samples/drain-worker-1-with-parameters.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var event lifecyclev1alpha1.LifecycleEvent
+	if err := yaml.UnmarshalStrict(text, &event); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asked(string(event.Spec.Parameters.Raw)); err != nil {
+		t.Error(err)
+	}
 }

@@ -10,19 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
-
-// parameters is a change of an event.
-func parameters(text string) func(*lifecyclev1alpha1.LifecycleEvent) {
-	return func(e *lifecyclev1alpha1.LifecycleEvent) {
-		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(text)}
-	}
-}
 
 // large is a JSON object of the given size.
 func large(t *testing.T, size int) string {
@@ -85,7 +77,7 @@ func TestTheAgentRefusesWhatDoesNotApply(t *testing.T) {
 		},
 		"parameters over 16 KiB": {
 			spec:    lifecyclev1alpha1.LifecycleTransitionSpec{AllNodes: new(true)},
-			change:  parameters(large(t, 16<<10+1)),
+			change:  harness.RawParameters(large(t, 16<<10+1)),
 			reason:  "InvalidParameters",
 			message: "spec.parameters: 16385 bytes as JSON, at most 16384 are allowed",
 		},
@@ -122,7 +114,7 @@ func TestTheLargestParametersThatAreAllowedReachTheDriver(t *testing.T) {
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
 
-	event := node.Event(node.EventName("large"), transition.Name, parameters(large(t, 16<<10)))
+	event := node.Event(node.EventName("large"), transition.Name, harness.RawParameters(large(t, 16<<10)))
 	drained(t, env, h, event.Name)
 }
 
@@ -160,13 +152,38 @@ func TestTheDrainDriverRefusesParametersThatItDoesNotKnow(t *testing.T) {
 			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "gracePeriodSeconds": -1}`,
 			`spec.parameters.gracePeriodSeconds: -1 must not be negative`,
 		},
+		"a duration without a unit": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "podTimeout": "90"}`,
+			`spec.parameters.podTimeout: "90" is not a duration; want one such as "90s" or "1h30m"`,
+		},
+		"a negative time until deletion": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "escalation": {"deleteAfter": "-1s"}}`,
+			`spec.parameters.escalation.deleteAfter: -1s must not be negative`,
+		},
+		"a policy that there is not": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "localStorage": "Delete"}`,
+			`spec.parameters.localStorage: "Delete" must be Evict or Refuse`,
+		},
+		"a type of pods that there is not": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Default"}, {"podType": "Job"}]}`,
+			`spec.parameters.targets[1].podType: "Job" must be Default or DaemonSet`,
+		},
+		"static pods": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Static"}]}`,
+			`spec.parameters.targets[0].podType: this driver does not move static pods: they cannot be evicted through the API`,
+		},
+		"a selector that selects nothing": {
+			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Default",
+				"podSelector": {"matchExpressions": [{"key": "app", "operator": "Around"}]}}]}`,
+			`spec.parameters.targets[0].podSelector.matchExpressions[0].operator: Invalid value: "Around": not a valid selector operator`,
+		},
 		"parameters for a return": {
 			harness.Return, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters"}`,
 			`spec.parameters: transition "drain.slm.k8s.io-uncordon" takes none`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			event := node.Event(node.EventName("drain"), tc.transition, harness.Kept, parameters(tc.parameters))
+			event := node.Event(node.EventName("drain"), tc.transition, harness.Kept, harness.RawParameters(tc.parameters))
 			failedWith(t, env.Outcome(t, event.Name), "DriverFailed", `driver "drain.slm.k8s.io": `+tc.message)
 			uncordoned(t, node)
 		})

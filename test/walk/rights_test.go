@@ -73,11 +73,24 @@ func TestAnAgentHasNoRightsOnOtherNodes(t *testing.T) {
 			asOther, func(ctx context.Context, c kubernetes.Interface) error { return listPods(ctx, c, other.Name) },
 			"cannot impersonate",
 		},
-		"it deletes a pod of its node, without regard to budgets": {
+		// Escalation, which an event must ask for, deletes pods whatever their budgets say.
+		"it deletes a pod of its node": {
+			asNode, func(ctx context.Context, c kubernetes.Interface) error { return remove(ctx, c, ownPod) }, "",
+		},
+		"it deletes a pod of another node": {
+			asNode, func(ctx context.Context, c kubernetes.Interface) error { return remove(ctx, c, otherPod) },
+			`node "` + own.Name + `" can only delete pods with spec.nodeName set to itself`,
+		},
+		"it deletes a pod of its node as itself": {
+			self, func(ctx context.Context, c kubernetes.Interface) error { return remove(ctx, c, ownPod) },
+			`cannot delete resource "pods"`,
+		},
+		"it reads a volume claim that no pod of its node has": {
 			asNode, func(ctx context.Context, c kubernetes.Interface) error {
-				return c.CoreV1().Pods(ownPod.Namespace).Delete(ctx, ownPod.Name, metav1.DeleteOptions{})
+				_, err := c.CoreV1().PersistentVolumeClaims(ownPod.Namespace).Get(ctx, "others", metav1.GetOptions{})
+				return err
 			},
-			"cannot impersonate",
+			"no relationship found between node '" + own.Name + "' and this object",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +123,11 @@ func evict(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) error {
 	return c.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 	})
+}
+
+// remove asks for a deletion that is not done.
+func remove(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) error {
+	return c.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 // An agent with the credentials of another node does not start: it would act on the
