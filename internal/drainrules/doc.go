@@ -9,7 +9,7 @@
 // It asks as the driver itself, not as the node. Watches only wake; what is told is picked
 // anew from what they have shown. At rest it has no watch open.
 //
-// What is not understood holds up those whom it may be about: a rule with a selector that
-// cannot be read is an error for its namespace, or for those that it selects. It must not
+// A rule that is not understood is an error for the namespaces that it may be about, which
+// holds their drains up: whoever wrote it wanted their pods spared something. It must not
 // write, and decides nothing about pods.
 package drainrules

@@ -5,6 +5,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -178,4 +179,20 @@ func TestTheSamplesAreGood(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	env.Kubectl(t, "apply", "--dry-run=server", "-f", harness.File(t, "config", "samples"))
+}
+
+func TestTheExamplesOfTheDocumentationAreGood(t *testing.T) {
+	t.Parallel()
+	env := harness.Shared(t)
+	env.Kubectl(t, "create", "namespace", "shop")
+	text, err := os.ReadFile(harness.File(t, "docs", "drain-rules.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
+		example, _, _ := strings.Cut(block, "```")
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			env.KubectlWith(t, example, "apply", "--dry-run=server", "-f", "-")
+		})
+	}
 }

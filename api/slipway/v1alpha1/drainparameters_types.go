@@ -31,7 +31,7 @@ type DrainParameters struct {
 	Hold bool `json:"hold,omitempty"`
 
 	// podTimeout is how long the drain waits for a pod, once its turn has come, before
-	// it lets the pods of later orders leave too. A pod whose completion is waited for
+	// it lets those that come after it leave too. A pod whose completion is waited for
 	// is then evicted. A DrainRule can shorten it. Unset or 0: without limit.
 	// +optional
 	PodTimeout *metav1.Duration `json:"podTimeout,omitempty"`

@@ -58,13 +58,13 @@ type DrainRuleSpec struct {
 	// +required
 	Behavior DrainBehavior `json:"behavior"`
 
-	// order says who leaves first: pods of a lower order before those of a higher. It
-	// may be negative. Unset: 0. Not with Skip.
+	// order says who leaves first: a pod leaves when those of lower orders are gone, or
+	// have had their time. It may be negative. Unset: 0. Not with Skip.
 	// +optional
 	Order int32 `json:"order,omitempty"`
 
 	// deadline is how long the drain waits for each pod once its turn has come, such as
-	// 90s or 1h30m; then the pods of later orders leave too, and a pod whose completion
+	// 90s or 1h30m; then the pods that come after it leave too, and a pod whose completion
 	// was waited for is evicted. Unset: no limit by this rule. The deadline of a rule of
 	// the cluster is a limit for rules of namespaces as well. Not with Skip.
 	// +optional
