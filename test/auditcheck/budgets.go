@@ -4,35 +4,68 @@ package auditcheck
 
 import (
 	"slices"
+	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
+// budgetVersion is a budget as it was written at some time.
+type budgetVersion struct {
+	thing
+	Spec struct {
+		Selector                   *Selector `json:"selector"`
+		UnhealthyPodEvictionPolicy string    `json:"unhealthyPodEvictionPolicy"`
+	} `json:"spec"`
+	Status struct {
+		DisruptionsAllowed int `json:"disruptionsAllowed"`
+		CurrentHealthy     int `json:"currentHealthy"`
+		DesiredHealthy     int `json:"desiredHealthy"`
+		// DisruptedPods are those whose evictions are in the other numbers already.
+		DisruptedPods map[string]string `json:"disruptedPods"`
+	} `json:"status"`
+
+	since, answered time.Time // it was written between the two
+	used            int       // evictions accepted under it
+}
+
+// budget is all versions of a budget, in order.
+type budget struct {
+	versions []*budgetVersion
+	gone     bool
+}
+
+// budgetDeleted takes in that a budget is gone, or all of a namespace.
+func (c *checker) budgetDeleted(r auditlog.Request) {
+	for k, b := range c.budgets {
+		of := b.last().Metadata
+		if !b.gone && (k == key(r.Namespace, r.Name) || r.Verb == "deletecollection" && of.Namespace == r.Namespace) {
+			b.gone = true
+			b.versions = append(b.versions, &budgetVersion{since: r.Began, answered: r.Ended})
+		}
+	}
+}
+
 // budgetWritten takes in a new version of a budget. The disruption controller writes
 // the status with what was evicted before in it.
 func (c *checker) budgetWritten(r auditlog.Request) {
-	k := key(r.Namespace, r.Name)
-	b := c.budgets[k]
-	if r.Verb == "delete" || r.Verb == "deletecollection" {
-		if b != nil {
-			b.gone = true
-			b.versions = append(b.versions, &budgetVersion{since: r.Ended})
-		}
-		return
-	}
 	o := object[budgetVersion](r)
 	if o == nil {
 		return
 	}
-	o.since = r.Ended
-	k = key(o.Metadata.Namespace, o.Metadata.Name)
+	o.since, o.answered = r.Began, r.Ended
+	k := key(o.Metadata.Namespace, o.Metadata.Name)
 	if c.budgets[k] == nil || c.budgets[k].gone {
 		c.budgets[k] = &budget{}
 	}
-	if last := c.budgets[k].last(); last != nil && r.Subresource == "" {
+	b := c.budgets[k]
+	last := b.last()
+	if last != nil && o.olderThan(&last.thing) {
+		return
+	}
+	if last != nil && r.Subresource == "" {
 		o.used = last.used // the spec was written: nothing was counted anew
 	}
-	c.budgets[k].versions = append(c.budgets[k].versions, o)
+	b.versions = append(b.versions, o)
 }
 
 func (b *budget) last() *budgetVersion {
@@ -101,7 +134,7 @@ func exempt(p *pod) bool {
 func (b *budget) during(r auditlog.Request) []*budgetVersion {
 	var inForce []*budgetVersion
 	for i, v := range b.versions {
-		endedBefore := i+1 < len(b.versions) && b.versions[i+1].since.Before(r.Began)
+		endedBefore := i+1 < len(b.versions) && b.versions[i+1].answered.Before(r.Began)
 		if !endedBefore && !v.since.After(r.Ended) {
 			inForce = append(inForce, v)
 		}
@@ -118,23 +151,7 @@ func (v *budgetVersion) toleratesUnready(p *pod) bool {
 		v.Status.DesiredHealthy > 0 && v.Status.CurrentHealthy >= v.Status.DesiredHealthy)
 }
 
-// selects says whether the budget is for the pod. A selector without terms selects
-// all pods of the namespace; none at all selects nothing.
+// selects says whether the budget is for the pod. Without a selector it is for none.
 func (v *budgetVersion) selects(p *pod) bool {
-	if v.Spec.Selector == nil || v.Metadata.Namespace != p.Metadata.Namespace {
-		return false
-	}
-	for k, want := range v.Spec.Selector.MatchLabels {
-		if have, ok := p.Metadata.Labels[k]; !ok || have != want {
-			return false
-		}
-	}
-	for _, e := range v.Spec.Selector.MatchExpressions {
-		have, ok := p.Metadata.Labels[e.Key]
-		in := ok && slices.Contains(e.Values, have)
-		if e.Operator == "In" && !in || e.Operator == "NotIn" && in || e.Operator == "Exists" && !ok || e.Operator == "DoesNotExist" && ok {
-			return false
-		}
-	}
-	return true
+	return v.Spec.Selector != nil && v.Metadata.Namespace == p.Metadata.Namespace && v.Spec.Selector.matches(p.Metadata.Labels)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
@@ -18,11 +19,13 @@ var Policy string
 
 // Options say what is to be expected of the log.
 type Options struct {
-	// Ours says whether a user is one of ours. Nil: the service accounts of
+	// Ours says whether a request is one of ours. Nil: those of the service accounts of
 	// slipway-system.
-	Ours func(user string) bool
+	Ours func(auditlog.Request) bool
 	// Nodes limits the check to these nodes. Nil: all.
 	Nodes []string
+	// Drains are going on besides those that events ask for.
+	Drains []Drain
 	// Cordoned are the nodes that may be cordoned by us at the end: those that were
 	// drained and not returned.
 	Cordoned []string
@@ -34,21 +37,41 @@ type Options struct {
 // that the server refused broke none.
 func Check(requests []auditlog.Request, options Options) []string {
 	if options.Ours == nil {
-		options.Ours = func(user string) bool {
-			return strings.HasPrefix(user, "system:serviceaccount:slipway-system:")
+		options.Ours = func(r auditlog.Request) bool {
+			return strings.HasPrefix(r.User, "system:serviceaccount:slipway-system:")
 		}
 	}
-	ordered := slices.Clone(requests)
-	slices.SortStableFunc(ordered, func(a, b auditlog.Request) int { return a.Ended.Compare(b.Ended) })
-	c := &checker{options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, events: map[string]*event{}, nodes: map[string]*node{}}
+	ordered := slices.DeleteFunc(slices.Clone(requests), func(r auditlog.Request) bool { return !Wanted(r) })
+	slices.SortStableFunc(ordered, func(a, b auditlog.Request) int { return effect(a).Compare(effect(b)) })
+	c := &checker{
+		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
+		events: map[string]*event{}, nodes: map[string]*node{},
+	}
 	for _, r := range ordered {
-		if r.Code < 200 || r.Code >= 300 || strings.Contains(r.URI, "dryRun=") {
-			continue
-		}
 		c.replay(r)
 	}
 	c.atTheEnd()
 	return c.violations
+}
+
+// Wanted says whether the check has a use for the request: it changed something.
+func Wanted(r auditlog.Request) bool {
+	switch r.Resource {
+	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes":
+		reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
+		return !reads && r.Code >= 200 && r.Code < 300 && !dry(r)
+	default:
+		return false
+	}
+}
+
+// effect is when the request is taken in. Budgets and rules are heeded by others before
+// their writer has its answer.
+func effect(r auditlog.Request) time.Time {
+	if r.Resource == "poddisruptionbudgets" || r.Resource == "drainrules" {
+		return r.Began
+	}
+	return r.Ended
 }
 
 // checker is the state of the cluster, as far as the log tells it.
@@ -56,7 +79,8 @@ type checker struct {
 	options    Options
 	pods       map[string]*pod    // by namespace/name
 	budgets    map[string]*budget // by namespace/name
-	events     map[string]*event  // by name
+	rules      map[string]*rule   // by namespace/name
+	events     map[string]*event  // by group/name
 	nodes      map[string]*node
 	violations []string
 }
@@ -65,18 +89,27 @@ func (c *checker) violated(r auditlog.Request, format string, args ...any) {
 	c.violations = append(c.violations, fmt.Sprintf("%s: ", r)+fmt.Sprintf(format, args...))
 }
 
+func (c *checker) left(format string, args ...any) {
+	c.violations = append(c.violations, "at the end: "+fmt.Sprintf(format, args...))
+}
+
 // replay takes in one request that succeeded.
 func (c *checker) replay(r auditlog.Request) {
 	switch {
-	case r.Verb == "get" || r.Verb == "list" || r.Verb == "watch":
 	case r.Resource == "pods" && r.Subresource == "eviction":
 		c.evicted(r)
 	case r.Resource == "pods" && r.Subresource == "binding":
 		c.bound(r)
+	case r.Resource == "pods" && deletes(r):
+		c.podDeleted(r)
 	case r.Resource == "pods":
 		c.podWritten(r)
+	case r.Resource == "poddisruptionbudgets" && deletes(r):
+		c.budgetDeleted(r)
 	case r.Resource == "poddisruptionbudgets":
 		c.budgetWritten(r)
+	case r.Resource == "drainrules":
+		c.ruleWritten(r)
 	case r.Resource == "lifecycleevents":
 		c.eventWritten(r)
 	case r.Resource == "nodes":

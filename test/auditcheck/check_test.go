@@ -38,6 +38,18 @@ func (s *script) add(user, verb, resource, name, body, answer string) *script {
 	return s
 }
 
+// as has the last request made as somebody else.
+func (s *script) as(who string) *script {
+	s.requests[len(s.requests)-1].Impersonated = who
+	return s
+}
+
+// in has the last request made in an API group.
+func (s *script) in(group string) *script {
+	s.requests[len(s.requests)-1].Group = group
+	return s
+}
+
 func (s *script) pod(name, uid, node, more string) *script {
 	return s.add(user, "create", "pods", "shop/"+name, "", fmt.Sprintf(
 		`{"kind":"Pod","metadata":{"name":%q,"namespace":"shop","uid":%q,"labels":{"app":"web"}%s},"spec":{"nodeName":%q},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`,
@@ -72,12 +84,24 @@ func begun() *script {
 	return (&script{}).pod("a", "1", "w1", "").budget(1).event("drain", "Pending", "").event("drain", "Claimed", protected)
 }
 
+// outcome is what is said of a log.
+type outcome struct {
+	script  *script
+	options Options
+	want    []string // a part of each violation
+}
+
+func (o outcome) check(t *testing.T) {
+	t.Helper()
+	got := Check(o.script.requests, o.options)
+	matches := cmp.Comparer(func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) })
+	if diff := cmp.Diff(o.want, got, matches); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
 func TestCheck(t *testing.T) {
-	cases := map[string]struct {
-		script  *script
-		options Options
-		want    []string // a part of each violation
-	}{
+	for name, tc := range map[string]outcome{
 		"a drain that keeps every promise": {
 			script: begun().node(`"slipway.dev/cordons":"{}"`).evict(agent, "a", "1").end("drain").node(""),
 		},
@@ -112,12 +136,32 @@ func TestCheck(t *testing.T) {
 			want:   []string{`from node "w1", on which no drain was going on`},
 		},
 		"a pod of a DaemonSet": {
-			script: begun().pod("b", "2", "w1", `,"ownerReferences":[{"kind":"DaemonSet","controller":true}]`).evict(agent, "b", "2").end("drain"),
+			script: begun().pod("b", "2", "w1", `,"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet","controller":true}]`).evict(agent, "b", "2").end("drain"),
 			want:   []string{"a pod of a DaemonSet"},
+		},
+		"a pod of a DaemonSet of another kind": {
+			script: begun().pod("b", "2", "w1", `,"ownerReferences":[{"apiVersion":"example.com/v1","kind":"DaemonSet","controller":true}]`).evict(agent, "b", "2").end("drain"),
 		},
 		"a mirror pod": {
 			script: begun().pod("b", "2", "w1", `,"annotations":{"kubernetes.io/config.mirror":"x"}`).evict(agent, "b", "2").end("drain"),
 			want:   []string{"a mirror pod"},
+		},
+		"a pod that the log does not know": {
+			script: begun().evict(agent, "z", "1").end("drain"),
+			want:   []string{"the log does not know the pod"},
+		},
+		"an eviction as another node": {
+			script: begun().evict(agent, "a", "1").as("system:node:w2").end("drain"),
+			want:   []string{`evicted from node "w1" as node "w2"`},
+		},
+		"an eviction on a node that is not checked": {
+			script:  begun().budget(0).evict(agent, "a", "").as("system:node:w1").end("drain"),
+			options: Options{Nodes: []string{"w2"}},
+		},
+		"a drain that no event asks for": {
+			script:  (&script{}).pod("a", "1", "w1", "").pod("b", "2", "w2", "").evict(agent, "a", "1").evict(agent, "b", "2"),
+			options: Options{Drains: []Drain{{Node: "w1"}}},
+			want:    []string{`from node "w2", on which no drain was going on`},
 		},
 		"a pod that was deleted": {
 			script: begun().add(agent, "delete", "pods", "shop/a", "", "{}").end("drain"),
@@ -151,6 +195,13 @@ func TestCheck(t *testing.T) {
 		"an event that may be left": {
 			script: begun(), options: Options{Unfinished: []string{"drain"}},
 		},
+		"a claim of somebody else's": {
+			script: begun().add(user, "update", "lifecycleevents/status", "other", "", `{"kind":"LifecycleEvent","metadata":{"name":"other","uid":"other"},"spec":{"bindingNode":"w1"},"status":{"claimStatus":"Claimed"}}`).end("drain"),
+			want:   []string{"at the end: event other is Claimed"},
+		},
+		"events of one name in two groups": {
+			script: begun().event("drain", "Pending", "").in("slm.slipway.dev").end("drain"),
+		},
 		"a cordon is left": {
 			script: begun().node(`"slipway.dev/cordons":"{}"`).end("drain"),
 			want:   []string{"at the end: node w1 is cordoned by us"},
@@ -158,15 +209,8 @@ func TestCheck(t *testing.T) {
 		"a cordon that may be left": {
 			script: begun().node(`"slipway.dev/cordons":"{}"`).end("drain"), options: Options{Cordoned: []string{"w1"}},
 		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := Check(tc.script.requests, tc.options)
-			matches := cmp.Comparer(func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) })
-			if diff := cmp.Diff(tc.want, got, matches); diff != "" {
-				t.Errorf("violations (-want +got):\n%s", diff)
-			}
-		})
+	} {
+		t.Run(name, tc.check)
 	}
 }
 

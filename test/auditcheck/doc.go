@@ -5,10 +5,12 @@
 //
 //	audit log (Policy says what must be in it) ── Check ──▶ violations, one line each
 //
-//	budgets   no eviction of ours was accepted while a budget refused, and no pod deleted
-//	scope     evicted was by UID, on a node that a drain had claimed, and what a drain evicts
-//	claims    one claim per node at a time, in the order of phases, each event ended once
-//	traces    no finalizer, cordon or annotation of ours is left at the end
+//	budgets     no eviction of ours was accepted while a budget refused
+//	deletions   no pod was deleted but by an escalation that an event asks for, in its time
+//	scope       evicted was by UID, from a node that was being drained, and what the drain's
+//	            targets cover and no rule of the namespace skips
+//	claims      one claim per node at a time, in the order of phases, each event ended once
+//	traces      no finalizer, cordon, annotation or taint of ours is left at the end
 //
 // It replays what was written, in the order in which the server answered, and shares
 // no code with the product: names and rules stand here again, as the documents have

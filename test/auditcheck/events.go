@@ -3,26 +3,39 @@
 package auditcheck
 
 import (
-	"fmt"
-	"maps"
+	"bytes"
+	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-const (
-	claimFinalizer    = "lifecycle.k8s.io/claim-protection"
-	cordonsAnnotation = "slipway.dev/cordons"
-)
+const claimFinalizer = "lifecycle.k8s.io/claim-protection"
+
+type event struct {
+	thing
+	Spec struct {
+		BindingNode string          `json:"bindingNode"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"spec"`
+	Status struct {
+		ClaimStatus string `json:"claimStatus"`
+	} `json:"status"`
+
+	claimed time.Time // when it was seen to be, at the earliest
+	asked   []asked   // what it asked for, in order
+}
 
 var terminal = []string{"Succeeded", "Failed", "SlaExpired"}
 
-// eventWritten takes in an event, and judges its phases.
+// eventWritten takes in an event, and judges its phases. Events of the same name can be
+// in two API groups.
 func (c *checker) eventWritten(r auditlog.Request) {
-	known := c.events[r.Name]
-	if r.Verb == "delete" {
-		if known != nil && len(known.Metadata.Finalizers) == 0 {
-			c.eventGone(r, known)
+	k := key(r.Group, r.Name)
+	if deletes(r) {
+		if known := c.events[k]; known != nil && len(known.Metadata.Finalizers) == 0 {
+			c.eventGone(r, k, known)
 		}
 		return
 	}
@@ -30,27 +43,47 @@ func (c *checker) eventWritten(r auditlog.Request) {
 	if o == nil || !c.watched(o.Spec.BindingNode) {
 		return
 	}
-	if o.Status.ClaimStatus == "" {
-		o.Status.ClaimStatus = "Pending"
+	k = key(r.Group, o.Metadata.Name)
+	known := c.events[k]
+	if known != nil && known.Metadata.UID != o.Metadata.UID {
+		known = nil
 	}
-	if known != nil && known.Metadata.UID == o.Metadata.UID {
-		c.judgePhases(r, known, o)
+	if known != nil && o.olderThan(&known.thing) {
+		return
 	}
-	if o.Status.ClaimStatus == "Claimed" && (known == nil || known.Status.ClaimStatus != "Claimed") {
-		c.judgeClaim(r, o)
-	}
-	c.events[o.Metadata.Name] = o
+	c.takeIn(r, k, known, o)
 	if o.Metadata.DeletionTimestamp != "" && len(o.Metadata.Finalizers) == 0 {
-		c.eventGone(r, o)
+		c.eventGone(r, k, o)
 	}
 }
 
+// takeIn judges what has become of an event. known is nil if it was not there before.
+func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
+	if o.Status.ClaimStatus == "" {
+		o.Status.ClaimStatus = "Pending"
+	}
+	if known != nil {
+		c.judgePhases(r, known, o)
+		o.claimed, o.asked = known.claimed, known.asked
+	}
+	if last := len(o.asked) - 1; known == nil || !bytes.Equal(known.Spec.Parameters, o.Spec.Parameters) || last < 0 {
+		o.asked = append(o.asked, asked{r.Began, askedBy(o)})
+	}
+	if o.Status.ClaimStatus == "Claimed" && o.claimed.IsZero() {
+		o.claimed = r.Began
+		if c.options.Ours(r) {
+			c.judgeClaim(r, o)
+		}
+	}
+	c.events[k] = o
+}
+
 // eventGone: whoever was claimed has ended before it goes.
-func (c *checker) eventGone(r auditlog.Request, e *event) {
-	if e.Status.ClaimStatus == "Claimed" && c.options.Ours(r.User) {
+func (c *checker) eventGone(r auditlog.Request, k string, e *event) {
+	if e.Status.ClaimStatus == "Claimed" && c.options.Ours(r) {
 		c.violated(r, "gone without a terminal phase")
 	}
-	delete(c.events, e.Metadata.Name)
+	delete(c.events, k)
 }
 
 func (c *checker) judgePhases(r auditlog.Request, before, after *event) {
@@ -66,44 +99,13 @@ func (c *checker) judgePhases(r auditlog.Request, before, after *event) {
 
 // judgeClaim: no other event of the node is claimed, or has ended and is not wound up.
 func (c *checker) judgeClaim(r auditlog.Request, claimed *event) {
-	for name, other := range c.events {
-		if name == claimed.Metadata.Name || other.Spec.BindingNode != claimed.Spec.BindingNode {
+	for _, other := range c.events {
+		if other.Metadata.UID == claimed.Metadata.UID || other.Spec.BindingNode != claimed.Spec.BindingNode {
 			continue
 		}
 		if other.Status.ClaimStatus == "Claimed" ||
 			slices.Contains(terminal, other.Status.ClaimStatus) && slices.Contains(other.Metadata.Finalizers, claimFinalizer) {
-			c.violated(r, "claimed while %s was %s", name, other.Status.ClaimStatus)
-		}
-	}
-}
-
-// nodeWritten takes in a node.
-func (c *checker) nodeWritten(r auditlog.Request) {
-	if r.Verb == "delete" {
-		delete(c.nodes, r.Name)
-		return
-	}
-	if o := object[node](r); o != nil && c.watched(o.Metadata.Name) {
-		c.nodes[o.Metadata.Name] = o
-	}
-}
-
-// atTheEnd judges what is left.
-func (c *checker) atTheEnd() {
-	for _, name := range slices.Sorted(maps.Keys(c.events)) {
-		e := c.events[name]
-		if slices.Contains(c.options.Unfinished, name) {
-			continue
-		}
-		if slices.Contains(e.Metadata.Finalizers, claimFinalizer) || e.Status.ClaimStatus == "Claimed" {
-			c.violations = append(c.violations, fmt.Sprintf("at the end: event %s is %s and has finalizers %v",
-				name, e.Status.ClaimStatus, e.Metadata.Finalizers))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
-		n := c.nodes[name]
-		if cordons, ours := n.Metadata.Annotations[cordonsAnnotation]; ours && !slices.Contains(c.options.Cordoned, name) {
-			c.violations = append(c.violations, fmt.Sprintf("at the end: node %s is cordoned by us: %s", name, cordons))
+			c.violated(r, "claimed while %s was %s", other.Metadata.Name, other.Status.ClaimStatus)
 		}
 	}
 }

@@ -4,115 +4,76 @@ package auditcheck
 
 import (
 	"encoding/json"
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// meta is the metadata of an object, as far as it matters.
-type meta struct {
-	Name              string            `json:"name"`
-	Namespace         string            `json:"namespace"`
-	UID               string            `json:"uid"`
-	Labels            map[string]string `json:"labels"`
-	Annotations       map[string]string `json:"annotations"`
-	Finalizers        []string          `json:"finalizers"`
-	DeletionTimestamp string            `json:"deletionTimestamp"`
-	OwnerReferences   []struct {
-		Kind       string `json:"kind"`
-		APIVersion string `json:"apiVersion"`
-		Controller bool   `json:"controller"`
-	} `json:"ownerReferences"`
+// thing is what all objects have, as far as it matters.
+type thing struct {
+	Metadata struct {
+		Name                       string            `json:"name"`
+		Namespace                  string            `json:"namespace"`
+		UID                        string            `json:"uid"`
+		ResourceVersion            string            `json:"resourceVersion"`
+		Labels                     map[string]string `json:"labels"`
+		Annotations                map[string]string `json:"annotations"`
+		Finalizers                 []string          `json:"finalizers"`
+		DeletionTimestamp          string            `json:"deletionTimestamp"`
+		DeletionGracePeriodSeconds int64             `json:"deletionGracePeriodSeconds"`
+		OwnerReferences            []struct {
+			Kind       string `json:"kind"`
+			APIVersion string `json:"apiVersion"`
+			Controller bool   `json:"controller"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
 }
 
-type pod struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		NodeName string `json:"nodeName"`
-	} `json:"spec"`
-	Status struct {
-		Phase      string      `json:"phase"`
-		Conditions []condition `json:"conditions"`
-	} `json:"status"`
-}
+func (t *thing) name() string { return t.Metadata.Name }
 
-type condition struct {
-	Type   string `json:"type"`
-	Status string `json:"status"`
-}
-
-func (p *pod) ready() bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == "Ready" {
-			return c.Status == "True"
-		}
+// olderThan says whether the other is a later version of the same object: of two writes
+// at the same time, the one that came first may be answered last.
+func (t *thing) olderThan(other *thing) bool {
+	if t.Metadata.UID != other.Metadata.UID {
+		return false
 	}
-	return false
+	mine, errMine := strconv.ParseUint(t.Metadata.ResourceVersion, 10, 64)
+	theirs, errTheirs := strconv.ParseUint(other.Metadata.ResourceVersion, 10, 64)
+	return errMine == nil && errTheirs == nil && mine < theirs
 }
 
-// budgetVersion is a budget as it was written at some time.
-type budgetVersion struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		Selector *struct {
-			MatchLabels      map[string]string `json:"matchLabels"`
-			MatchExpressions []struct {
-				Key      string   `json:"key"`
-				Operator string   `json:"operator"`
-				Values   []string `json:"values"`
-			} `json:"matchExpressions"`
-		} `json:"selector"`
-		UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy"`
-	} `json:"spec"`
-	Status struct {
-		DisruptionsAllowed int `json:"disruptionsAllowed"`
-		CurrentHealthy     int `json:"currentHealthy"`
-		DesiredHealthy     int `json:"desiredHealthy"`
-		// DisruptedPods are those whose evictions are in the other numbers already.
-		DisruptedPods map[string]string `json:"disruptedPods"`
-	} `json:"status"`
-
-	since time.Time // when it was written
-	used  int       // evictions accepted under it
+// gone says whether the object is no more after a deletion that was answered with it.
+func (t *thing) gone() bool {
+	m := &t.Metadata
+	return len(m.Finalizers) == 0 && (m.DeletionTimestamp == "" || m.DeletionGracePeriodSeconds == 0)
 }
 
-// budget is all versions of a budget, in order.
-type budget struct {
-	versions []*budgetVersion
-	gone     bool
-}
-
-type event struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		BindingNode    string `json:"bindingNode"`
-		TransitionName string `json:"transitionName"`
-	} `json:"spec"`
-	Status struct {
-		ClaimStatus string `json:"claimStatus"`
-	} `json:"status"`
-}
-
-type node struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		Unschedulable bool `json:"unschedulable"`
-	} `json:"spec"`
-}
-
-// object decodes the object that a write has left behind; nil if the log has none.
-func object[T any](r auditlog.Request) *T {
-	var kind struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(r.Answer, &kind); err != nil || kind.Kind == "Status" {
+// object decodes the object that a write has left behind; nil if the log has none, as
+// where the answer is a Status.
+func object[T any, P interface {
+	*T
+	name() string
+}](r auditlog.Request) *T {
+	o := new(T)
+	if err := json.Unmarshal(r.Answer, o); err != nil || P(o).name() == "" {
 		return nil
 	}
-	var o T
-	if err := json.Unmarshal(r.Answer, &o); err != nil {
-		return nil
-	}
-	return &o
+	return o
 }
 
 func key(namespace, name string) string { return namespace + "/" + name }
+
+// deletes says whether the request is for the deletion of objects.
+func deletes(r auditlog.Request) bool { return r.Verb == "delete" || r.Verb == "deletecollection" }
+
+// nodeOf is the node as which the request was made, empty if it was made as another.
+func nodeOf(r auditlog.Request) string {
+	node, _ := strings.CutPrefix(r.Impersonated, nodeUser)
+	if node == r.Impersonated {
+		return ""
+	}
+	return node
+}
+
+const nodeUser = "system:node:"

@@ -4,29 +4,72 @@ package auditcheck
 
 import (
 	"encoding/json"
-	"slices"
+	"strings"
+	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// podWritten takes in a pod, and judges deletions by us.
-func (c *checker) podWritten(r auditlog.Request) {
-	if r.Verb == "delete" || r.Verb == "deletecollection" {
-		if c.options.Ours(r.User) {
-			c.violated(r, "a pod was deleted, which no budget can refuse")
+type pod struct {
+	thing
+	Spec struct {
+		NodeName string `json:"nodeName"`
+		Priority int64  `json:"priority"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string `json:"phase"`
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+	} `json:"status"`
+
+	deleted time.Time // when it was first evicted or deleted
+}
+
+func (p *pod) ready() bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == "Ready" {
+			return c.Status == "True"
 		}
-		if o := object[pod](r); o != nil && len(o.Metadata.Finalizers) == 0 && o.Metadata.DeletionTimestamp == "" {
-			delete(c.pods, key(r.Namespace, r.Name))
-		}
-		return
 	}
+	return false
+}
+
+func (p *pod) finished() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
+
+func (p *pod) mirror() bool {
+	_, mirror := p.Metadata.Annotations["kubernetes.io/config.mirror"]
+	return mirror
+}
+
+func (p *pod) ofDaemonSet() bool {
+	for _, owner := range p.Metadata.OwnerReferences {
+		if owner.Controller && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, "apps/") {
+			return true
+		}
+	}
+	return false
+}
+
+// podWritten takes in a pod.
+func (c *checker) podWritten(r auditlog.Request) {
 	o := object[pod](r)
 	if o == nil {
 		return
 	}
 	k := key(o.Metadata.Namespace, o.Metadata.Name)
-	if known := c.pods[k]; known != nil && known.Metadata.UID == o.Metadata.UID && o.Spec.NodeName == "" {
-		o.Spec.NodeName = known.Spec.NodeName
+	if known := c.pods[k]; known != nil && known.Metadata.UID == o.Metadata.UID {
+		if o.olderThan(&known.thing) {
+			return
+		}
+		o.deleted = known.deleted
+		if o.Spec.NodeName == "" {
+			o.Spec.NodeName = known.Spec.NodeName
+		}
+	}
+	if o.Metadata.DeletionTimestamp != "" && o.deleted.IsZero() {
+		o.deleted = r.Began
 	}
 	c.pods[k] = o
 }
@@ -46,62 +89,50 @@ func (c *checker) bound(r auditlog.Request) {
 // evicted judges an eviction of ours that was accepted, and takes in any.
 func (c *checker) evicted(r auditlog.Request) {
 	known := c.pods[key(r.Namespace, r.Name)]
+	judged := c.concerns(r, known)
 	if known == nil {
-		if c.options.Ours(r.User) && c.options.Nodes == nil {
+		if judged {
 			c.violated(r, "the log does not know the pod")
 		}
 		return
 	}
-	if c.options.Ours(r.User) && c.watched(known.Spec.NodeName) {
+	if judged {
 		c.judgeScope(r, known)
 		c.judgeBudget(r, known)
 	} else {
 		c.useBudget(r, known)
 	}
-	known.Metadata.DeletionTimestamp = r.Ended.String()
+	known.isDeleted(r)
 }
 
-// judgeScope: by UID, on a node that a drain has claimed, and a pod that a drain
-// evicts.
-func (c *checker) judgeScope(r auditlog.Request, p *pod) {
-	var eviction struct {
-		DeleteOptions struct {
-			Preconditions struct {
-				UID string `json:"uid"`
-			} `json:"preconditions"`
-		} `json:"deleteOptions"`
+func (p *pod) isDeleted(r auditlog.Request) {
+	p.Metadata.DeletionTimestamp = r.Ended.String()
+	if p.deleted.IsZero() {
+		p.deleted = r.Began
 	}
-	if err := json.Unmarshal(r.Body, &eviction); err != nil {
-		c.violated(r, "its body cannot be read: %v", err)
+}
+
+// podDeleted judges a deletion of ours, and takes in any.
+func (c *checker) podDeleted(r auditlog.Request) {
+	k := key(r.Namespace, r.Name)
+	known := c.pods[k]
+	if c.concerns(r, known) {
+		c.judgeDeletion(r, known)
+	}
+	if known == nil {
 		return
 	}
-	switch uid := eviction.DeleteOptions.Preconditions.UID; uid {
-	case p.Metadata.UID:
-	case "":
-		c.violated(r, "evicted without the pod's UID")
-	default:
-		c.violated(r, "evicted by UID %s; the pod's is %s", uid, p.Metadata.UID)
+	if o := object[pod](r); o != nil && o.gone() {
+		delete(c.pods, k)
+		return
 	}
-	if _, mirror := p.Metadata.Annotations["kubernetes.io/config.mirror"]; mirror {
-		c.violated(r, "evicted a mirror pod")
-	}
-	for _, owner := range p.Metadata.OwnerReferences {
-		if owner.Controller && owner.Kind == "DaemonSet" {
-			c.violated(r, "evicted a pod of a DaemonSet")
-		}
-	}
-	if !c.claimedNow(p.Spec.NodeName) {
-		c.violated(r, "evicted from node %q, on which no drain was going on", p.Spec.NodeName)
-	}
+	known.isDeleted(r)
 }
 
-// claimedNow says whether a drain is going on on the node.
-func (c *checker) claimedNow(node string) bool {
-	for _, e := range c.events {
-		if e.Spec.BindingNode == node && (e.Status.ClaimStatus == "Claimed" ||
-			slices.Contains(e.Metadata.Finalizers, claimFinalizer)) {
-			return true
-		}
+// concerns says whether the request is one of ours, for a pod of a node that is checked.
+func (c *checker) concerns(r auditlog.Request, p *pod) bool {
+	if !c.options.Ours(r) {
+		return false
 	}
-	return false
+	return c.watched(nodeOf(r)) || p != nil && c.watched(p.Spec.NodeName)
 }

@@ -25,6 +25,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
 // patience is how long a test waits for something that should come. It is only
@@ -133,7 +134,7 @@ func start(options Options) (*Env, error) {
 		return nil, err
 	}
 	policy := filepath.Join(dir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+	if err := os.WriteFile(policy, []byte(auditcheck.Policy), 0o600); err != nil {
 		return nil, err
 	}
 	// The cluster outlives ctx: it goes when it is closed, or with this process.

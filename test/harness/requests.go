@@ -20,17 +20,6 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// auditPolicy makes the API server log who asked for what, and of evictions, whose
-// preconditions matter, what they said.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Request
-  resources: [{group: "", resources: [pods/eviction]}]
-- level: Metadata
-`
-
 // requestLog is what was read of the audit log. It is read bit by bit: it grows by
 // tens of megabytes while many tests ask for it.
 type requestLog struct {

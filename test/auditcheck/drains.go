@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// Drain is one that no event asks for, as of somebody who calls the library.
+type Drain struct {
+	Node  string
+	Began time.Time
+	// Parameters are as in spec.parameters of an event.
+	Parameters Parameters
+}
+
+// Parameters is what a drain may be asked for, as far as it widens what it may do.
+type Parameters struct {
+	Targets    []Target `json:"targets"`
+	Escalation struct {
+		DeleteAfter Duration `json:"deleteAfter"`
+		KillAfter   Duration `json:"killAfter"`
+	} `json:"escalation"`
+}
+
+// Target covers pods that leave.
+type Target struct {
+	PodType     string    `json:"podType"`
+	PodPriority *int64    `json:"podPriority"`
+	PodSelector *Selector `json:"podSelector"`
+}
+
+// Duration is written as a text, such as 1m30s.
+type Duration struct{ time.Duration }
+
+// UnmarshalText reads it.
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	d.Duration, err = time.ParseDuration(string(text))
+	return err
+}
+
+// hearsay is how long a drain on a busy machine may take to hear of a change.
+const hearsay = 5 * time.Second
+
+// ongoing is a drain of a node.
+type ongoing struct {
+	began      time.Time
+	parameters []Parameters // that it may know of
+}
+
+// drainsOf are the drains of the node that went on when the request was made.
+func (c *checker) drainsOf(node string, r auditlog.Request) []ongoing {
+	var all []ongoing
+	for _, d := range c.options.Drains {
+		if d.Node == node && !d.Began.After(r.Ended) {
+			all = append(all, ongoing{d.Began, []Parameters{d.Parameters}})
+		}
+	}
+	for _, e := range c.events {
+		claimed := e.Status.ClaimStatus == "Claimed" || slices.Contains(e.Metadata.Finalizers, claimFinalizer)
+		if e.Spec.BindingNode == node && claimed {
+			all = append(all, ongoing{e.claimed, e.heard(r.Began.Add(-hearsay))})
+		}
+	}
+	return all
+}
+
+// asked is what an event asked for from some time on.
+type asked struct {
+	since time.Time
+	Parameters
+}
+
+// askedBy are the parameters of the event; what cannot be read asks for nothing.
+func askedBy(e *event) (p Parameters) {
+	if len(e.Spec.Parameters) > 0 && json.Unmarshal(e.Spec.Parameters, &p) != nil {
+		return Parameters{}
+	}
+	return p
+}
+
+// heard are the parameters that were in force at the given time or later.
+func (e *event) heard(since time.Time) []Parameters {
+	var all []Parameters
+	for i, a := range e.asked {
+		if i+1 == len(e.asked) || !e.asked[i+1].since.Before(since) {
+			all = append(all, a.Parameters)
+		}
+	}
+	return all
+}
+
+// covers says whether a drain with these parameters may evict the pod.
+func (p Parameters) covers(pod *pod) bool {
+	switch {
+	case pod.mirror():
+		return false
+	case pod.finished():
+		return true // it serves nobody, and is tidied away, as kubectl drain does
+	case len(p.Targets) == 0:
+		return !pod.ofDaemonSet()
+	}
+	return slices.ContainsFunc(p.Targets, func(t Target) bool { return t.covers(pod) })
+}
+
+func (t Target) covers(pod *pod) bool {
+	podType := "Default"
+	if pod.ofDaemonSet() {
+		podType = "DaemonSet"
+	}
+	return t.PodType == podType && (t.PodPriority == nil || pod.Spec.Priority <= *t.PodPriority) &&
+		(t.PodSelector == nil || t.PodSelector.matches(pod.Metadata.Labels))
+}

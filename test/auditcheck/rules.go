@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"slices"
+	"time"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// rule is a DrainRule.
+type rule struct {
+	thing
+	Spec struct {
+		PodSelector       Selector  `json:"podSelector"`
+		NamespaceSelector *Selector `json:"namespaceSelector"`
+		Behavior          string    `json:"behavior"`
+	} `json:"spec"`
+
+	since time.Time // when it was certainly in force
+}
+
+// ruleWritten takes in a rule.
+func (c *checker) ruleWritten(r auditlog.Request) {
+	switch r.Verb {
+	case "deletecollection":
+		for k, known := range c.rules {
+			if known.Metadata.Namespace == r.Namespace {
+				delete(c.rules, k)
+			}
+		}
+		return
+	case "delete":
+		delete(c.rules, key(r.Namespace, r.Name))
+		return
+	}
+	o := object[rule](r)
+	if o == nil {
+		return
+	}
+	k := key(o.Metadata.Namespace, o.Metadata.Name)
+	if known := c.rules[k]; known != nil && o.olderThan(&known.thing) {
+		return
+	}
+	o.since = r.Ended
+	c.rules[k] = o
+}
+
+// judgeRules: what those who own a namespace want to stay, stays. A drain that began
+// when their rule was there has read it; one that goes on needs a moment to hear of it.
+// The rules of the cluster are not judged: the log does not tell the labels of
+// namespaces.
+func (c *checker) judgeRules(r auditlog.Request, p *pod, drains []ongoing) {
+	counts := c.ruleFor(p)
+	if counts == nil || counts.Spec.Behavior != "Skip" {
+		return
+	}
+	if slices.ContainsFunc(drains, func(d ongoing) bool {
+		return counts.since.After(d.began) && counts.since.After(r.Began.Add(-hearsay))
+	}) {
+		return
+	}
+	c.violated(r, "evicted a pod that rule %s skips", key(counts.Metadata.Namespace, counts.Metadata.Name))
+}
+
+// ruleFor is the rule of the pod's namespace that counts: the first by name.
+func (c *checker) ruleFor(p *pod) *rule {
+	var first *rule
+	for _, o := range c.rules {
+		if o.Metadata.Namespace != p.Metadata.Namespace || o.Spec.NamespaceSelector != nil || !o.Spec.PodSelector.matches(p.Metadata.Labels) {
+			continue
+		}
+		if first == nil || o.Metadata.Name < first.Metadata.Name {
+			first = o
+		}
+	}
+	return first
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"slices"
+	"time"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// judgeScope: by UID, as the pod's node, while a drain of that node goes on, and a pod
+// that the drain is to evict.
+func (c *checker) judgeScope(r auditlog.Request, p *pod) {
+	options, err := optionsOf(r)
+	if err != nil {
+		c.violated(r, "its body cannot be read: %v", err)
+		return
+	}
+	switch uid := options.Preconditions.UID; uid {
+	case p.Metadata.UID:
+	case "":
+		c.violated(r, "evicted without the pod's UID")
+	default:
+		c.violated(r, "evicted by UID %s; the pod's is %s", uid, p.Metadata.UID)
+	}
+	if as := nodeOf(r); as != "" && as != p.Spec.NodeName {
+		c.violated(r, "evicted from node %q as node %q", p.Spec.NodeName, as)
+	}
+	drains := c.drainsOf(p.Spec.NodeName, r)
+	if len(drains) == 0 {
+		c.violated(r, "evicted from node %q, on which no drain was going on", p.Spec.NodeName)
+		return
+	}
+	c.judgeTargets(r, p, drains)
+	c.judgeRules(r, p, drains)
+}
+
+// judgeTargets: a pod of the type, priority and labels that are to leave.
+func (c *checker) judgeTargets(r auditlog.Request, p *pod, drains []ongoing) {
+	if permits(drains, func(_ time.Time, asked Parameters) bool { return asked.covers(p) }) {
+		return
+	}
+	switch {
+	case p.mirror():
+		c.violated(r, "evicted a mirror pod")
+	case p.ofDaemonSet():
+		c.violated(r, "evicted a pod of a DaemonSet")
+	default:
+		c.violated(r, "evicted a pod that no target covers")
+	}
+}
+
+// permits says whether one of the drains may do something, by what it was asked for.
+func permits(drains []ongoing, may func(began time.Time, asked Parameters) bool) bool {
+	return slices.ContainsFunc(drains, func(d ongoing) bool {
+		return slices.ContainsFunc(d.parameters, func(asked Parameters) bool { return may(d.began, asked) })
+	})
+}

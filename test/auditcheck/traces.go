@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+const cordonsAnnotation = "slipway.dev/cordons"
+
+type node struct {
+	thing
+	Spec struct {
+		Unschedulable bool    `json:"unschedulable"`
+		Taints        []taint `json:"taints"`
+	} `json:"spec"`
+
+	cordoned bool // it is unschedulable because we made it so
+}
+
+type taint struct {
+	Key string `json:"key"`
+}
+
+// nodeWritten takes in a node.
+func (c *checker) nodeWritten(r auditlog.Request) {
+	if r.Verb == "delete" {
+		delete(c.nodes, r.Name)
+		return
+	}
+	o := object[node](r)
+	if o == nil || !c.watched(o.Metadata.Name) {
+		return
+	}
+	known := c.nodes[o.Metadata.Name]
+	if known != nil && o.olderThan(&known.thing) {
+		return
+	}
+	ours := c.options.Ours(r)
+	if ours {
+		c.judgeTaints(r)
+	}
+	before := known != nil && known.Spec.Unschedulable
+	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
+	c.nodes[o.Metadata.Name] = o
+}
+
+// judgeTaints: that of a cordon is the control plane's to set, and we set no others.
+func (c *checker) judgeTaints(r auditlog.Request) {
+	var body struct {
+		Spec struct {
+			Taints json.RawMessage `json:"taints"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err == nil && len(body.Spec.Taints) > 0 {
+		c.violated(r, "writes taints: %s", body.Spec.Taints)
+	}
+}
+
+// atTheEnd judges what is left.
+func (c *checker) atTheEnd() {
+	for _, k := range slices.Sorted(maps.Keys(c.events)) {
+		e := c.events[k]
+		if slices.Contains(c.options.Unfinished, e.Metadata.Name) {
+			continue
+		}
+		if slices.Contains(e.Metadata.Finalizers, claimFinalizer) || e.Status.ClaimStatus == "Claimed" {
+			c.left("event %s is %s and has finalizers %v", e.Metadata.Name, e.Status.ClaimStatus, e.Metadata.Finalizers)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+		c.judgeNode(name, c.nodes[name])
+	}
+}
+
+// judgeNode: what was put on the node for a drain is off it again.
+func (c *checker) judgeNode(name string, n *node) {
+	for _, t := range n.Spec.Taints {
+		if strings.Contains(t.Key, "slipway.dev/") || strings.Contains(t.Key, "lifecycle.k8s.io/") {
+			c.left("node %s has taint %s", name, t.Key)
+		}
+	}
+	if slices.Contains(c.options.Cordoned, name) {
+		return
+	}
+	if cordons, ours := n.Metadata.Annotations[cordonsAnnotation]; ours {
+		c.left("node %s is cordoned by us: %s", name, cordons)
+		return
+	}
+	if n.cordoned {
+		c.left("node %s is cordoned by us, and nothing on it says so", name)
+	}
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"fmt"
+	"testing"
+)
+
+// marks writes a node with a spec.
+func (s *script) marks(who, body, spec string) *script {
+	return s.add(who, "patch", "nodes", "w1", body, fmt.Sprintf(`{"kind":"Node","metadata":{"name":"w1"},"spec":{%s}}`, spec))
+}
+
+func TestCheckOfTraces(t *testing.T) {
+	const off = `"unschedulable":true`
+	for name, tc := range map[string]outcome{
+		"a cordon of which nothing tells": {
+			script: begun().marks(agent, "{}", off).end("drain"),
+			want:   []string{"node w1 is cordoned by us, and nothing on it says so"},
+		},
+		"a cordon that others have touched since": {
+			script: begun().marks(agent, "{}", off).marks(user, "{}", off).end("drain"),
+			want:   []string{"node w1 is cordoned by us, and nothing on it says so"},
+		},
+		"a cordon that may be left": {
+			script: begun().marks(agent, "{}", off).end("drain"), options: Options{Cordoned: []string{"w1"}},
+		},
+		"a cordon of others": {
+			script: begun().marks(user, "{}", off).marks(agent, "{}", off).end("drain"),
+		},
+		"a cordon of others after ours was undone": {
+			script: begun().marks(agent, "{}", off).marks(agent, "{}", "").marks(user, "{}", off).end("drain"),
+		},
+		"a taint of ours": {
+			script: begun().marks(user, "{}", `"taints":[{"key":"slipway.dev/draining"}]`).end("drain"),
+			want:   []string{"node w1 has taint slipway.dev/draining"},
+		},
+		"the taint of a cordon, which is the control plane's": {
+			script: begun().marks(user, "{}", `"taints":[{"key":"node.kubernetes.io/unschedulable"}]`).end("drain"),
+		},
+		"a taint that we write": {
+			script: begun().marks(agent, `{"spec":{"taints":[{"key":"k"}]}}`, "").end("drain"),
+			want:   []string{`writes taints: [{"key":"k"}]`},
+		},
+		"an older version that is answered last": {
+			script: begun().version("7", "").version("6", off).end("drain"),
+		},
+		"a node that is gone": {
+			script: begun().marks(agent, "{}", off).end("drain").add(user, "delete", "nodes", "w1", "", "{}"),
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}
+
+// version writes a version of a node.
+func (s *script) version(resourceVersion, spec string) *script {
+	return s.add(agent, "patch", "nodes", "w1", "{}", fmt.Sprintf(
+		`{"kind":"Node","metadata":{"name":"w1","uid":"w1","resourceVersion":%q},"spec":{%s}}`, resourceVersion, spec))
+}
