@@ -26,8 +26,8 @@ type Options struct {
 	Nodes []string
 	// Drains are going on besides those that events ask for.
 	Drains []Drain
-	// Cordoned are the nodes that may be cordoned by us at the end: those that were
-	// drained and not returned.
+	// Cordoned are the nodes that are cordoned by us at the end, and must be: those that
+	// were drained and not returned.
 	Cordoned []string
 	// Unfinished are the events that may be left at the end.
 	Unfinished []string

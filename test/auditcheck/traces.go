@@ -85,14 +85,14 @@ func (c *checker) judgeNode(name string, n *node) {
 			c.left("node %s has taint %s", name, t.Key)
 		}
 	}
-	if slices.Contains(c.options.Cordoned, name) {
-		return
-	}
-	if cordons, ours := n.Metadata.Annotations[cordonsAnnotation]; ours {
+	cordons, said := n.Metadata.Annotations[cordonsAnnotation]
+	switch expected := slices.Contains(c.options.Cordoned, name); {
+	case expected && !said && !n.cordoned:
+		c.left("node %s is not cordoned by us, although that is expected", name)
+	case expected:
+	case said:
 		c.left("node %s is cordoned by us: %s", name, cordons)
-		return
-	}
-	if n.cordoned {
+	case n.cordoned:
 		c.left("node %s is cordoned by us, and nothing on it says so", name)
 	}
 }

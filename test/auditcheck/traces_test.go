@@ -23,8 +23,12 @@ func TestCheckOfTraces(t *testing.T) {
 			script: begun().marks(agent, "{}", off).marks(user, "{}", off).end("drain"),
 			want:   []string{"node w1 is cordoned by us, and nothing on it says so"},
 		},
-		"a cordon that may be left": {
+		"a cordon that is expected": {
 			script: begun().marks(agent, "{}", off).end("drain"), options: Options{Cordoned: []string{"w1"}},
+		},
+		"a cordon that is expected is not there": {
+			script: begun().marks(agent, "{}", "").end("drain"), options: Options{Cordoned: []string{"w1"}},
+			want: []string{"node w1 is not cordoned by us, although"},
 		},
 		"a cordon of others": {
 			script: begun().marks(user, "{}", off).marks(agent, "{}", off).end("drain"),

@@ -3,6 +3,8 @@
 package auditlog
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,5 +34,29 @@ func TestReadNamesTheLineThatItCannotRead(t *testing.T) {
 	_, err := Read(strings.NewReader("{}\nnonsense\n"))
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("got error %v; want one that names line 2", err)
+	}
+}
+
+func TestATailReadsEachLineOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var tail Tail
+	var got []string
+	for _, written := range []string{"one\ntw", "o\n", "", "three\nfour\n"} {
+		if _, err := file.WriteString(written); err != nil {
+			t.Fatal(err)
+		}
+		text, err := tail.Next(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(text))
+	}
+	if diff := cmp.Diff([]string{"one\n", "two\n", "", "three\nfour\n"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -33,8 +33,9 @@ type Node struct {
 	// socket's must be.
 	Dir string
 
-	env *Env
-	t   *testing.T
+	env      *Env
+	t        *testing.T
+	promises *promises
 }
 
 // Node creates a node in the given group, and waits until it is ready and its
@@ -58,11 +59,13 @@ func (e *Env) Node(t *testing.T, group string) *Node {
 		},
 		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
 	}
+	from := e.changesSoFar(t)
 	if err := e.Client.Create(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.deleteQuietly(node) })
 	n := &Node{Name: name, Dir: dir, env: e, t: t}
+	n.keepPromises(from)
 	n.Await("is ready", func(node *corev1.Node) bool {
 		for _, c := range node.Status.Conditions {
 			if c.Type == corev1.NodeReady {

@@ -3,14 +3,9 @@
 package harness
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"math"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,37 +14,6 @@ import (
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
-
-// requestLog is what was read of the audit log. It is read bit by bit: it grows by
-// tens of megabytes while many tests ask for it.
-type requestLog struct {
-	mu       sync.Mutex
-	offset   int64
-	requests []auditlog.Request
-}
-
-// upToNow reads what has come since, and returns all there is. It must not be changed.
-func (l *requestLog) upToNow(path string) ([]auditlog.Request, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, l.offset, math.MaxInt64-l.offset))
-	if err != nil {
-		return nil, err
-	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	requests, err := auditlog.Read(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	l.offset += int64(len(text))
-	l.requests = append(l.requests, requests...)
-	return slices.Clip(l.requests), nil
-}
 
 // requests are those that the API server has answered so far and that are wanted.
 func (n *Node) requests(wanted func(auditlog.Request) bool) []auditlog.Request {

@@ -29,7 +29,9 @@ func (e *Env) Worker(t *testing.T, name, group string) *Node {
 	if err := e.Client.Patch(t.Context(), node, patch); err != nil {
 		t.Fatal(err)
 	}
-	return &Node{Name: name, Dir: dir, env: e, t: t}
+	n := &Node{Name: name, Dir: dir, env: e, t: t}
+	n.keepPromises(0)
+	return n
 }
 
 // In is the same cluster, with LifecycleEvents in another API group.

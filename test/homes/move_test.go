@@ -24,6 +24,7 @@ func TestTheAPIMovesAndComesBack(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	node := env.Worker(t, "worker-1", "seed")
+	node.Expect(harness.CordonLeft, "the last event is a drain, and the node is not returned after it")
 	address := freeAddress(t)
 	agent := node.Agent("", "--health-probe-bind-address="+address)
 	agent.AwaitLog("Driver registered")

@@ -84,6 +84,7 @@ type running struct {
 func (d drain) start(t *testing.T, env *harness.Env) *running {
 	t.Helper()
 	node := env.Node(t, "outage")
+	node.Expect(harness.CordonLeft, "the drain succeeds, and the node is not returned after it")
 	r := &running{drain: d, env: env, node: node, held: node.HeldPod("held-" + node.Name), event: node.EventName("drain")}
 	node.Pod("free-"+node.Name, harness.PodOptions{Gone: time.Second})
 	// They stay when they have ended: a watch that breaks with the server misses nothing.

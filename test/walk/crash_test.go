@@ -51,6 +51,7 @@ func TestADrainOutlivesKillDashNine(t *testing.T) {
 func (c crash) at(t *testing.T, point string) {
 	env := harness.Shared(t)
 	node := env.Node(t, "crash")
+	node.Expect(harness.CordonLeft, notReturned)
 	pods := []*corev1.Pod{node.Pod("crash", quick()), node.Pod("crash", quick())}
 	event := node.EventName("drain")
 	h := node.Record()

@@ -46,6 +46,7 @@ func TestAClaimedEventFromBeforeTheAPIMovedIsEnded(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "moved-claimed")
+	node.Expect(harness.CordonLeft, drainedAgain)
 	agent := node.Agent("")
 	half := halfDrain(t, env, node)
 	agent.Kill()

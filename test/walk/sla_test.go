@@ -109,6 +109,7 @@ func TestADrainStopsAtItsDeadlineAndTheSameFileDrainsAgain(t *testing.T) {
 func (l lateDrain) run(t *testing.T) {
 	env := harness.Shared(t)
 	node := env.Node(t, l.group)
+	node.Expect(harness.CordonLeft, notReturned)
 	app := node.Name
 	env.Deployment(t, app, l.group, 3, quick())
 	budget := env.Budget(t, app, 0)
@@ -165,6 +166,7 @@ func TestAfterAFailureTheSameFileDrains(t *testing.T) {
 	env := harness.Shared(t)
 	env.PublishDrain(t)
 	node := env.Node(t, "failure")
+	node.Expect(harness.CordonLeft, notReturned)
 	node.Pod("failure", quick())
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")

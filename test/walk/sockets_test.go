@@ -115,6 +115,7 @@ func TestTwoInstancesOfADriverRunSideBySide(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "instances")
+	node.Expect(harness.CordonLeft, notReturned)
 	agent := node.Agent("", "--builtin-drivers=")
 	older := node.Driver("", "--instance=older")
 	older.AwaitLog("Registered with the agent")
@@ -165,6 +166,7 @@ func TestADriverWithASlashInItsNameDrains(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "slash")
+	node.Expect(harness.CordonLeft, notReturned)
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
 	name := "example.com/" + node.Name

@@ -16,6 +16,7 @@ func TestAHundredEventsOfOneNodeEndOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "hundred")
+	node.Expect(harness.CordonLeft, "the last of the events is a drain")
 	h := node.Record()
 	agent := node.Agent("")
 
