@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
 // The tests of this file's cluster run on a real control plane, which starts with the first test that needs it and ends
@@ -30,6 +32,7 @@ type cluster struct {
 	launcher string
 	dir      string
 	auditLog string
+	trail    auditTrail
 	config   *rest.Config
 	admin    kubernetes.Interface
 	nodes    []string
@@ -67,7 +70,11 @@ func startCluster() (*cluster, error) {
 	}
 	c := &cluster{launcher: launcher, dir: filepath.Join(temp, "cluster")}
 	started = c
-	c.process = exec.Command(launcher, "run", "--quiet", "--dir", c.dir, "--nodes", fmt.Sprint(clusterNodes))
+	policy := filepath.Join(temp, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditcheck.Policy), 0o600); err != nil {
+		return nil, err
+	}
+	c.process = exec.Command(launcher, "run", "--quiet", "--dir", c.dir, "--nodes", fmt.Sprint(clusterNodes), "--audit-policy", policy)
 	c.process.Stderr = os.Stderr
 	stdin, err := c.process.StdinPipe()
 	if err != nil {
@@ -166,29 +173,6 @@ type request struct {
 	ImpersonatedUser                         struct{ Username string }
 	ObjectRef                                struct{ Resource, Subresource, Namespace, Name string }
 	ResponseStatus                           struct{ Code int }
-}
-
-// requests returns the requests that the server has seen, in the order in which it wrote them down.
-func (c *cluster) requests(t *testing.T, wanted func(request) bool) []request {
-	t.Helper()
-	file, err := os.Open(c.auditLog)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var all []request
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
-		if wanted(r) {
-			all = append(all, r)
-		}
-	}
-	return all
 }
 
 // evictions returns the evictions in a namespace that the server has answered.

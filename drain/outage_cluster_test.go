@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
 // The tests of this file disturb the whole cluster or look at the whole process, so they do not run beside others.
@@ -104,6 +105,7 @@ func TestCancelLeavesNothingBehind(t *testing.T) {
 	d := s.drainer(node, func(c *drain.Config) {
 		c.OnEvicted = func(types.NamespacedName) { cancel(why) }
 	})
+	s.drains(node, auditcheck.Parameters{})
 	if err := d.Drain(ctx, drain.Request{NodeName: node}, nil); !errors.Is(err, why) {
 		t.Errorf("got %v, want the cause", err)
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
 const patience = 90 * time.Second
@@ -37,6 +38,7 @@ type scene struct {
 	ctx       context.Context
 	namespace string
 	nodes     []string
+	drained   []auditcheck.Drain
 }
 
 func newScene(t *testing.T, nodes int) *scene {
@@ -45,6 +47,7 @@ func newScene(t *testing.T, nodes int) *scene {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("the test took more than %s", patience))
 	t.Cleanup(cancel)
 	s := &scene{t: t, cluster: c, ctx: ctx, nodes: c.takeNodes(t, nodes)}
+	t.Cleanup(s.keepsPromises)
 	ns, err := c.admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "drain-"},
 	}, metav1.CreateOptions{})

@@ -32,6 +32,7 @@ func (s *scene) drain(d *drain.Drainer, node string, change ...func(*drain.Reque
 	for _, c := range change {
 		c(&request)
 	}
+	s.drains(node, parameters(request))
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	w := &walk{s: s, cancel: cancel, result: make(chan error, 1), changed: make(chan struct{})}
 	done := make(chan struct{})
