@@ -61,8 +61,7 @@ func (c *checker) drainsOf(node string, r auditlog.Request) []ongoing {
 		}
 	}
 	for _, e := range c.events {
-		claimed := e.Status.ClaimStatus == "Claimed" || slices.Contains(e.Metadata.Finalizers, claimFinalizer)
-		if e.Spec.BindingNode == node && claimed {
+		if e.Spec.BindingNode == node && (e.Status.ClaimStatus == "Claimed" || e.protected()) {
 			all = append(all, ongoing{e.claimed, e.heard(r.Began.Add(-hearsay))})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
@@ -21,6 +22,10 @@ type event struct {
 	} `json:"spec"`
 	Status struct {
 		ClaimStatus string `json:"claimStatus"`
+		Conditions  []struct {
+			Type   string `json:"type"`
+			Reason string `json:"reason"`
+		} `json:"conditions"`
 	} `json:"status"`
 
 	claimed time.Time // when it was seen to be, at the earliest
@@ -64,6 +69,7 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	}
 	if known != nil {
 		c.judgePhases(r, known, o)
+		c.judgeCanceled(r, known, o)
 		o.claimed, o.asked = known.claimed, known.asked
 	}
 	if last := len(o.asked) - 1; known == nil || !bytes.Equal(known.Spec.Parameters, o.Spec.Parameters) || last < 0 {
@@ -97,6 +103,22 @@ func (c *checker) judgePhases(r auditlog.Request, before, after *event) {
 	}
 }
 
+// judgeCanceled: when an event that was canceled is wound up, its cordon is undone.
+func (c *checker) judgeCanceled(r auditlog.Request, before, after *event) {
+	n := c.nodes[after.Spec.BindingNode]
+	if n == nil || !before.protected() || after.protected() || !c.options.Ours(r) {
+		return
+	}
+	for _, condition := range after.Status.Conditions {
+		canceled := condition.Type == "Finished" && condition.Reason == "Canceled"
+		if cordons := n.Metadata.Annotations[cordonsAnnotation]; canceled && strings.Contains(cordons, after.Metadata.UID) {
+			c.violated(r, "wound up after it was canceled, and its cordon is left: %s", cordons)
+		}
+	}
+}
+
+func (e *event) protected() bool { return slices.Contains(e.Metadata.Finalizers, claimFinalizer) }
+
 // judgeClaim: no other event of the node is claimed, or has ended and is not wound up.
 func (c *checker) judgeClaim(r auditlog.Request, claimed *event) {
 	for _, other := range c.events {
@@ -104,7 +126,7 @@ func (c *checker) judgeClaim(r auditlog.Request, claimed *event) {
 			continue
 		}
 		if other.Status.ClaimStatus == "Claimed" ||
-			slices.Contains(terminal, other.Status.ClaimStatus) && slices.Contains(other.Metadata.Finalizers, claimFinalizer) {
+			slices.Contains(terminal, other.Status.ClaimStatus) && other.protected() {
 			c.violated(r, "claimed while %s was %s", other.Metadata.Name, other.Status.ClaimStatus)
 		}
 	}

@@ -69,7 +69,7 @@ func (c *checker) atTheEnd() {
 		if slices.Contains(c.options.Unfinished, e.Metadata.Name) {
 			continue
 		}
-		if slices.Contains(e.Metadata.Finalizers, claimFinalizer) || e.Status.ClaimStatus == "Claimed" {
+		if e.protected() || e.Status.ClaimStatus == "Claimed" {
 			c.left("event %s is %s and has finalizers %v", e.Metadata.Name, e.Status.ClaimStatus, e.Metadata.Finalizers)
 		}
 	}

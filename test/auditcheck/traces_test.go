@@ -58,6 +58,37 @@ func TestCheckOfTraces(t *testing.T) {
 	}
 }
 
+func TestCheckOfCancellations(t *testing.T) {
+	const ours = `"slipway.dev/cordons":"{\"owners\":[{\"uid\":\"drain\"}]}"`
+	const others = `"slipway.dev/cordons":"{\"owners\":[{\"uid\":\"other\"}]}"`
+	for name, tc := range map[string]outcome{
+		"the cordon is undone before the event is wound up": {
+			script: begun().node(ours).ended("Canceled", protected).node("").ended("Canceled", ""),
+		},
+		"the cordon of another event stays": {
+			script:  begun().node(others).ended("Canceled", protected).ended("Canceled", ""),
+			options: Options{Cordoned: []string{"w1"}},
+		},
+		"the cordon is undone too late": {
+			script: begun().node(ours).ended("Canceled", protected).ended("Canceled", "").node(""),
+			want:   []string{"its cordon is left"},
+		},
+		"the cordon stays after a failure": {
+			script:  begun().node(ours).ended("DriverFailed", protected).ended("DriverFailed", ""),
+			options: Options{Cordoned: []string{"w1"}},
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}
+
+// ended writes that the event has failed.
+func (s *script) ended(reason, finalizers string) *script {
+	return s.add(agent, "patch", "lifecycleevents", "drain", "", fmt.Sprintf(
+		`{"kind":"LifecycleEvent","metadata":{"name":"drain","uid":"drain","finalizers":[%s]},"spec":{"bindingNode":"w1"},`+
+			`"status":{"claimStatus":"Failed","conditions":[{"type":"Finished","reason":%q}]}}`, finalizers, reason))
+}
+
 // version writes a version of a node.
 func (s *script) version(resourceVersion, spec string) *script {
 	return s.add(agent, "patch", "nodes", "w1", "{}", fmt.Sprintf(
