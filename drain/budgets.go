@@ -57,6 +57,7 @@ func (w *budgetWatches) leave(namespace string, wake signal) {
 	if last {
 		b.stop()
 		<-b.ended
+		w.ledger.forget(namespace)
 	}
 }
 

@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -22,15 +23,20 @@ const staleFor = 3 * time.Second
 // second and more inside the server. And an eviction sent on a status that our own eviction has made stale would only be
 // refused.
 type ledger struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	slots map[types.UID]*slot
+	clock  clock.PassiveClock
+	random func() float64
+	mu     sync.Mutex
+	slots  map[types.UID]*slot
+	rivals rivalries
+	lag    lag
 }
 
 type slot struct {
 	pod string
 	// entry is what the budget said about a pod of that name before, should an earlier eviction of it have failed.
 	entry metav1.Time
+	// taken is when the eviction was sent.
+	taken time.Time
 	// inFlight: the eviction is not answered.
 	inFlight bool
 	// seen: the watch has shown the budget with this eviction in it.
@@ -42,21 +48,23 @@ type slot struct {
 }
 
 func newLedger(c clock.PassiveClock) *ledger {
-	return &ledger{clock: c, slots: map[types.UID]*slot{}}
+	return &ledger{clock: c, random: rand.Float64, slots: map[types.UID]*slot{}, rivals: rivalries{}, lag: lagFirst}
 }
 
-// busy tells whether the budget's slot is taken and until when at most (zero: until an answer comes). If so, wake is
-// poked when that changes.
+// busy tells whether the budget's slot is taken, or left to another process, and until when at most (zero: until an
+// answer comes). If it is taken, wake is poked when that changes.
 func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.clock.Now()
 	s, ok := l.slots[b.UID]
-	if !ok {
-		return time.Time{}, false
-	}
-	if !s.inFlight && !l.clock.Now().Before(s.until) {
+	if ok && !s.inFlight && !now.Before(s.until) {
 		l.free(b.UID)
-		return time.Time{}, false
+		ok = false
+	}
+	if !ok {
+		turn := l.rivals.of(b).until
+		return turn, now.Before(turn)
 	}
 	s.waiting[wake] = struct{}{}
 	return s.until, true
@@ -75,9 +83,11 @@ func (l *ledger) take(b *budget, pod string, wake signal) bool {
 	l.slots[b.UID] = &slot{
 		pod:      pod,
 		entry:    b.Status.DisruptedPods[pod],
+		taken:    l.clock.Now(),
 		inFlight: true,
 		waiting:  map[signal]struct{}{},
 	}
+	l.rivals.put(b, l.rivals.of(b).sent(pod))
 	return true
 }
 
@@ -99,10 +109,29 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 	s.wakeAll() // they hold no time for this slot yet
 }
 
+// lose notes, before settle, that the server refused the eviction for the sake of the budget.
+func (l *ledger) lose(b *budget) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	if s, ok := l.slots[b.UID]; ok {
+		l.lag = l.lag.after(max(now.Sub(s.taken), time.Duration(l.lag)))
+	}
+	l.rivals.put(b, l.rivals.of(b).lost(now, l.lag.pause(l.random())))
+}
+
+// forget is told when the budgets of a namespace are not watched any more.
+func (l *ledger) forget(namespace string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.rivals, namespace)
+}
+
 // observe is told each version of a budget that the watch shows.
 func (l *ledger) observe(b *budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.rivals.put(b, l.rivals.of(b).saw(b, l.clock.Now(), l.lag.pause(l.random())))
 	s, ok := l.slots[b.UID]
 	if !ok {
 		return
@@ -111,6 +140,9 @@ func (l *ledger) observe(b *budget) {
 	entry, ok := b.Status.DisruptedPods[s.pod]
 	if !ok || entry.Equal(&s.entry) {
 		return
+	}
+	if !s.seen {
+		l.lag = l.lag.after(l.clock.Now().Sub(s.taken))
 	}
 	s.seen = true
 	if !s.inFlight {

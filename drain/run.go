@@ -132,6 +132,9 @@ func (r *run) launch(ctx, wire context.Context, s send) {
 		a := r.request(ctx, wire, s)
 		r.answers <- answered{a, s.pod, s.by} // never blocks: it has room for all
 		if s.budget != nil {                  // after the answer, so that no next eviction is decided on without it
+			if a.outcome == budgetRefused {
+				r.d.ledger.lose(s.budget)
+			}
 			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}
 	})

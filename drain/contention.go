@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// rivalry is what one process knows of others that evict under the same budget. They have no queue in common, and all
+// of them see the budget open at once. What they do have in common is the budget: the server enters each eviction into
+// its status, and the watch shows the entries to all in the same order. Hence the rule by which they part:
+//
+// Whose eviction was the last to be entered goes on without delay. Everybody else leaves it some quiet time whenever the
+// budget opens, and after that waits for a turn drawn at random; if the budget closes meanwhile, that has cost nothing.
+// So one process takes all that a budget gives until none of its pods is left, only then there is a draw, and who sees no
+// entries but its own never waits.
+type rivalry struct {
+	// pod is the last one under the budget that this process sent an eviction of.
+	pod string
+	// entries and open are those of the newest version of the budget.
+	entries map[string]metav1.Time
+	open    bool
+	// yields: the newest entry is somebody else's.
+	yields bool
+	// until is when our turn comes, if the budget is still open then.
+	until time.Time
+}
+
+// sent notes an eviction that is about to be sent.
+func (r rivalry) sent(pod string) rivalry {
+	r.pod = pod
+	return r
+}
+
+// saw notes a version of the budget that the watch has shown. pause is how long to wait, should it be our lot to wait.
+func (r rivalry) saw(b *budget, now time.Time, pause time.Duration) rivalry {
+	ours, theirs := r.news(b.Status.DisruptedPods)
+	if ours || theirs {
+		r.yields = theirs
+	}
+	opens := !r.open
+	r.entries, r.open = b.Status.DisruptedPods, refusalOf(b) == nil
+	switch {
+	case !r.open, !r.yields:
+		r.until = time.Time{}
+	case opens, theirs:
+		r.until = now.Add(pause)
+	}
+	return r
+}
+
+// news tells whose evictions are entered that were not before.
+func (r rivalry) news(entries map[string]metav1.Time) (ours, theirs bool) {
+	for pod, entered := range entries {
+		if before, known := r.entries[pod]; known && before.Equal(&entered) {
+			continue
+		}
+		ours, theirs = ours || pod == r.pod, theirs || pod != r.pod
+	}
+	return ours, theirs
+}
+
+// lost notes that the server refused our eviction for the sake of the budget: somebody else was faster, or something
+// else has closed it. The next version of the budget tells; until then nothing good can come of another eviction.
+func (r rivalry) lost(now time.Time, pause time.Duration) rivalry {
+	r.until = now.Add(pause)
+	return r
+}
+
+// rivalries are those of all budgets that are watched, by namespace.
+type rivalries map[string]map[types.UID]rivalry
+
+func (all rivalries) of(b *budget) rivalry { return all[b.Namespace][b.UID] }
+
+func (all rivalries) put(b *budget, r rivalry) {
+	if all[b.Namespace] == nil {
+		all[b.Namespace] = map[types.UID]rivalry{}
+	}
+	all[b.Namespace][b.UID] = r
+}
+
+// lag is how long it lately took from sending an eviction until the watch showed it: so long nobody else can know of it.
+// It grows where the server is busy, and where rivals collide: the server holds up whoever was slower by half a second.
+type lag time.Duration
+
+const (
+	// lagFirst is a guess; lagLeast and lagMost bound what is measured.
+	lagFirst = lag(100 * time.Millisecond)
+	lagLeast = lag(10 * time.Millisecond)
+	lagMost  = lag(500 * time.Millisecond)
+	// quiet and window are the two parts of a pause, in lags. In a window of so many, ten rivals rarely choose the same
+	// moment, and yet the first of them comes soon.
+	quiet  = 2
+	window = 16
+)
+
+func (l lag) after(took time.Duration) lag {
+	return min(max(l+(lag(took)-l)/4, lagLeast), lagMost)
+}
+
+// pause is how long to leave a budget to others. random is in [0,1).
+func (l lag) pause(random float64) time.Duration {
+	return time.Duration(quiet*l) + time.Duration(random*window*float64(l))
+}
