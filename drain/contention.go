@@ -18,8 +18,8 @@ import (
 // So one process takes all that a budget gives until none of its pods is left, only then there is a draw, and who sees no
 // entries but its own never waits.
 type rivalry struct {
-	// pod is the last one under the budget that this process sent an eviction of.
-	pod string
+	// ours are the pods that this process has sent evictions of, until their entries have come and gone.
+	ours map[string]bool
 	// entries and open are those of the newest version of the budget.
 	entries map[string]metav1.Time
 	open    bool
@@ -30,13 +30,10 @@ type rivalry struct {
 }
 
 // sent notes an eviction that is about to be sent.
-func (r rivalry) sent(pod string) rivalry {
-	r.pod = pod
-	return r
-}
+func (r *rivalry) sent(pod string) { r.ours[pod] = true }
 
 // saw notes a version of the budget that the watch has shown. pause is how long to wait, should it be our lot to wait.
-func (r rivalry) saw(b *budget, now time.Time, pause time.Duration) rivalry {
+func (r *rivalry) saw(b *budget, now time.Time, pause time.Duration) {
 	ours, theirs := r.news(b.Status.DisruptedPods)
 	if ours || theirs {
 		r.yields = theirs
@@ -49,37 +46,44 @@ func (r rivalry) saw(b *budget, now time.Time, pause time.Duration) rivalry {
 	case opens, theirs:
 		r.until = now.Add(pause)
 	}
-	return r
 }
 
-// news tells whose evictions are entered that were not before.
-func (r rivalry) news(entries map[string]metav1.Time) (ours, theirs bool) {
+// news tells whose evictions are entered that were not before, and forgets those of ours that are not any more.
+func (r *rivalry) news(entries map[string]metav1.Time) (ours, theirs bool) {
 	for pod, entered := range entries {
 		if before, known := r.entries[pod]; known && before.Equal(&entered) {
 			continue
 		}
-		ours, theirs = ours || pod == r.pod, theirs || pod != r.pod
+		ours, theirs = ours || r.ours[pod], theirs || !r.ours[pod]
+	}
+	for pod := range r.entries {
+		if _, still := entries[pod]; !still {
+			delete(r.ours, pod)
+		}
 	}
 	return ours, theirs
 }
 
 // lost notes that the server refused our eviction for the sake of the budget: somebody else was faster, or something
 // else has closed it. The next version of the budget tells; until then nothing good can come of another eviction.
-func (r rivalry) lost(now time.Time, pause time.Duration) rivalry {
+func (r *rivalry) lost(pod string, now time.Time, pause time.Duration) {
+	delete(r.ours, pod)
 	r.until = now.Add(pause)
-	return r
 }
 
 // rivalries are those of all budgets that are watched, by namespace.
-type rivalries map[string]map[types.UID]rivalry
+type rivalries map[string]map[types.UID]*rivalry
 
-func (all rivalries) of(b *budget) rivalry { return all[b.Namespace][b.UID] }
-
-func (all rivalries) put(b *budget, r rivalry) {
-	if all[b.Namespace] == nil {
-		all[b.Namespace] = map[types.UID]rivalry{}
+func (all rivalries) of(b *budget) *rivalry {
+	of := all[b.Namespace]
+	if of == nil {
+		of = map[types.UID]*rivalry{}
+		all[b.Namespace] = of
 	}
-	all[b.Namespace][b.UID] = r
+	if of[b.UID] == nil {
+		of[b.UID] = &rivalry{ours: map[string]bool{}}
+	}
+	return of[b.UID]
 }
 
 // lag is how long it lately took from sending an eviction until the watch showed it: so long nobody else can know of it.

@@ -28,6 +28,7 @@
 //
 // An eviction is sent when the server would accept it (admit.go mirrors the server's own rule), at most one at a time
 // for each budget, whichever node the pod is on; budgets do not wait for each other. Every request names the pod's UID.
+// Processes that evict under the same budget leave it to the one that was there last (contention.go).
 //
 // A node is drained when it is unschedulable, carries the taint node.kubernetes.io/unschedulable:NoSchedule, when the
 // volumes of the pods that left are detached, and after that one consistent LIST shows no pod in scope, pods that are

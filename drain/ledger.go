@@ -87,7 +87,7 @@ func (l *ledger) take(b *budget, pod string, wake signal) bool {
 		inFlight: true,
 		waiting:  map[signal]struct{}{},
 	}
-	l.rivals.put(b, l.rivals.of(b).sent(pod))
+	l.rivals.of(b).sent(pod)
 	return true
 }
 
@@ -109,15 +109,12 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 	s.wakeAll() // they hold no time for this slot yet
 }
 
-// lose notes, before settle, that the server refused the eviction for the sake of the budget.
-func (l *ledger) lose(b *budget) {
+// lose notes, before settle, that the server refused the eviction of a pod for the sake of the budget.
+func (l *ledger) lose(b *budget, pod string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock.Now()
-	if s, ok := l.slots[b.UID]; ok {
-		l.lag = l.lag.after(max(now.Sub(s.taken), time.Duration(l.lag)))
-	}
-	l.rivals.put(b, l.rivals.of(b).lost(now, l.lag.pause(l.random())))
+	l.lag = l.lag.after(time.Duration(2 * l.lag))
+	l.rivals.of(b).lost(pod, l.clock.Now(), l.lag.pause(l.random()))
 }
 
 // forget is told when the budgets of a namespace are not watched any more.
@@ -131,7 +128,7 @@ func (l *ledger) forget(namespace string) {
 func (l *ledger) observe(b *budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rivals.put(b, l.rivals.of(b).saw(b, l.clock.Now(), l.lag.pause(l.random())))
+	l.rivals.of(b).saw(b, l.clock.Now(), l.lag.pause(l.random()))
 	s, ok := l.slots[b.UID]
 	if !ok {
 		return

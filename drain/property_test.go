@@ -14,13 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPaceKeepsBudgetsAndGoesOn drives the drains of two nodes through a simulated cluster, in any order of events. At
-// each decision it checks that nothing is sent that the budgets, as the watch has shown them, would refuse; that each
-// budget has one eviction in flight at most; and that something is sent whenever something may be. At the end it lets
-// the cluster calm down and checks that both nodes become empty.
+// TestPaceKeepsBudgetsAndGoesOn drives the drains of three nodes, one of them by a process of its own, through a
+// simulated cluster, in any order of events. At each decision it checks that nothing is sent that the budgets, as the
+// watch has shown them, would refuse; that each process has one eviction in flight at most under each budget; that
+// something is sent whenever something may be; and that a budget is left to others only if there are others. At the end
+// it lets the cluster calm down and checks that all nodes become empty.
 func TestPaceKeepsBudgetsAndGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld("w1", "w2")
+		w := newWorld([]string{"w1", "w2"}, []string{"w4"})
 		apps := []string{"a", "b", "c"}
 		for _, app := range apps {
 			w.populate(t, app)
@@ -52,7 +53,7 @@ func TestPaceKeepsBudgetsAndGoesOn(t *testing.T) {
 func (w *world) populate(t *rapid.T, app string) {
 	w.replicas[app] = rapid.IntRange(1, 6).Draw(t, "replicas of "+app)
 	for range w.replicas[app] {
-		node := rapid.SampledFrom([]string{"w1", "w2", "w3"}).Draw(t, "node")
+		node := rapid.SampledFrom([]string{"w1", "w2", "w3", "w4"}).Draw(t, "node")
 		w.start(app, node, rapid.IntRange(0, 3).Draw(t, "ready") > 0)
 	}
 	if rapid.Bool().Draw(t, "budget for "+app) {
@@ -73,7 +74,7 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 		if s.pod.Spec.NodeName != d.node {
 			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
 		}
-		if s.budget != nil && !w.ledger.take(s.budget, s.pod.Name, newSignal()) {
+		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
 			t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
 		}
 		sent[s.pod.UID] = true
@@ -93,7 +94,7 @@ func (w *world) factsOf(d *simulated) facts {
 	f.budgets["default"] = nil
 	for _, b := range d.budgets {
 		f.budgets["default"] = append(f.budgets["default"], b)
-		if until, busy := w.ledger.busy(b, newSignal()); busy {
+		if until, busy := d.ledger.busy(b, newSignal()); busy {
 			f.slots[b.UID] = until
 		}
 	}
@@ -121,24 +122,42 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 		if len(of) == 0 {
 			t.Fatalf("%s needs no budget and waits", pod.Name)
 		}
-		if _, busy := w.ledger.busy(newBudget(of[0]), newSignal()); !busy {
+		until, busy := d.ledger.busy(newBudget(of[0]), newSignal())
+		if !busy {
 			t.Fatalf("%s waits although budget %s allows it and has no eviction in flight", pod.Name, of[0].Name)
+		}
+		if d.ledger.slots[of[0].UID] == nil {
+			w.checkYielding(t, d, of[0].Name, until)
 		}
 	}
 }
 
+// checkYielding checks that a budget is left to others for a reason, and not for ever.
+func (w *world) checkYielding(t *rapid.T, d *simulated, budget string, until time.Time) {
+	if !w.disturbed[budget][d.ledger] {
+		t.Fatalf("budget %s is left to others, but there are none", budget)
+	}
+	if most := w.clock.Now().Add(lagMost.pause(1)); until.After(most) {
+		t.Fatalf("budget %s is left to others until %s", budget, until)
+	}
+}
+
 func (w *world) checkSlots(t *rapid.T) {
-	flying := map[types.UID]int{}
+	type slot struct {
+		process *ledger
+		budget  types.UID
+	}
+	flying := map[slot]int{}
 	for _, d := range w.drains {
 		for _, s := range d.flying {
 			if s.budget != nil {
-				flying[s.budget.UID]++
+				flying[slot{d.ledger, s.budget.UID}]++
 			}
 		}
 	}
-	for budget, n := range flying {
+	for slot, n := range flying {
 		if n > 1 {
-			t.Fatalf("%d evictions are in flight under %s", n, budget)
+			t.Fatalf("%d evictions of one process are in flight under %s", n, slot.budget)
 		}
 	}
 	for _, b := range w.budgets {
@@ -202,7 +221,7 @@ func (w *world) calmDown(t *rapid.T, apps []string) {
 		for _, d := range w.drains {
 			w.decide(t, d)
 			for len(d.flying) > 0 {
-				w.land(d, 0, w.serve(d.flying[0].pod))
+				w.land(d, 0, w.serve(d.ledger, d.flying[0].pod))
 			}
 			empty = empty && len(d.pods) == 0
 		}

@@ -133,7 +133,7 @@ func (r *run) launch(ctx, wire context.Context, s send) {
 		r.answers <- answered{a, s.pod, s.by} // never blocks: it has room for all
 		if s.budget != nil {                  // after the answer, so that no next eviction is decided on without it
 			if a.outcome == budgetRefused {
-				r.d.ledger.lose(s.budget)
+				r.d.ledger.lose(s.budget, s.pod.Name)
 			}
 			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}

@@ -4,6 +4,7 @@ package drain
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -28,29 +29,50 @@ type world struct {
 	podEvents    []func() // what the watches have not shown yet
 	budgetEvents []func()
 	drains       []*simulated
-	ledger       *ledger
+	// disturbed are the processes that have seen somebody else evict under a budget, or were refused, by budget.
+	disturbed map[string]map[*ledger]bool
 }
 
 // simulated is one drain without its I/O: what the watches have shown it, its book, and its evictions on their way.
 type simulated struct {
 	book
 	node    string
+	ledger  *ledger // of its process
 	pods    map[types.UID]*corev1.Pod
 	budgets map[types.UID]*budget
 	flying  []send
 	basis   map[types.UID]string // of the last eviction of each pod
 }
 
-func newWorld(nodes ...string) *world {
-	c := testingclock.NewFakeClock(noon)
-	w := &world{clock: c, replicas: map[string]int{}, accepted: map[string]int{}, ledger: newLedger(c)}
-	for _, node := range nodes {
-		w.drains = append(w.drains, &simulated{
-			book: newBook(), node: node, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
-			basis: map[types.UID]string{},
-		})
+// newWorld has a process for each list of nodes, which drains them.
+func newWorld(processes ...[]string) *world {
+	w := &world{
+		clock: testingclock.NewFakeClock(noon), replicas: map[string]int{}, accepted: map[string]int{},
+		disturbed: map[string]map[*ledger]bool{},
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, nodes := range processes {
+		l := newLedger(w.clock)
+		l.random = random.Float64
+		for _, node := range nodes {
+			w.drains = append(w.drains, &simulated{
+				book: newBook(), node: node, ledger: l, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
+				basis: map[types.UID]string{},
+			})
+		}
 	}
 	return w
+}
+
+func (w *world) disturb(budget string, is func(*ledger) bool) {
+	if w.disturbed[budget] == nil {
+		w.disturbed[budget] = map[*ledger]bool{}
+	}
+	for _, d := range w.drains {
+		if is(d.ledger) {
+			w.disturbed[budget][d.ledger] = true
+		}
+	}
 }
 
 func (w *world) nextVersion() string {
@@ -87,10 +109,14 @@ func (w *world) writeBudget(pdb *policyv1.PodDisruptionBudget) {
 	w.budgets = append(w.budgets, pdb)
 	w.budgetEvents = append(w.budgetEvents, func() {
 		b := newBudget(pdb.DeepCopy())
+		told := map[*ledger]bool{}
 		for _, d := range w.drains {
 			d.budgets[b.UID] = b
+			if !told[d.ledger] {
+				told[d.ledger] = true
+				d.ledger.observe(b)
+			}
 		}
-		w.ledger.observe(b)
 	})
 }
 
@@ -162,8 +188,8 @@ func verdict(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) (allowed 
 	return b.Status.ObservedGeneration == b.Generation && b.Status.DisruptionsAllowed > 0, b
 }
 
-// serve is the server's answer to an eviction.
-func (w *world) serve(sent *corev1.Pod) answer {
+// serve is the server's answer to an eviction that a process has sent. Nil is somebody else.
+func (w *world) serve(by *ledger, sent *corev1.Pod) answer {
 	pod := w.pod(sent.UID)
 	if pod == nil {
 		return answer{outcome: vanished}
@@ -179,6 +205,7 @@ func (w *world) serve(sent *corev1.Pod) answer {
 	case !allowed && len(of) > 1:
 		return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused}}
 	case !allowed:
+		w.disturb(of[0].Name, func(l *ledger) bool { return l == by })
 		return answer{outcome: budgetRefused, refusal: &obstacle{reason: BudgetExhausted}}
 	}
 	if charged != nil {
@@ -190,6 +217,7 @@ func (w *world) serve(sent *corev1.Pod) answer {
 		c.Status.DisruptedPods[pod.Name] = metav1.Time{Time: w.clock.Now()}
 		w.writeBudget(c)
 		w.accepted[c.Name]++
+		w.disturb(c.Name, func(l *ledger) bool { return l != by })
 	}
 	gone := pod.DeepCopy()
 	gone.DeletionTimestamp = &metav1.Time{Time: w.clock.Now().Add(time.Second)}
