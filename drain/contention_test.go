@@ -121,7 +121,7 @@ func TestLag(t *testing.T) {
 		want lag
 	}{
 		"it is a guess at first":        {nil, lagFirst},
-		"it follows what is measured":   {[]time.Duration{300 * time.Millisecond, 350 * time.Millisecond}, lag(200 * time.Millisecond)},
+		"it follows what is measured":   {[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond}, lag(200 * time.Millisecond)},
 		"it never becomes nothing":      {make([]time.Duration, 100), lagLeast},
 		"one that hangs is not for all": {[]time.Duration{time.Minute}, lagMost},
 	}
@@ -136,7 +136,7 @@ func TestLag(t *testing.T) {
 			}
 		})
 	}
-	if least, most := lagFirst.pause(0), lagFirst.pause(1); least != 200*time.Millisecond || most != 1800*time.Millisecond {
+	if least, most := lagFirst.pause(0), lagFirst.pause(1); least != 100*time.Millisecond || most != 900*time.Millisecond {
 		t.Errorf("a pause is between %s and %s", least, most)
 	}
 }
@@ -159,18 +159,18 @@ func TestLedgerLeavesABudgetToOthers(t *testing.T) {
 	if !l.take(b, "a", newSignal()) {
 		t.Fatal("our turn has come, but it cannot be taken")
 	}
-	c.Step(20 * time.Millisecond)
+	c.Step(10 * time.Millisecond)
 	l.observe(shown(1, "theirs", "a"))
 	l.settle(b.UID, true)
 	if !l.take(b, "b", newSignal()) {
 		t.Error("we were there last, but have to wait")
 	}
-	if want := lag(80 * time.Millisecond); l.lag != want {
+	if want := lag(40 * time.Millisecond); l.lag != want {
 		t.Errorf("the lag is %s, want %s", time.Duration(l.lag), time.Duration(want))
 	}
 	l.lose(b, "b")
 	l.settle(b.UID, false)
-	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(100*time.Millisecond) {
+	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(50*time.Millisecond) {
 		t.Errorf("after a refusal: left to others %t, lag %s", busy, time.Duration(l.lag))
 	}
 	if l.forget(b.Namespace); len(l.rivals) != 0 {
