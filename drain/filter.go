@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // leaver is a pod that must leave, and how.
@@ -92,14 +91,10 @@ func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// hasDaemonSet tells pods that would come back to this node at once. Kind alone is not enough: other groups have a
-// DaemonSet too, whose pods kubectl drain --force removes. Whether the DaemonSet still exists is not asked: if it does
-// not, the garbage collector removes the pod.
+// hasDaemonSet tells pods that would come back to this node at once. Kind alone is not enough: other groups, and versions
+// that are no more, have a DaemonSet too, whose pods kubectl drain removes. Whether the DaemonSet still exists is not
+// asked: if it does not, the garbage collector removes the pod.
 func hasDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || owner.Kind != "DaemonSet" {
-		return false
-	}
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	return err == nil && gv.Group == appsv1.GroupName
+	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
 }

@@ -22,6 +22,7 @@ func TestFilter(t *testing.T) {
 		"a finished pod of a DaemonSet leaves":                {newPod("p", ownedBy("apps/v1", "DaemonSet", true), phase(corev1.PodSucceeded)), true},
 		"a pod that a DaemonSet owns without control leaves":  {newPod("p", ownedBy("apps/v1", "DaemonSet", false)), true},
 		"a pod of another group's DaemonSet leaves":           {newPod("p", ownedBy("apps.kruise.io/v1alpha1", "DaemonSet", true)), true},
+		"a pod of a DaemonSet of an old version leaves":       {newPod("p", ownedBy("apps/v1beta2", "DaemonSet", true)), true},
 		"a pod of a core object named DaemonSet leaves":       {newPod("p", ownedBy("v1", "DaemonSet", true)), true},
 		"a pod whose owner has an unreadable version leaves":  {newPod("p", ownedBy("a/b/c", "DaemonSet", true)), true},
 		"a finished pod leaves":                               {newPod("p", phase(corev1.PodSucceeded)), true},

@@ -24,20 +24,25 @@ func refuse(leaving []leaver, r Request) map[types.UID]*obstacle {
 	return found
 }
 
+// refusal asks for local storage first, as kubectl does: of two reasons, both name the same one.
 func refusal(pod *corev1.Pod, r Request) *obstacle {
+	if name, found := localVolume(pod); found && r.RefuseLocalStorage {
+		return &obstacle{LocalStorage, name, fmt.Sprintf("the content of its emptyDir volume %s would be lost, and the drain is "+
+			"asked to refuse such pods, so nothing is evicted; delete the pod, or allow it in the parameters (localStorage: "+
+			"Evict)", name)}
+	}
 	if r.RefuseUnmanaged && metav1.GetControllerOfNoCopy(pod) == nil {
 		return &obstacle{reason: UnmanagedPod, message: "nobody would start the pod again, and the drain is asked to refuse " +
 			"such pods, so nothing is evicted; delete the pod, or allow it in the parameters (unmanagedPods: Evict)"}
 	}
-	if !r.RefuseLocalStorage {
-		return nil
-	}
+	return nil
+}
+
+func localVolume(pod *corev1.Pod) (name string, found bool) {
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil {
-			return &obstacle{LocalStorage, v.Name, fmt.Sprintf("the content of its emptyDir volume %s would be lost, and the "+
-				"drain is asked to refuse such pods, so nothing is evicted; delete the pod, or allow it in the parameters "+
-				"(localStorage: Evict)", v.Name)}
+			return v.Name, true
 		}
 	}
-	return nil
+	return "", false
 }

@@ -46,15 +46,16 @@ func TestRefuse(t *testing.T) {
 		request Request
 		want    Reason
 	}{
-		"nothing is refused unless asked for":      {newPod("p", localStorage), Request{}, ""},
-		"a pod without a controller":               {newPod("p"), all, UnmanagedPod},
-		"an owner that does not control":           {newPod("p", ownedBy("apps/v1", "ReplicaSet", false)), all, UnmanagedPod},
-		"a pod with a controller":                  {newPod("p", managed), all, ""},
-		"local storage":                            {newPod("p", managed, localStorage), all, LocalStorage},
-		"only what is asked for: unmanaged":        {newPod("p", localStorage), Request{RefuseUnmanaged: true}, UnmanagedPod},
-		"only what is asked for: local storage":    {newPod("p"), Request{RefuseLocalStorage: true}, ""},
-		"a finished pod has nothing left to lose":  {newPod("p", localStorage, phase(corev1.PodFailed)), all, ""},
-		"a pod that is leaving is refused no more": {newPod("p", endingAt(noon)), all, ""},
+		"nothing is refused unless asked for":       {newPod("p", localStorage), Request{}, ""},
+		"a pod without a controller":                {newPod("p"), all, UnmanagedPod},
+		"an owner that does not control":            {newPod("p", ownedBy("apps/v1", "ReplicaSet", false)), all, UnmanagedPod},
+		"a pod with a controller":                   {newPod("p", managed), all, ""},
+		"local storage":                             {newPod("p", managed, localStorage), all, LocalStorage},
+		"of two reasons the one that kubectl names": {newPod("p", localStorage), all, LocalStorage},
+		"only what is asked for: unmanaged":         {newPod("p", localStorage), Request{RefuseUnmanaged: true}, UnmanagedPod},
+		"only what is asked for: local storage":     {newPod("p"), Request{RefuseLocalStorage: true}, ""},
+		"a finished pod has nothing left to lose":   {newPod("p", localStorage, phase(corev1.PodFailed)), all, ""},
+		"a pod that is leaving is refused no more":  {newPod("p", endingAt(noon)), all, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
