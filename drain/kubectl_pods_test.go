@@ -50,7 +50,7 @@ func drawPod(t *rapid.T) *corev1.Pod {
 func drawOwner(t *rapid.T) metav1.OwnerReference {
 	kinds := []string{
 		"apps/v1 ReplicaSet", "apps/v1 StatefulSet", "batch/v1 Job", "v1 ReplicationController", "v1 Node",
-		"argoproj.io/v1alpha1 Rollout", "example.test/v1 Queue", "apps/v1 DaemonSet", "apps/v1 DaemonSet", "apps/v1 DaemonSet",
+		"argoproj.io/v1alpha1 Rollout", "example.test/v1 Queue", "apps/v1 DaemonSet", "apps/v1 DaemonSet", "apps/v1 DaemonSet", "apps/v1 DaemonSet",
 		"apps/v1beta2 DaemonSet", "extensions/v1beta1 DaemonSet", "apps.kruise.io/v1alpha1 DaemonSet", "v1 DaemonSet",
 		"apps/v1/x DaemonSet",
 	}
