@@ -94,7 +94,7 @@ const (
 	// lagFirst is a guess; lagLeast and lagMost bound what is measured.
 	lagFirst = lag(50 * time.Millisecond)
 	lagLeast = lag(10 * time.Millisecond)
-	lagMost  = lag(250 * time.Millisecond)
+	lagMost  = lag(500 * time.Millisecond)
 	// quiet and window are the two parts of a pause, in lags. In a window of so many, ten rivals rarely choose the same
 	// moment, and yet the first of them comes soon.
 	quiet  = 2
