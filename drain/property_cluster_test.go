@@ -23,6 +23,9 @@ import (
 // disturbances is how many there are at most; the last drain mostly ends before.
 const disturbances = 150
 
+// bothNodes is who drains two nodes.
+const bothNodes = "drainer-of-two"
+
 // TestNoEvictionBreaksABudgetWhateverTheTiming drains three nodes at once, two of them by one Drainer, while the pods and
 // budgets on them change all the time. Then the audit log of the server says whether each eviction that was accepted was
 // one that the budget allowed at that moment.
@@ -66,9 +69,9 @@ func seedOf(t *testing.T) uint64 {
 func (u *turmoil) begin() {
 	u.t.Helper()
 	u.cordon(u.draining...)
-	// A node may not evict from another one, so this is a stronger one. Its name tells its requests from the test's.
+	// A node may not evict from another one, so this is a stronger identity.
 	both := u.drainerWith(u.as(u.t, rest.ImpersonationConfig{
-		UserName: "system:node:" + u.namespace, Groups: []string{"system:masters", "system:authenticated"},
+		UserName: bothNodes, Groups: []string{"system:masters", "system:authenticated"},
 	}))
 	u.began = time.Now()
 	for i, node := range u.draining {
@@ -88,6 +91,9 @@ func (u *turmoil) over() bool {
 	})
 }
 
+// ours tells the requests of Drainers from those of the test.
+func ours(user string) bool { return user == bothNodes || strings.HasPrefix(user, "system:node:") }
+
 // judge lets auditcheck replay what happened in the namespace.
 func (u *turmoil) judge(ended time.Time) {
 	u.t.Helper()
@@ -99,7 +105,7 @@ func (u *turmoil) judge(ended time.Time) {
 		if r.Namespace != u.namespace {
 			continue
 		}
-		if strings.HasPrefix(r.Impersonated, "system:node:") {
+		if ours(r.Impersonated) {
 			r.User = r.Impersonated
 			if r.Subresource == "eviction" {
 				answers[r.Code]++
@@ -110,14 +116,17 @@ func (u *turmoil) judge(ended time.Time) {
 	for _, node := range u.draining {
 		requests = append(requests, claim(node, "Claimed", u.began), claim(node, "Succeeded", ended))
 	}
-	for _, violation := range auditcheck.Check(requests, auditcheck.Options{
-		Ours: func(user string) bool { return strings.HasPrefix(user, "system:node:") },
-	}) {
+	for _, violation := range auditcheck.Check(requests, auditcheck.Options{Ours: ours}) {
 		u.t.Errorf("promise broken: %s", violation)
 	}
 	u.t.Logf("our evictions by answer: %v, in %s", answers, ended.Sub(u.began).Round(time.Millisecond))
 	if answers[201] < 10 {
 		u.t.Errorf("only %d evictions were accepted, so this has tested little", answers[201])
+	}
+	// Somebody else may be faster, or the budget may change while an eviction is on its way. Mostly, nothing is sent that
+	// the server would refuse.
+	if answers[429] > answers[201] {
+		u.t.Errorf("%d evictions were refused, and %d accepted", answers[429], answers[201])
 	}
 }
 
