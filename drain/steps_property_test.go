@@ -39,7 +39,7 @@ func TestStepsWaitForEachOther(t *testing.T) {
 			"end":      func(*rapid.T) { m.end() },
 			"complete": func(t *rapid.T) { m.complete(rapid.SampledFrom(append(m.pods, nil)).Draw(t, "pod")) },
 			"time passes": func(t *rapid.T) {
-				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 4000).Draw(t, "ms")) * time.Millisecond)
+				m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 999, 1000, 2000}).Draw(t, "ms")) * time.Millisecond)
 			},
 			"a minute more": func(*rapid.T) { m.now = m.now.Add(time.Minute) },
 		})
