@@ -54,6 +54,9 @@ func (c *checker) budgetWritten(r auditlog.Request) {
 	}
 	o.since, o.answered = r.Began, r.Ended
 	k := key(o.Metadata.Namespace, o.Metadata.Name)
+	if b := c.budgets[k]; b != nil && b.gone && !r.Began.After(b.last().answered) && b.had(o) {
+		return // written before it went: the deletion had only been asked for
+	}
 	if c.budgets[k] == nil || c.budgets[k].gone {
 		c.budgets[k] = &budget{}
 	}
@@ -66,6 +69,13 @@ func (c *checker) budgetWritten(r auditlog.Request) {
 		o.used = last.used // the spec was written: nothing was counted anew
 	}
 	b.versions = append(b.versions, o)
+}
+
+// had says whether it is a version of the same budget, not of another of its name.
+func (b *budget) had(o *budgetVersion) bool {
+	return slices.ContainsFunc(b.versions, func(v *budgetVersion) bool {
+		return v.Metadata.UID != "" && v.Metadata.UID == o.Metadata.UID
+	})
 }
 
 func (b *budget) last() *budgetVersion {

@@ -31,6 +31,16 @@ func TestCheckOfBudgets(t *testing.T) {
 		"all budgets of the namespace are gone": {
 			script: begun().budget(0).add(user, "deletecollection", "poddisruptionbudgets", "shop/", "", "{}").evict(agent, "a", "1").end("drain"),
 		},
+		"a version that was written while its deletion was asked for": {
+			script: begun().budgetVersion(7, 0).budgetVersion(8, 0).
+				add(user, "delete", "poddisruptionbudgets", "shop/web", "", "{}").began(1500*time.Millisecond).
+				evict(agent, "a", "1").end("drain"),
+		},
+		"another budget of the name of one that is gone": {
+			script: begun().budgetVersion(7, 1).add(user, "delete", "poddisruptionbudgets", "shop/web", "", "{}").budget(0).
+				passes(1).evict(agent, "a", "1").end("drain"),
+			want: refused,
+		},
 		"all budgets of another namespace are gone": {
 			script: begun().budget(0).add(user, "deletecollection", "poddisruptionbudgets", "bank/", "", "{}").evict(agent, "a", "1").end("drain"),
 			want:   refused,
