@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestScripts runs the text scripts in testdata: the story of one drain, each. A command changes the world; then the
+// TestScripts runs the text scripts in testdata/stories: the story of one drain, each. A command changes the world; then the
 // drain decides until it has nothing to do, and all that it does and says is printed.
 //
 //	request [hold] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
@@ -31,7 +31,7 @@ import (
 //	clock D                         time passes
 //	nothing is left                 the last LIST shows no pod
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
 		s := newStory()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.command(t, d)

@@ -86,13 +86,17 @@ func (m *stepModel) due() []string {
 	slices.SortStableFunc(leaving, m.compare)
 	var names []string
 	turns, open := map[types.UID]time.Time{}, true
+	for _, pod := range leaving {
+		if since, came := m.since[pod.UID]; came {
+			turns[pod.UID] = since
+		}
+	}
 	for i, pod := range leaving {
 		if i > 0 && !open && m.compare(leaving[i-1], pod) != 0 {
 			break
 		}
-		turns[pod.UID] = m.now
-		if since, came := m.since[pod.UID]; came {
-			turns[pod.UID] = since
+		if _, came := turns[pod.UID]; !came {
+			turns[pod.UID] = m.now
 		}
 		r := m.rules[pod.Labels["role"]]
 		limit := m.timeout

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	var s settings
-	flag.IntVar(&s.pods, "pods", 100, "pods on the node")
+	flag.IntVar(&s.pods, "pods", 250, "pods on the node")
 	flag.DurationVar(&s.rest, "rest", time.Minute, "how long the agent is watched at rest")
 	flag.StringVar(&s.agent, "agent", "bin/node-agent", "the agent's binary")
 	flag.StringVar(&s.readme, "readme", "", "file to put the table into")

@@ -5,6 +5,7 @@ package main
 import (
 	"time"
 
+	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/scenario"
 )
 
@@ -23,8 +24,11 @@ func plan(scenarios []scenario.Scenario, contenders []string, repeat int) []drai
 	for repetition := 1; repetition <= repeat; repetition++ {
 		for _, s := range scenarios {
 			for i := range contenders {
-				turn := (i + repetition - 1) % len(contenders)
-				all = append(all, drain{s, contenders[turn], repetition})
+				who := contenders[(i+repetition-1)%len(contenders)]
+				if s.Blocked > 0 && who == contender.Ideal {
+					continue // nothing can be ideal about a drain that cannot end
+				}
+				all = append(all, drain{s, who, repetition})
 			}
 		}
 	}

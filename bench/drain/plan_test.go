@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/scenario"
 )
 
@@ -32,5 +35,16 @@ func TestEstimate(t *testing.T) {
 	e.took(a, 20*time.Second)
 	if got := e.left([]drain{a, b, b}); got != 45*time.Second {
 		t.Errorf("%s are left; want 45s", got)
+	}
+}
+
+func TestNothingIsIdealAboutADrainThatCannotEnd(t *testing.T) {
+	all := plan([]scenario.Scenario{{Key: "f", Blocked: time.Minute}}, contender.Names(), 1)
+	var names []string
+	for _, d := range all {
+		names = append(names, d.contender)
+	}
+	if diff := cmp.Diff([]string{contender.Kubectl, contender.Slipway}, names); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
