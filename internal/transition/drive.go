@@ -151,20 +151,31 @@ func advance(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisi
 // availability notes whether the driver is there, and whether it answers.
 func availability(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
 	name := driverOf(e).Name
+	driver, register := f.Drivers(name), f.Since.Add(registerTimeout)
 	value, reason, message := metav1.ConditionTrue, lifecyclev1alpha1.ReasonDriverRegistered, ""
 	switch {
-	case !f.Drivers(name).Registered:
+	case driver.Unseen && now.Before(register):
+		return waitUntil(register) // we have only begun to look
+	case !driver.Registered:
 		value, reason = metav1.ConditionFalse, lifecyclev1alpha1.ReasonDriverMissing
 		message = fmt.Sprintf("driver %q is not registered on node %q: the event goes on when it returns", name, f.NodeName)
 	case call.Failures >= 3:
 		value, reason = metav1.ConditionFalse, lifecyclev1alpha1.ReasonDriverNotReady
-		message = fmt.Sprintf("driver %q does not answer", name)
+		message = notAnswering(e, name, call.Failure)
 	case call.Failures > 0 && !notedMissing(e):
 		return Decision{} // it may yet answer
 	}
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, value, reason, message, now)
 	})
+}
+
+// notAnswering is what the first failure said, as long as it lasts: the text may be another one each time.
+func notAnswering(e *lifecyclev1alpha1.LifecycleEvent, driver, failure string) string {
+	if c := condition(e, lifecyclev1alpha1.ConditionDriverAvailable); c != nil && c.Reason == lifecyclev1alpha1.ReasonDriverNotReady {
+		return c.Message
+	}
+	return fmt.Sprintf("driver %q does not answer: %s", driver, failure)
 }
 
 // notedMissing says whether the event says that its driver is not registered.

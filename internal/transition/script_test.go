@@ -29,7 +29,7 @@ import (
 //	cordon EVENT                the driver cordons the node for it
 //	node gone | back            a Node is deleted or created
 //	home                        the API moves to another group and back
-//	crash                       the agent restarts
+//	crash [alone]               the agent restarts; alone: no driver has registered again yet
 //	clock DURATION              time passes
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -98,6 +98,9 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.ttl = scanDuration(t, first(d))
 	case "crash":
 		w.crash()
+		if d.HasArg("alone") {
+			clear(w.registered)
+		}
 	case "clock":
 		w.now = w.now.Add(scanDuration(t, first(d)))
 	default:

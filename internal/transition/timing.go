@@ -17,6 +17,9 @@ const (
 	// last End. The event itself waits longer: until the driver answers or is gone.
 	LastEndTimeout = 10 * time.Second
 
+	// registerTimeout is how long a driver may take to be seen after we began to look,
+	// before a claimed event says that it is missing.
+	registerTimeout = 10 * time.Second
 	// notReadyAfter keeps a driver that answers at once from being noted as not ready.
 	notReadyAfter = time.Second
 	// progressInterval is the least time between two writes of progress.

@@ -187,7 +187,7 @@ func (w *world) answer(uid types.UID, a Answer) {
 // fail is a call that ended with "ask again".
 func (w *world) fail(uid types.UID) {
 	call := w.calls[uid]
-	call.InFlight, call.EndedAt, call.Failures = false, w.now, call.Failures+1
+	call.InFlight, call.EndedAt, call.Failures, call.Failure = false, w.now, call.Failures+1, fmt.Sprintf("try %d: unavailable", call.Failures+1)
 	w.calls[uid] = call
 }
 
