@@ -59,9 +59,13 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 			"finish the eviction in time (%s); it is tried again with growing pauses; look at slow admission webhooks", brief(err))}}
 	case !errors.As(err, &status):
 		return away(err)
+	case isDenial(err):
+		return refusedFor(err)
+	case apierrors.IsConflict(err) && kindOf(err) == "poddisruptionbudgets":
+		return answer{outcome: budgetRefused, refusal: &obstacle{reason: EvictionTimedOut, message: fmt.Sprintf("the server gave up: "+
+			"many write the pod's disruption budget at the same time (%s); it is tried again when the budget changes", brief(err))}}
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		// A conflict is our precondition: another pod has that name now. Were it another conflict, the pod would stay in
-		// the watch and be tried again.
+		// This conflict is our precondition: another pod has that name now.
 		return answer{outcome: vanished}
 	case apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
 		// 429, and 403 where the budget's status makes no sense.
@@ -79,19 +83,39 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	case apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
 		return away(err)
 	default:
-		return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: fmt.Sprintf("the server refuses "+
-			"the eviction: %s; it is tried again with growing pauses; look at admission webhooks and at the rights of the "+
-			"identity that drains", brief(err))}}
+		return refusedFor(err)
 	}
+}
+
+func refusedFor(err error) answer {
+	return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: fmt.Sprintf("the server refuses "+
+		"the eviction: %s; it is tried again with growing pauses; look at admission webhooks and at the rights of the "+
+		"identity that drains", brief(err))}}
+}
+
+// isDenial tells the answer of an admission webhook, which may have any code: 429 of one of them is not the server's. The
+// words are those of ToStatusErr in k8s.io/apiserver/pkg/admission/plugin/webhook/errors.
+func isDenial(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "admission webhook ") && strings.Contains(text, " denied the request")
+}
+
+// kindOf is the resource that the server's answer is about.
+func kindOf(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	return status.Status().Details.Kind
 }
 
 // interpretDeletion sorts the error of a deletion.
 func interpretDeletion(err error, pod *corev1.Pod) answer {
 	a := interpret(err, pod, nil)
 	if a.outcome == refused {
-		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the server refuses the deletion that follows after "+
-			"evictions that led to nothing: %s; it is tried again with growing pauses; look at admission webhooks and at the "+
-			"rights of the identity that drains", brief(err))}
+		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the deletion that follows after evictions that led to "+
+			"nothing was not accepted: %s; it is tried again with growing pauses; look at admission webhooks and at the rights "+
+			"of the identity that drains", brief(err))}
 	}
 	return a
 }

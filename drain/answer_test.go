@@ -27,6 +27,18 @@ func withCause(err *apierrors.StatusError, cause metav1.CauseType, message strin
 	return err
 }
 
+// denied is the answer of an admission webhook, which chooses the code.
+func denied(code int32) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: map[int32]metav1.StatusReason{
+			http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+			http.StatusNotFound:        metav1.StatusReasonNotFound,
+			http.StatusConflict:        metav1.StatusReasonConflict,
+		}[code],
+		Message: `admission webhook "evictions.example.test" denied the request: the machine is moved first`,
+	}}
+}
+
 func TestInterpret(t *testing.T) {
 	pods := corev1.Resource("pods")
 	cases := map[string]struct {
@@ -46,6 +58,10 @@ func TestInterpret(t *testing.T) {
 		"too many requests, without a cause":   {apierrors.NewTooManyRequests("slow down", 7), overloaded, APIServerOverloaded, "", 7 * time.Second},
 		"the namespace is being deleted":       {withCause(apierrors.NewForbidden(pods, "p", errors.New("terminating")), corev1.NamespaceTerminatingCause, ""), namespaceEnding, NamespaceTerminating, "default", 0},
 		"a webhook says no":                    {apierrors.NewForbidden(pods, "p", errors.New(`admission webhook "x" denied the request`)), refused, EvictionRefused, "", 0},
+		"a webhook says later":                 {denied(http.StatusTooManyRequests), refused, EvictionRefused, "", 0},
+		"a webhook says that there is none":    {denied(http.StatusNotFound), refused, EvictionRefused, "", 0},
+		"a webhook says that there is another": {denied(http.StatusConflict), refused, EvictionRefused, "", 0},
+		"many write the budget":                {apierrors.NewConflict(policyv1.Resource("poddisruptionbudgets"), "b", errors.New("modified")), budgetRefused, EvictionTimedOut, "", 0},
 		"a webhook fails":                      {apierrors.NewInternalError(errors.New("failed calling webhook")), refused, EvictionRefused, "", 0},
 		"two budgets":                          {apierrors.NewGenericServerResponse(500, "create", pods, "p", "more than one", 0, true), refused, EvictionRefused, "", 0},
 		"no rights":                            {apierrors.NewUnauthorized("who are you"), refused, EvictionRefused, "", 0},

@@ -3,10 +3,12 @@
 package drain
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -17,6 +19,8 @@ type book struct {
 	tries      map[types.UID]try
 	present    map[types.UID]struct{} // in scope at the last look
 	owners     map[types.UID]returns
+	attached   []string
+	nodeSeen   bool
 	gone       int
 	inFlight   int
 	brake      brake
@@ -52,6 +56,9 @@ func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 		}
 	}
 	recount(b.owners, fresh)
+	for _, pod := range covered {
+		b.unanswered(pod)
+	}
 	for uid := range b.present {
 		if _, still := now[uid]; still {
 			continue
@@ -66,6 +73,16 @@ func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 	b.present = now
 }
 
+// unanswered finds out that a deletion whose answer was lost did take effect.
+func (b *book) unanswered(pod *corev1.Pod) {
+	t, tried := b.tries[pod.UID]
+	if tried && t.by == byDeletion && !t.inFlight && t.outcome != accepted && isTerminating(pod) {
+		t.outcome = accepted
+		b.tries[pod.UID] = t
+		b.left(pod, byDeletion)
+	}
+}
+
 // noted keeps what a decision has left. Where there are pods to wait for, the next last look is a new one.
 func (b *book) noted(n notes) {
 	b.notes = n
@@ -77,7 +94,7 @@ func (b *book) noted(n notes) {
 // tell puts what is remembered into the facts.
 func (b *book) tell(f *facts) {
 	f.tries, f.inFlight, f.brake, f.gone = b.tries, b.inFlight, b.brake, b.gone
-	f.since, f.turns, f.emptied = b.since, b.turns, b.emptied
+	f.since, f.turns, f.refusals, f.emptied = b.since, b.turns, b.refusals, b.emptied
 	f.confirmed, f.confirmAfter = b.confirmed, b.last.notBefore
 	f.volumes, f.resolveAfter, f.overridden = b.volumes, b.puzzle.notBefore, b.overridden
 	f.recurring = map[types.UID]bool{}
@@ -107,14 +124,36 @@ type answered struct {
 func (b *book) learned(a answered, now time.Time, random float64) {
 	b.inFlight--
 	b.brake = b.brake.after(a.answer, now, random)
-	if a.by == byDeletion && a.outcome == accepted {
-		b.overridden = append(slices.Clip(b.overridden), types.NamespacedName{Namespace: a.pod.Namespace, Name: a.pod.Name})
+	if a.outcome == accepted {
+		b.left(a.pod, a.by)
 	}
 	if _, present := b.present[a.pod.UID]; !present {
 		delete(b.tries, a.pod.UID) // gone before the answer came
 		return
 	}
 	b.tries[a.pod.UID] = b.tries[a.pod.UID].after(a.answer, now, random)
+}
+
+// left notes that a pod has been made to leave.
+func (b *book) left(pod *corev1.Pod, by means) {
+	if by == byDeletion {
+		b.overridden = append(slices.Clip(b.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && by != byKill && !isFinished(pod) {
+		r := b.owners[owner.UID]
+		r.sent++
+		b.owners[owner.UID] = r
+	}
+}
+
+// sawNode remembers that there was a Node, and forgets that claims have no volume when the node's volumes have changed: one may have got its volume meanwhile.
+func (b *book) sawNode(n nodeFacts) {
+	b.nodeSeen = b.nodeSeen || n.exists
+	if slices.Equal(b.attached, n.attached) {
+		return
+	}
+	b.attached = n.attached
+	maps.DeleteFunc(b.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
 }
 
 // looked notes that the last LIST failed, or showed a pod that the watch is about to show. Until it does, there is

@@ -28,7 +28,9 @@ func (r *run) confirm(ctx context.Context, f facts) {
 		leaving, _ := filter(scope(r.req.NodeName, pods), f)
 		r.confirmed = len(leaving) == 0
 	}
-	if !r.confirmed {
-		r.looked(err, r.d.config.Clock.Now(), rand.Float64())
+	if r.confirmed {
+		r.book.last = lastLook{}
+		return
 	}
+	r.looked(err, r.d.config.Clock.Now(), rand.Float64())
 }

@@ -26,9 +26,10 @@ type plan struct {
 
 // notes is what a decision leaves for the next one.
 type notes struct {
-	since   map[blockerKey]time.Time
-	turns   map[types.UID]time.Time
-	emptied time.Time
+	since    map[blockerKey]time.Time
+	turns    map[types.UID]time.Time
+	refusals map[types.UID]time.Time
+	emptied  time.Time
 }
 
 // send is one eviction to send, or what follows when evictions lead to nothing.
@@ -45,10 +46,10 @@ type send struct {
 func decide(f facts) plan {
 	leaving, left := filter(scope(f.nodeName, f.pods), f)
 	paced := pace(order(leaving, f.own), f)
-	p := plan{evict: paced.sends, wake: paced.wake}
+	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
 	e := finish(leaving, f)
 	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
-	p.notes = notes{turns: paced.turns, emptied: e.emptied}
+	p.notes = notes{turns: paced.turns, refusals: paced.refusals, emptied: e.emptied}
 	var wake time.Time
 	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
 	p.wake = earlier(p.wake, wake)
@@ -58,8 +59,9 @@ func decide(f facts) plan {
 // ending is what is left to do once no pod is left.
 type ending struct {
 	emptied time.Time
-	// volumes are still attached, and waited for.
+	// volumes are still attached, and waited for. claims: it is not known yet whether there are any.
 	volumes []string
+	claims  bool
 	// abandoned are still attached, and not waited for any more.
 	abandoned []string
 	resolve   []types.NamespacedName
@@ -71,7 +73,7 @@ type ending struct {
 
 // finish decides what stands between a node without pods in scope and the end: its volumes, then a last look.
 func finish(leaving []leaver, f facts) ending {
-	if !f.podsKnown || len(leaving) > 0 || !f.node.known {
+	if !f.podsKnown || len(leaving) > 0 || !f.node.closed() {
 		return ending{}
 	}
 	e := ending{emptied: f.emptied}
@@ -79,7 +81,7 @@ func finish(leaving []leaver, f facts) ending {
 		e.emptied = f.now
 	}
 	e.detach(f)
-	if !f.node.closed() || len(e.volumes) > 0 {
+	if e.claims || len(e.volumes) > 0 {
 		return e
 	}
 	switch {

@@ -18,7 +18,8 @@ const defaultEvictionTimeout = 30 * time.Second
 
 // Config is what a Drainer needs. Pods and Budgets are required.
 type Config struct {
-	// Pods reads the node and its pods, and evicts. It needs no more rights than a kubelet has on its own node:
+	// Pods reads the node and its pods, and evicts, within the rate limit of the client (client-go's own is 5 requests a
+	// second, which is the pace of a drain without budgets then). It needs no more rights than a kubelet has on its own node:
 	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
 	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and where pods that stay have volume
 	// claims, get on persistentvolumeclaims and persistentvolumes.
@@ -80,11 +81,11 @@ func New(config Config) (*Drainer, error) {
 
 // Drain evicts the pods of a node and returns nil when the node is drained (see the package comment for what that
 // means). Until then it blocks, whatever the API server answers: refusals, overload and outages are reported as
-// Blockers and tried again. It returns an error only if the request itself is wrong, or ctx ends: then that error is
-// context.Cause(ctx).
+// Blockers and tried again. It returns an error only if the request itself is wrong, if there is no such node and no pod
+// of it, or if ctx ends: then that error is context.Cause(ctx).
 //
-// After ctx has ended no eviction is sent. An eviction that is on its way then has a few seconds to be answered, so that
-// none is accepted after Drain has returned; Drain returns when no request of its own is in flight.
+// After ctx has ended no eviction is sent. One that is on its way then has 5 s to be answered and is cut off after that;
+// Drain returns when no request of its own is in flight. (The server may still finish one that was cut off.)
 //
 // report, if not nil, is called with each change of the Status, from one goroutine at a time. A Status that is replaced
 // while report is busy is left out; the last one never is. report is not called after Drain has returned.

@@ -4,6 +4,7 @@ package drain_test
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -134,6 +135,15 @@ func TestAPodThatShouldHaveEndedIsReportedWhenItsTimeIsOver(t *testing.T) {
 		}
 		if n := len(s.evictions()); n != 0 {
 			t.Errorf("a terminating pod was evicted %d times", n)
+		}
+	})
+}
+
+func TestANodeThatNeverWasIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := startDrain(t, newFakeServer(t))
+		if err := d.end(); err == nil || !strings.Contains(err.Error(), `no node "w1"`) {
+			t.Errorf("got %v, want an error that names the node", err)
 		}
 	})
 }

@@ -20,17 +20,13 @@ const (
 	byKill
 )
 
-// mayDelete tells whether the request wants the pod deleted now, given when its turn came; if not now, then when. A pod
-// that is left to end by itself has not been asked to leave: its time begins when that of the rule is over.
-func (l leaver) mayDelete(e Escalation, turn, now time.Time) (bool, time.Time) {
-	awaited := l.behavior == WaitCompleted && !isFinished(l.pod)
-	if e.DeleteAfter == 0 || awaited && l.deadline == 0 {
+// mayDelete tells whether the request wants a pod deleted now whose eviction has been refused since then; if not now,
+// then when.
+func mayDelete(e Escalation, refusedSince, now time.Time) (bool, time.Time) {
+	if e.DeleteAfter == 0 {
 		return false, time.Time{}
 	}
-	due := turn.Add(e.DeleteAfter)
-	if awaited {
-		due = due.Add(l.deadline)
-	}
+	due := refusedSince.Add(e.DeleteAfter)
 	return !now.Before(due), due
 }
 

@@ -89,8 +89,12 @@ func (e evictor) send(live, wire context.Context, request func(context.Context) 
 	return request(ctx)
 }
 
-// exactly names the UID: the server must not end another pod that has got the same name meanwhile.
+// exactly names the UID: the server must not end another pod that has got the same name meanwhile. A grace period of 0
+// would take the pod away before its containers have ended.
 func exactly(pod *corev1.Pod, grace *int64) *metav1.DeleteOptions {
+	if own := pod.Spec.TerminationGracePeriodSeconds; grace == nil && own != nil && *own == 0 {
+		grace = new(int64(1))
+	}
 	return &metav1.DeleteOptions{
 		GracePeriodSeconds: grace,
 		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),

@@ -26,20 +26,23 @@ type facts struct {
 	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
 	ruled bool
 	rules map[string][]Rule
+	// rulesBad are the namespaces whose rules cannot be read for some time to come.
+	rulesBad map[string]bool
 	// slots of the budgets that are taken, and until when; the zero time where only an answer frees the slot.
 	slots map[types.UID]time.Time
 	tries map[types.UID]try
 	// inFlight counts evictions that are not answered.
 	inFlight int
 	brake    brake
-	// reading holds what cannot be read.
-	reading []obstacle
+	// reading holds what cannot be read. readingLate is when something that has not been read will be one more.
+	reading     []obstacle
+	readingLate time.Time
 	// gone counts pods that were in scope once and do not exist any more.
 	gone int
 	// recurring are the controllers whose pods come back and back.
 	recurring map[types.UID]bool
-	// turns tell when the turn of each present pod came.
-	turns map[types.UID]time.Time
+	// turns tell when the turn of each present pod came, refusals since when its eviction has been refused.
+	turns, refusals map[types.UID]time.Time
 	// volumes are what the pods that stay use. resolveAfter is when claims may be read (again).
 	volumes      volumesInUse
 	resolveAfter time.Time

@@ -4,7 +4,6 @@ package drain
 
 import (
 	"fmt"
-	"math"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +32,7 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 		case t.behavior == Skip:
 			left = append(left, stayer{pod, obstacle{PodSkipped, t.rule, fmt.Sprintf("rule %s says that the pod stays", t.rule)}})
 		case owner != nil && f.recurring[owner.UID] && !isTerminating(pod):
-			left = append(left, stayer{pod, recurs(owner)})
+			left = append(left, stayer{pod, recurs(pod, owner)})
 		default:
 			leaving = append(leaving, leaver{pod, t})
 		}
@@ -45,7 +44,7 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 // --ignore-daemonsets, --delete-emptydir-data and --force.
 func covered(pods []*corev1.Pod, targets []Target) []*corev1.Pod {
 	if len(targets) == 0 {
-		targets = []Target{{PodType: PodTypeDefault, PodPriority: math.MaxInt32}}
+		targets = []Target{{PodType: PodTypeDefault}}
 	}
 	var in []*corev1.Pod
 	for _, pod := range pods {
@@ -58,7 +57,7 @@ func covered(pods []*corev1.Pod, targets []Target) []*corev1.Pod {
 
 func isTarget(pod *corev1.Pod, targets []Target) bool {
 	for _, t := range targets {
-		if t.PodType == typeOf(pod) && priorityOf(pod) <= t.PodPriority &&
+		if t.PodType == typeOf(pod) && (t.PodPriority == nil || priorityOf(pod) <= *t.PodPriority) &&
 			(t.Selector == nil || t.Selector.Matches(labels.Set(pod.Labels))) {
 			return true
 		}

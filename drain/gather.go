@@ -4,6 +4,7 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,18 +26,25 @@ func (r *run) gather(ctx context.Context) facts {
 		budgets:  map[string][]*budget{},
 		ruled:    r.d.config.Rules != nil,
 		rules:    map[string][]Rule{},
+		rulesBad: map[string]bool{},
 		slots:    map[types.UID]time.Time{},
 	}
 	f.node = r.nodeFacts()
 	f.pods, f.podsKnown = r.pods.list()
-	pods := covered(scope(f.nodeName, f.pods), r.req.Targets)
+	f.pods = scope(f.nodeName, f.pods)
+	pods := covered(f.pods, r.req.Targets)
 	r.saw(pods, r.pods.has)
 	r.tell(&f)
 	r.join(ctx, pods)
+	r.sawNode(f.node)
+	if !f.now.Before(r.puzzle.notBefore) {
+		r.puzzle.err = nil // it will be said again if it happens again
+	}
 	for namespace, w := range r.rules {
 		if rules, known := w.list(); known {
 			f.rules[namespace] = rules
 		}
+		f.rulesBad[namespace] = w.trouble() != nil
 	}
 	for namespace, w := range r.budgets {
 		budgets, complete := w.list()
@@ -50,7 +58,7 @@ func (r *run) gather(ctx context.Context) facts {
 			}
 		}
 	}
-	f.reading = r.reading()
+	f.reading, f.readingLate = r.reading(f.now)
 	return f
 }
 
@@ -72,6 +80,7 @@ func (r *run) join(ctx context.Context, pods []*corev1.Pod) {
 		if r.budgets[pod.Namespace] == nil {
 			r.budgets[pod.Namespace] = r.d.budgets.join(ctx, pod.Namespace, r.wake)
 			r.followRules(ctx, pod.Namespace)
+			r.joined[pod.Namespace] = r.d.config.Clock.Now()
 		}
 	}
 	for namespace := range r.budgets {
@@ -91,15 +100,18 @@ func (r *run) followRules(ctx context.Context, namespace string) {
 func (r *run) leave(namespace string) {
 	r.d.budgets.leave(namespace, r.wake)
 	delete(r.budgets, namespace)
+	delete(r.joined, namespace)
 	if w, ok := r.rules[namespace]; ok {
 		w.close()
 		delete(r.rules, namespace)
 	}
 }
 
-// reading lists what cannot be read now.
-func (r *run) reading() []obstacle {
-	var all []obstacle
+// readLate is how long a read may take before it is said that it takes long.
+const readLate = 10 * time.Second
+
+// reading lists what cannot be read now, and says when what has not been read yet will belong to it.
+func (r *run) reading(now time.Time) (all []obstacle, late time.Time) {
 	note := func(what string, err error) {
 		if err != nil {
 			all = append(all, unreadable(what, err))
@@ -107,22 +119,39 @@ func (r *run) reading() []obstacle {
 	}
 	note("node "+r.req.NodeName, r.node.trouble())
 	note("pods of node "+r.req.NodeName, r.pods.trouble())
+	wait := func(what, namespace string, known bool, err error) {
+		if due := r.joined[namespace].Add(readLate); !known && err == nil {
+			if err = errNotRead; now.Before(due) {
+				late = earlier(late, due)
+				return
+			}
+		}
+		note(what+" of namespace "+namespace, err)
+	}
 	for namespace, w := range r.budgets {
-		note("budgets of namespace "+namespace, w.trouble())
+		_, known := w.list()
+		wait("budgets", namespace, known, w.trouble())
 	}
 	for namespace, w := range r.rules {
-		note("drain rules of namespace "+namespace, w.trouble())
+		_, known := w.list()
+		wait("drain rules", namespace, known, w.trouble())
 	}
-	note("last look at node "+r.req.NodeName, r.last.err)
+	note("last look at node "+r.req.NodeName, r.book.last.err)
 	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
 	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
-	return all
+	return all, late
 }
 
+var errNotRead = errors.New("the server has not answered")
+
 func unreadable(what string, err error) obstacle {
+	if errors.Is(err, ErrBadRule) {
+		return obstacle{RuleInvalid, what, fmt.Sprintf("the %s cannot be understood (%s), so the pods that they speak of stay; "+
+			"correct or delete the rule", what, brief(err))}
+	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return obstacle{ReadRefused, what, fmt.Sprintf("the %s cannot be read (%s); give the identity that drains the right to "+
-			"list and watch them", what, brief(err))}
+			"read them", what, brief(err))}
 	}
 	return obstacle{APIServerUnavailable, what, fmt.Sprintf("the %s cannot be read now (%s); it is tried again until it can", what, brief(err))}
 }

@@ -121,6 +121,11 @@ func (l *ledger) lose(b *budget, pod string) {
 func (l *ledger) forget(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for uid := range l.rivals[namespace] {
+		if s, taken := l.slots[uid]; taken && !s.inFlight {
+			l.free(uid) // nobody is left to see its effect
+		}
+	}
 	delete(l.rivals, namespace)
 }
 

@@ -3,7 +3,6 @@
 package drain_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -46,8 +45,8 @@ func TestTargetsLeaveTheOthersInPeaceAndHoldTheNode(t *testing.T) {
 	w := s.drain(s.drainer(node), node, func(r *drain.Request) {
 		r.Hold = true
 		r.Targets = []drain.Target{
-			{PodType: drain.PodTypeDefault, PodPriority: 0},
-			{PodType: drain.PodTypeDefault, PodPriority: math.MaxInt32, Selector: labels.SelectorFromSet(labels.Set{"app": "db"})},
+			{PodType: drain.PodTypeDefault, PodPriority: new(int32(0))},
+			{PodType: drain.PodTypeDefault, Selector: labels.SelectorFromSet(labels.Set{"app": "db"})},
 		}
 	})
 	reached := func(pods int) func(drain.Status) bool {

@@ -20,8 +20,10 @@ type pacing struct {
 	sends []send
 	// holds say what keeps a pod; nil if it only waits for its turn.
 	holds map[types.UID]*obstacle
-	// turns tell when the turn of each pod came. They go into the next facts.
-	turns map[types.UID]time.Time
+	// turns tell when the turn of each pod came, refusals since when its eviction has been refused. They go into the next
+	// facts.
+	turns    map[types.UID]time.Time
+	refusals map[types.UID]time.Time
 	// wake is when to look again, should nothing happen.
 	wake time.Time
 
@@ -34,14 +36,19 @@ type pacing struct {
 // pods of the one before are gone, or have had their time.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
-		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refused: map[types.UID]*obstacle{},
-		taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
+		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
+		refused: map[types.UID]*obstacle{}, taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {
-		p.open(step)
+		for uid, o := range refuse(step, f.request) {
+			p.refused[uid], p.holds[uid] = o, o
+		}
 	}
 	if !f.node.mayEvict() || !f.rulesKnown() || len(p.refused) > 0 {
-		return p
+		return p // this time is nobody's: turns begin anew
+	}
+	for _, step := range steps {
+		p.keepTurns(step)
 	}
 	for _, step := range steps {
 		if p.step(step) {
@@ -51,11 +58,8 @@ func pace(steps [][]leaver, f facts) *pacing {
 	return p
 }
 
-// open keeps what is known of the pods of a step, whether or not it is their turn now.
-func (p *pacing) open(step []leaver) {
-	for uid, o := range refuse(step, p.facts.request) {
-		p.refused[uid], p.holds[uid] = o, o
-	}
+// keepTurns keeps when the turn of pods came, whether or not it is their turn now.
+func (p *pacing) keepTurns(step []leaver) {
 	for _, l := range step {
 		if since, came := p.facts.turns[l.pod.UID]; came {
 			p.turns[l.pod.UID] = since
@@ -106,19 +110,36 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	case isTerminating(l.pod):
 		return p.whileTerminating(l, t)
 	case t.inFlight:
+		if since, known := f.refusals[l.pod.UID]; known {
+			p.refusals[l.pod.UID] = since
+		}
 		return nil, t.standing(), time.Time{}
 	case f.now.Before(f.brake.until):
 		return nil, t.standing(), f.brake.until
-	}
-	due, at := l.mayDelete(f.request.Escalation, since, f.now)
-	if due {
-		return forced(l, byDeletion, t, f.now)
-	}
-	if l.waits(since, f.now) {
+	case f.unruled(l.pod.Namespace):
+		return nil, nil, time.Time{}
+	case l.waits(since, f.now):
 		return nil, completion(l), time.Time{}
 	}
 	s, hold, wake = p.evict(l, t)
+	if hold == nil {
+		return s, nil, wake
+	}
+	due, at := mayDelete(f.request.Escalation, p.keepRefusal(l), f.now)
+	if due {
+		return forced(l, byDeletion, t, f.now)
+	}
 	return s, hold, earlier(wake, at)
+}
+
+// keepRefusal notes that the eviction of a pod is refused, and returns since when without a break.
+func (p *pacing) keepRefusal(l leaver) time.Time {
+	since, known := p.facts.refusals[l.pod.UID]
+	if !known {
+		since = p.facts.now
+	}
+	p.refusals[l.pod.UID] = since
+	return since
 }
 
 // evict decides whether the server would accept the eviction of a pod.
@@ -180,15 +201,21 @@ func (n nodeFacts) mayEvict() bool {
 	return n.known && n.exists && n.unschedulable
 }
 
-// rulesKnown tells whether nothing that we have not read yet can change who leaves first.
+// rulesKnown tells whether nothing that is about to be read can change who leaves first.
 func (f facts) rulesKnown() bool {
 	if !f.ruled {
 		return true
 	}
 	for _, pod := range covered(f.pods, f.request.Targets) {
-		if _, known := f.rules[pod.Namespace]; !known {
+		if _, known := f.rules[pod.Namespace]; !known && !f.rulesBad[pod.Namespace] {
 			return false
 		}
 	}
 	return true
+}
+
+// unruled tells whether the rules of a namespace cannot be read, so that its pods stay until they can.
+func (f facts) unruled(namespace string) bool {
+	_, known := f.rules[namespace]
+	return f.ruled && !known
 }

@@ -134,7 +134,10 @@ func (a *auditTrail) with(path, mark string) ([]auditlog.Request, error) {
 func parameters(r drain.Request) auditcheck.Parameters {
 	var p auditcheck.Parameters
 	for _, t := range r.Targets {
-		target := auditcheck.Target{PodType: string(t.PodType), PodPriority: new(int64(t.PodPriority))}
+		target := auditcheck.Target{PodType: string(t.PodType)}
+		if t.PodPriority != nil {
+			target.PodPriority = new(int64(*t.PodPriority))
+		}
 		if t.Selector != nil {
 			target.PodSelector = &auditcheck.Selector{MatchLabels: map[string]string{}}
 			requirements, _ := t.Selector.Requirements()

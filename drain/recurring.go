@@ -15,13 +15,15 @@ import (
 // changes nothing but their age.
 const maxReturns = 3
 
-// returns counts, for a controller, the pods that the drain found on the node, and those that came later.
+// returns counts, for a controller, the pods that the drain found on the node, those that it made to leave, and those
+// that came later.
 type returns struct {
-	found, came int
+	found, sent, came int
 }
 
-// recurring tells that each pod that was found has come back maxReturns times, on average.
-func (r returns) recurring() bool { return r.came >= maxReturns*r.found }
+// recurring tells that each pod that was found has been sent away and has come back maxReturns times, on average. Pods
+// that only come, as when a controller is scaled up, are no returns.
+func (r returns) recurring() bool { return min(r.sent, r.came) >= maxReturns*max(r.found, 1) }
 
 // recount takes in the pods in scope that were not there at the last look.
 func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
@@ -44,8 +46,8 @@ func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
 	}
 }
 
-func recurs(owner *metav1.OwnerReference) obstacle {
-	by := owner.Kind + " " + owner.Name
+func recurs(pod *corev1.Pod, owner *metav1.OwnerReference) obstacle {
+	by := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
 	return obstacle{PodRecurring, by, fmt.Sprintf("pods of %s came back to the node after each eviction, so they are not evicted "+
 		"any more; look at their tolerations, or let a rule skip them", by)}
 }

@@ -18,7 +18,9 @@ type Request struct {
 	// NodeName is the node to drain. Required.
 	NodeName string
 
-	// GracePeriodSeconds is how long each pod may take to end. Nil means the pod's own.
+	// GracePeriodSeconds is how long each pod may take to end, at least 1. Nil means the pod's own. (With 0, the server
+	// forgets a pod before its containers have ended, and nobody would know when the node is empty. A pod whose own is 0
+	// gets 1.)
 	GracePeriodSeconds *int64
 
 	// Targets say which pods leave: those that at least one of them covers. None means every pod of PodTypeDefault.
@@ -52,8 +54,9 @@ type Request struct {
 // Escalation is what follows an eviction that leads to nothing: delete the pod, then kill it. Each step has its own time,
 // and zero means never.
 type Escalation struct {
-	// DeleteAfter is when a pod whose eviction was not accepted is deleted, whatever its budgets say: so long after its
-	// turn has come. Pods that were deleted this way are in Status.Overridden.
+	// DeleteAfter is when a pod whose eviction is refused is deleted, whatever its budgets say: when it has been its turn
+	// and it has been refused for so long without a break. A budget that lets one of its pods go makes a break for all of
+	// them. Pods that were deleted this way are in Status.Overridden.
 	DeleteAfter time.Duration
 
 	// KillAfter is when a pod that is terminating is deleted again with a grace period of 1 s: so long after it was
@@ -76,8 +79,8 @@ const (
 type Target struct {
 	// PodType of the pods. Required.
 	PodType PodType
-	// PodPriority is the highest priority of the pods. One without a priority has 0.
-	PodPriority int32
+	// PodPriority is the highest priority of the pods, of which one without a priority has 0. Nil means any.
+	PodPriority *int32
 	// Selector of the pods. Nil means all.
 	Selector labels.Selector
 }
@@ -86,18 +89,21 @@ func (r Request) validate() error {
 	if r.NodeName == "" {
 		return errors.New("drain: Request.NodeName is empty")
 	}
-	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 0 {
-		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must not be negative", *r.GracePeriodSeconds)
+	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 1 {
+		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must be 1 or more", *r.GracePeriodSeconds)
 	}
-	durations := map[string]time.Duration{
-		"PodTimeout":             r.PodTimeout,
-		"Escalation.DeleteAfter": r.Escalation.DeleteAfter,
-		"Escalation.KillAfter":   r.Escalation.KillAfter,
-		"VolumeTimeout":          r.volumeTimeout(),
+	durations := []struct {
+		field string
+		value time.Duration
+	}{
+		{"PodTimeout", r.PodTimeout},
+		{"Escalation.DeleteAfter", r.Escalation.DeleteAfter},
+		{"Escalation.KillAfter", r.Escalation.KillAfter},
+		{"VolumeTimeout", r.volumeTimeout()},
 	}
-	for field, d := range durations {
-		if d < 0 {
-			return fmt.Errorf("drain: Request.%s is %s, it must not be negative", field, d)
+	for _, d := range durations {
+		if d.value < 0 {
+			return fmt.Errorf("drain: Request.%s is %s, it must not be negative", d.field, d.value)
 		}
 	}
 	for i, target := range r.Targets {

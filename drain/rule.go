@@ -4,6 +4,7 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -45,11 +46,15 @@ type Rule struct {
 	Deadline time.Duration
 }
 
+// ErrBadRule is what an error of a RuleReader wraps if a rule cannot be understood. Then the pods of the namespace stay
+// where they are, until it can.
+var ErrBadRule = errors.New("bad rule")
+
 // RuleReader tells the rules for the pods of a namespace. Its methods are called from several goroutines.
 type RuleReader interface {
 	// Follow tells all rules that may apply to pods of the namespace, and again with each change, until ctx ends; then it
 	// returns. A Drain calls it once for each namespace that has pods in scope, when the first of them is seen, and ends
-	// ctx when the last is gone. An err says why the rules cannot be read now; those that were told before stay in force.
-	// Until there are any, no pod of the namespace is evicted.
+	// ctx when the last is gone. An err says why the rules cannot be read now: those that were told before stay in force,
+	// unless it is an ErrBadRule. Without rules in force, no pod of the namespace leaves.
 	Follow(ctx context.Context, namespace string, tell func(rules []Rule, err error))
 }

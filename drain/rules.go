@@ -4,6 +4,8 @@ package drain
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -33,11 +35,30 @@ func startRuleWatch(ctx context.Context, reader RuleReader, namespace string, wa
 }
 
 func (w *ruleWatch) take(rules []Rule, err error) {
+	if err == nil {
+		err = checkRules(rules)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err = err; err == nil {
+	w.err = err
+	switch {
+	case err == nil:
 		w.rules, w.known = slices.SortedFunc(slices.Values(rules), compareRules), true
+	case errors.Is(err, ErrBadRule):
+		w.known = false
 	}
+}
+
+func checkRules(rules []Rule) error {
+	for _, r := range rules {
+		switch {
+		case r.Pods == nil:
+			return fmt.Errorf("%w: %s selects no pods", ErrBadRule, r.Name)
+		case r.Behavior != Evict && r.Behavior != Skip && r.Behavior != WaitCompleted:
+			return fmt.Errorf("%w: %s has the behavior %q", ErrBadRule, r.Name, r.Behavior)
+		}
+	}
+	return nil
 }
 
 func (w *ruleWatch) list() (rules []Rule, known bool) {

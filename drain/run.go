@@ -4,6 +4,7 @@ package drain
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -26,8 +27,10 @@ type run struct {
 	pods    *shelf[*corev1.Pod]
 	budgets map[string]*budgetWatch
 	rules   map[string]*ruleWatch
+	joined  map[string]time.Time // when the watches of a namespace began
 
 	book
+	told Status // last, to the caller
 
 	answers chan answered
 	flights sync.WaitGroup
@@ -43,6 +46,7 @@ func newRun(d *Drainer, req Request) *run {
 		pods:    newShelf(toPod, wake.poke),
 		budgets: map[string]*budgetWatch{},
 		rules:   map[string]*ruleWatch{},
+		joined:  map[string]time.Time{},
 		book:    newBook(),
 		answers: make(chan answered, maxInFlight),
 	}
@@ -59,6 +63,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		r.settle(wire, cut)
+		r.lastWords(post)
 		stop()
 		watches.Wait()
 		for namespace := range r.budgets {
@@ -73,12 +78,14 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		f := r.gather(ctx)
 		p := decide(f)
 		r.noted(p.notes)
+		r.told = p.status
 		post.offer(p.status)
 		if p.status.Reached && !r.req.Hold {
-			return nil
+			return r.ended(p.status)
 		}
+		wake := p.wake
 		for _, s := range p.evict {
-			r.launch(ctx, wire, s)
+			wake = earlier(wake, r.launch(ctx, wire, s))
 		}
 		switch {
 		case len(p.resolve) > 0:
@@ -86,10 +93,26 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		case p.confirm:
 			r.confirm(ctx, f)
 		default:
-			r.wait(ctx, p.wake, f.now)
+			r.wait(ctx, wake, f.now)
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// ended tells a node that is empty from one that never was.
+func (r *run) ended(s Status) error {
+	if r.nodeSeen || s.Total > 0 || len(s.Left) > 0 {
+		return nil
+	}
+	return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
+}
+
+// lastWords says what came of requests that were on their way when the drain was stopped.
+func (r *run) lastWords(post *postman) {
+	if len(r.overridden) > len(r.told.Overridden) {
+		r.told.Overridden = r.overridden
+		post.offer(r.told)
+	}
 }
 
 // wait returns when there is something new to look at.
@@ -122,10 +145,12 @@ func (r *run) learnAll(ctx context.Context) {
 	}
 }
 
-// launch sends an eviction, unless another Drain has taken the budget's slot since the facts were gathered.
-func (r *run) launch(ctx, wire context.Context, s send) {
+// launch sends an eviction, unless the budget's slot has been taken since the facts were gathered, or is left to another
+// process. Then it returns when to look again at the latest; zero: there will be a wake-up.
+func (r *run) launch(ctx, wire context.Context, s send) (wake time.Time) {
 	if s.budget != nil && !r.d.ledger.take(s.budget, s.pod.Name, r.wake) {
-		return
+		until, _ := r.d.ledger.busy(s.budget, r.wake)
+		return until
 	}
 	r.sent(s)
 	r.flights.Go(func() {
@@ -138,6 +163,7 @@ func (r *run) launch(ctx, wire context.Context, s send) {
 			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}
 	})
+	return time.Time{}
 }
 
 func (r *run) request(ctx, wire context.Context, s send) answer {

@@ -22,7 +22,8 @@ import (
 // drain decides until it has nothing to do, and all that it does and says is printed.
 //
 //	request [hold] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
-//	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster]
+//	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster] | forget NAME
+//	uncordon | cordon
 //	budget APP allowed=N            a budget for the pods of an app
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	accept NAME | refuse NAME       how the server answers
@@ -67,6 +68,10 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.facts.request = request(t, d)
 	case "rule":
 		s.facts.rules["default"] = append(s.facts.rules["default"], ruleOf(t, d))
+	case "forget":
+		s.facts.rules["default"] = slices.DeleteFunc(s.facts.rules["default"], func(r Rule) bool { return r.Name == d.CmdArgs[0].Key })
+	case "cordon", "uncordon":
+		s.facts.node.unschedulable = d.Cmd == "cordon"
 	case "budget":
 		app := d.CmdArgs[0].Key
 		s.facts.budgets["default"] = []*budget{newPDB(app, func(b *policyv1.PodDisruptionBudget) {
@@ -239,7 +244,7 @@ func request(t *testing.T, d *datadriven.TestData) Request {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Targets = append(r.Targets, Target{PodType: PodType(kind), PodPriority: int32(p)})
+			r.Targets = append(r.Targets, Target{PodType: PodType(kind), PodPriority: new(int32(p))})
 		}
 	}
 	return r

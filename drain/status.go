@@ -60,6 +60,8 @@ const (
 	APIServerUnavailable Reason = "APIServerUnavailable"
 	// APIServerOverloaded: the API server asked to send less.
 	APIServerOverloaded Reason = "APIServerOverloaded"
+	// RuleInvalid: a rule cannot be understood, so the pods of its namespace stay. By is what was being read.
+	RuleInvalid Reason = "RuleInvalid"
 	// ReadRefused: the API server refuses to let us read what the drain needs. By is what was being read.
 	ReadRefused Reason = "ReadRefused"
 )
@@ -93,7 +95,8 @@ const (
 	NodeNotReady Reason = "NodeNotReady"
 	// WaitingForCompletion: a rule wants the drain to wait until the pod has ended by itself. By is the rule.
 	WaitingForCompletion Reason = "WaitingForCompletion"
-	// PodTimedOut: the pod has not left in the time that it has, so the pods of later steps leave too. By is empty.
+	// PodTimedOut: the pod is ending, within its grace period, but has had its time, so the pods of later steps leave too.
+	// By is empty.
 	PodTimedOut Reason = "PodTimedOut"
 	// UnmanagedPod: the pod has no controller, and the request refuses such pods. By is empty.
 	UnmanagedPod Reason = "UnmanagedPod"

@@ -3,7 +3,6 @@
 package drain
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -51,7 +50,7 @@ func (m *stepModel) decide(t *rapid.T) plan {
 	f := calm()
 	f.now, f.own, f.ruled, f.pods = m.now, "own", true, slices.Clone(m.pods)
 	f.request = Request{PodTimeout: m.timeout, Targets: []Target{
-		{PodType: PodTypeDefault, PodPriority: math.MaxInt32}, {PodType: PodTypeDaemonSet, PodPriority: math.MaxInt32},
+		{PodType: PodTypeDefault}, {PodType: PodTypeDaemonSet},
 	}}
 	f.rules = map[string][]Rule{}
 	for _, namespace := range []string{"default", "own"} {

@@ -65,7 +65,7 @@ func TestPodsThatComeBackAgainAndAgainAreLeft(t *testing.T) {
 	w := s.drain(s.drainer(node), node)
 	s.must(w.end())
 	status, _ := w.status()
-	if len(status.Left) != 1 || status.Left[0].Reason != drain.PodRecurring || status.Left[0].By != "ReplicaSet tolerant" {
+	if len(status.Left) != 1 || status.Left[0].Reason != drain.PodRecurring || status.Left[0].By != "ReplicaSet "+s.namespace+"/tolerant" {
 		t.Errorf("left are %+v, want the pod that came back last", status.Left)
 	}
 	if want := "drained: 3 of 3 pods gone; left behind: 1 that come back each time"; status.Message != want {
@@ -92,7 +92,7 @@ func TestThePodsOfADaemonSetLeaveIfTheyAreATarget(t *testing.T) {
 	s.cordon(node)
 
 	w := s.drain(s.drainer(node), node, func(r *drain.Request) {
-		r.Targets = []drain.Target{{PodType: drain.PodTypeDaemonSet, PodPriority: 0}}
+		r.Targets = []drain.Target{{PodType: drain.PodTypeDaemonSet, PodPriority: new(int32(0))}}
 	})
 	s.must(w.end())
 	if n := len(s.evicted()); n == 0 || n > 3 {

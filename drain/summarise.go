@@ -107,7 +107,7 @@ func (s *summary) blocker(pod *corev1.Pod, o obstacle) Blocker {
 // ofDrain returns what holds up the drain as a whole.
 func ofDrain(leaving []leaver, f facts) []obstacle {
 	all := slices.Clone(f.reading)
-	if f.brake.obstacle != nil && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
+	if f.brake.obstacle != nil && (f.inFlight > 0 || f.now.Before(f.brake.until)) && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
 		all = append(all, *f.brake.obstacle)
 	}
 	switch n := f.node; {
@@ -157,7 +157,7 @@ func headline(leaving []leaver, s *summary, e ending) string {
 		return fmt.Sprintf("targets reached and held: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
 	case e.reached:
 		return fmt.Sprintf("drained: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
-	case len(e.volumes) > 0:
+	case e.claims || len(e.volumes) > 0:
 		return fmt.Sprintf("%d of %d pods gone, waiting until their volumes are detached", f.gone, f.gone)
 	case len(leaving) == 0:
 		return fmt.Sprintf("%d of %d pods gone, making sure that none is left", f.gone, f.gone)

@@ -18,16 +18,17 @@ func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 		targets []Target
 		want    bool
 	}{
-		"a priority up to the target's":              {newPod("p", priority(1000)), []Target{{PodTypeDefault, 1000, nil}}, true},
-		"a higher priority is not covered":           {newPod("p", priority(1001)), []Target{{PodTypeDefault, 1000, nil}}, false},
-		"no priority counts as 0":                    {newPod("p"), []Target{{PodTypeDefault, 0, nil}}, true},
-		"a negative target leaves out ordinary pods": {newPod("p"), []Target{{PodTypeDefault, -1, nil}}, false},
-		"one of several targets is enough":           {newPod("p", priority(2000), isPostgres), []Target{{PodTypeDefault, 1000, nil}, {PodTypeDefault, 2000, postgres}}, true},
-		"a selector leaves others out":               {newPod("p", priority(2000)), []Target{{PodTypeDefault, 1000, nil}, {PodTypeDefault, 2000, postgres}}, false},
-		"a DaemonSet's pod is of another type":       {newPod("p", ofDaemonSet), []Target{{PodTypeDefault, 1000, nil}}, false},
-		"a DaemonSet's pod leaves if asked for":      {newPod("p", ofDaemonSet), []Target{{PodTypeDaemonSet, 1000, nil}}, true},
-		"an ordinary pod is no DaemonSet's":          {newPod("p"), []Target{{PodTypeDaemonSet, 1000, nil}}, false},
-		"a mirror pod never leaves":                  {newPod("p", mirror), []Target{{PodTypeDefault, 1000, nil}, {PodTypeDaemonSet, 1000, nil}}, false},
+		"a priority up to the target's":              {newPod("p", priority(1000)), []Target{upTo(PodTypeDefault, 1000, nil)}, true},
+		"a higher priority is not covered":           {newPod("p", priority(1001)), []Target{upTo(PodTypeDefault, 1000, nil)}, false},
+		"no priority counts as 0":                    {newPod("p"), []Target{upTo(PodTypeDefault, 0, nil)}, true},
+		"a negative target leaves out ordinary pods": {newPod("p"), []Target{upTo(PodTypeDefault, -1, nil)}, false},
+		"no limit covers any priority":               {newPod("p", priority(2000001000)), []Target{{PodType: PodTypeDefault}}, true},
+		"one of several targets is enough":           {newPod("p", priority(2000), isPostgres), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDefault, 2000, postgres)}, true},
+		"a selector leaves others out":               {newPod("p", priority(2000)), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDefault, 2000, postgres)}, false},
+		"a DaemonSet's pod is of another type":       {newPod("p", ofDaemonSet), []Target{upTo(PodTypeDefault, 1000, nil)}, false},
+		"a DaemonSet's pod leaves if asked for":      {newPod("p", ofDaemonSet), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, true},
+		"an ordinary pod is no DaemonSet's":          {newPod("p"), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, false},
+		"a mirror pod never leaves":                  {newPod("p", mirror), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDaemonSet, 1000, nil)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -36,6 +37,10 @@ func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 			}
 		})
 	}
+}
+
+func upTo(kind PodType, priority int32, selector labels.Selector) Target {
+	return Target{PodType: kind, PodPriority: &priority, Selector: selector}
 }
 
 func TestRefuse(t *testing.T) {

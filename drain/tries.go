@@ -93,17 +93,34 @@ type brake struct {
 }
 
 func (b brake) after(a answer, now time.Time, random float64) brake {
+	wait := time.Duration(0)
 	switch a.outcome {
 	case notSent:
 		return b
 	case overloaded:
-		wait := max(a.retryAfter, backoff(b.failures, retryCap, random))
-		return brake{failures: b.failures + 1, until: now.Add(wait), obstacle: a.refusal}
+		wait = max(a.retryAfter, backoff(b.failures, retryCap, random))
 	case unavailable:
-		return brake{failures: b.failures + 1, until: now.Add(backoff(b.failures, outageCap, random)), obstacle: a.refusal}
+		wait = backoff(b.failures, outageCap, random)
 	default:
+		if now.Before(b.until) {
+			return b // it was sent before the brake was put on
+		}
 		return brake{}
 	}
+	next := brake{failures: b.failures, until: now.Add(wait), obstacle: a.refusal}
+	if now.Before(b.until) { // one more of those that were on their way together
+		next.until = later(b.until, now.Add(a.retryAfter))
+		return next
+	}
+	next.failures++
+	return next
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // backoff doubles with each failure up to limit. The upper half of it is random, so that several clients part.

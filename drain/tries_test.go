@@ -105,6 +105,25 @@ func TestBrake(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
+	t.Run("counts those that were on their way together as one", func(t *testing.T) {
+		once := pull(brake{}, overloaded, 0)
+		all := once
+		for range 15 {
+			all = pull(all, overloaded, 0)
+		}
+		if all != once {
+			t.Errorf("16 at once give %+v, one gives %+v", all, once)
+		}
+	})
+	t.Run("is not taken off by what was sent before", func(t *testing.T) {
+		on := pull(brake{}, overloaded, 20*time.Second)
+		if got := pull(on, accepted, 0); got != on {
+			t.Errorf("got %+v, want %+v", got, on)
+		}
+		if got := pull(on, overloaded, 30*time.Second).until.Sub(noon); got != 30*time.Second {
+			t.Errorf("a longer wish of the server is not heard: %s", got)
+		}
+	})
 	for _, o := range []outcome{accepted, vanished, budgetRefused, refused, namespaceEnding} {
 		if got := pull(brake{failures: 3, until: noon, obstacle: why}, o, 0); got != (brake{}) {
 			t.Errorf("outcome %d shows that the server works, but the brake stays: %+v", o, got)

@@ -23,7 +23,7 @@ func (e *ending) detach(f facts) {
 	}
 	used := map[string]bool{}
 	var unknown []types.NamespacedName
-	for _, claim := range claims(f.pods) {
+	for _, claim := range claims(scope(f.nodeName, f.pods)) {
 		name, known := f.volumes[claim]
 		if !known {
 			unknown = append(unknown, claim)
@@ -31,18 +31,20 @@ func (e *ending) detach(f facts) {
 		used[name] = true
 	}
 	late := e.emptied.Add(timeout)
+	if len(unknown) > 0 && !f.now.Before(f.resolveAfter) {
+		e.resolve, e.claims = unknown, true
+		return
+	}
 	switch {
 	case !f.now.Before(late):
 		e.abandoned = unused(f.node.attached, used)
 		return
-	case len(unknown) == 0:
-		e.volumes = unused(f.node.attached, used)
-	case f.now.Before(f.resolveAfter):
-		e.volumes, e.wake = f.node.attached, f.resolveAfter
+	case len(unknown) > 0:
+		e.claims, e.wake = true, f.resolveAfter
 	default:
-		e.volumes, e.resolve = f.node.attached, unknown
+		e.volumes = unused(f.node.attached, used)
 	}
-	if len(e.volumes) > 0 {
+	if e.claims || len(e.volumes) > 0 {
 		e.wake = earlier(e.wake, late)
 	}
 }

@@ -61,7 +61,8 @@ func (j *job) continueFrom(before *job) {
 	}
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	j.latest, j.version, j.told = before.latest, before.version, before.told
+	// What was not told of the older run is not told any more: it is not about these parameters.
+	j.latest, j.version, j.told = before.latest, before.version, before.version
 }
 
 // errNoReturn is what a run ends with that calls runtime.Goexit.

@@ -58,7 +58,8 @@ func TestOptionsAreHeldToTheirForm(t *testing.T) {
 		"no namespace":          {func(o *Options) { o.Namespace = "" }, "--namespace must not be empty"},
 		"no time for a drain":   {func(o *Options) { o.SLA = 0 }, "--sla 0s must be greater than 0"},
 		"no time for a request": {func(o *Options) { o.EvictionTimeout = -time.Second }, "--eviction-timeout -1s must be greater than 0"},
-		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own) or more"},
+		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own), or 1 or more"},
+		"no grace":              {func(o *Options) { o.GracePeriodSeconds = 0 }, "--grace-period 0 must be -1 (the pods' own), or 1 or more"},
 		"two at once": {
 			func(o *Options) { o.NodeName, o.SLA = "", -1 }, "--node-name is required\n--sla -1ns must be greater than 0",
 		},

@@ -3,7 +3,6 @@
 package drainplugin
 
 import (
-	"math"
 	"os"
 	"strings"
 	"testing"
@@ -34,7 +33,6 @@ func TestParametersSayWhatIsAskedFor(t *testing.T) {
 		"none":             {"", drain.Request{}},
 		"empty ones":       {parametersHead + `}`, drain.Request{}},
 		"a grace period":   {parametersHead + `,"gracePeriodSeconds":30}`, drain.Request{GracePeriodSeconds: new(int64(30))}},
-		"no grace at all":  {parametersHead + `,"gracePeriodSeconds":0}`, drain.Request{GracePeriodSeconds: new(int64(0))}},
 		"what is null":     {parametersHead + `,"podTimeout":null,"escalation":null,"targets":null}`, drain.Request{}},
 		"no targets":       {parametersHead + `,"targets":[]}`, drain.Request{}},
 		"to evict all":     {parametersHead + `,"unmanagedPods":"Evict","localStorage":"Evict"}`, drain.Request{}},
@@ -52,9 +50,9 @@ func TestParametersSayWhatIsAskedFor(t *testing.T) {
 				Escalation:    drain.Escalation{DeleteAfter: 90 * time.Minute, KillAfter: 10 * time.Minute},
 				VolumeTimeout: new(5 * time.Minute),
 				Targets: []drain.Target{
-					{PodType: drain.PodTypeDefault, PodPriority: math.MaxInt32},
-					{PodType: drain.PodTypeDefault, PodPriority: -5, Selector: labels.Everything()},
-					{PodType: drain.PodTypeDaemonSet, PodPriority: 1000, Selector: selector("app=log,k")},
+					{PodType: drain.PodTypeDefault},
+					{PodType: drain.PodTypeDefault, PodPriority: new(int32(-5)), Selector: labels.Everything()},
+					{PodType: drain.PodTypeDaemonSet, PodPriority: new(int32(1000)), Selector: selector("app=log,k")},
 				},
 			},
 		},
@@ -88,7 +86,8 @@ func TestBadParametersAreRefusedByTheNameOfTheField(t *testing.T) {
 		"an unknown field":               {`"force":true`, `: unknown field "force"`},
 		"an unknown field of a target":   {`"targets":[{"podType":"Default","priority":1}]`, `: unknown field "targets[0].priority"`},
 		"a field twice":                  {`"gracePeriodSeconds":1,"gracePeriodSeconds":2`, `: duplicate field "gracePeriodSeconds"`},
-		"a negative grace period":        {`"gracePeriodSeconds":-1`, ".gracePeriodSeconds: -1 must not be negative"},
+		"a negative grace period":        {`"gracePeriodSeconds":-1`, ".gracePeriodSeconds: -1 must be 1 or more"},
+		"no grace at all":                {`"gracePeriodSeconds":0`, ".gracePeriodSeconds: 0 must be 1 or more"},
 		"a number for a duration":        {`"podTimeout":90`, `.podTimeout: 90 is not a duration; want a text such as "90s" or "1h30m"`},
 		"a duration without a unit":      {`"podTimeout":"90"`, `.podTimeout: "90" is not a duration; want one such as "90s" or "1h30m"`},
 		"a negative pod timeout":         {`"podTimeout":"-90s"`, ".podTimeout: -90s must not be negative"},

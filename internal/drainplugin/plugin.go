@@ -79,8 +79,8 @@ func (o Options) Validate() error {
 	if o.EvictionTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("--eviction-timeout %s must be greater than 0", o.EvictionTimeout))
 	}
-	if o.GracePeriodSeconds < -1 {
-		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own) or more", o.GracePeriodSeconds))
+	if o.GracePeriodSeconds < -1 || o.GracePeriodSeconds == 0 {
+		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own), or 1 or more", o.GracePeriodSeconds))
 	}
 	return errors.Join(errs...)
 }

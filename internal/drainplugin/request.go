@@ -4,7 +4,6 @@ package drainplugin
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +20,8 @@ import (
 func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	root := field.NewPath("spec", "parameters")
 	request := drain.Request{GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: orZero(p.PodTimeout)}
-	if g := p.GracePeriodSeconds; g != nil && *g < 0 {
-		return request, fmt.Errorf("%s: %d must not be negative", root.Child("gracePeriodSeconds"), *g)
+	if g := p.GracePeriodSeconds; g != nil && *g < 1 {
+		return request, fmt.Errorf("%s: %d must be 1 or more", root.Child("gracePeriodSeconds"), *g)
 	}
 	if e := p.Escalation; e != nil {
 		request.Escalation = drain.Escalation{DeleteAfter: orZero(e.DeleteAfter), KillAfter: orZero(e.KillAfter)}
@@ -67,7 +66,7 @@ func refuses(policy slipwayv1alpha1.PodPolicy, path *field.Path) (bool, error) {
 }
 
 func targetOf(t slipwayv1alpha1.DrainTarget, path *field.Path) (drain.Target, error) {
-	target := drain.Target{PodPriority: math.MaxInt32}
+	target := drain.Target{PodPriority: t.PodPriority}
 	switch t.PodType {
 	case slipwayv1alpha1.PodTypeDefault:
 		target.PodType = drain.PodTypeDefault
@@ -81,9 +80,6 @@ func targetOf(t slipwayv1alpha1.DrainTarget, path *field.Path) (drain.Target, er
 	default:
 		return target, fmt.Errorf("%s: %q must be %s or %s", path.Child("podType"), t.PodType,
 			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet)
-	}
-	if t.PodPriority != nil {
-		target.PodPriority = *t.PodPriority
 	}
 	if t.PodSelector == nil {
 		return target, nil

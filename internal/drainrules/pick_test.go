@@ -75,7 +75,7 @@ func TestTheRulesOfANamespaceArePicked(t *testing.T) {
 		},
 		"none while one cannot be read": {
 			[]entry{{"shop", "a", skipAll}, {"shop", "b", `{podSelector: {matchLabels: {"a b": c}}, behavior: Skip}`}},
-			[]string{`error: DrainRule shop/b: spec.podSelector: key: Invalid value: "a b": name part must consist of alphanumeric ` +
+			[]string{`error: bad rule: DrainRule shop/b: spec.podSelector: key: Invalid value: "a b": name part must consist of alphanumeric ` +
 				`characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  ` +
 				`or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`},
 		},
@@ -85,11 +85,11 @@ func TestTheRulesOfANamespaceArePicked(t *testing.T) {
 		},
 		"a behavior to come": {
 			[]entry{{"shop", "b", `{podSelector: {}, behavior: Teleport}`}},
-			[]string{`error: DrainRule shop/b: spec.behavior: "Teleport" is not known here`},
+			[]string{`error: bad rule: DrainRule shop/b: spec.behavior: "Teleport" is not known here`},
 		},
 		"a rule of the cluster for nobody knows whom": {
 			[]entry{{own, "b", `{podSelector: {}, namespaceSelector: {matchExpressions: [{key: a, operator: Around}]}, behavior: Skip}`}},
-			[]string{`error: DrainRule slipway-system/b: spec.namespaceSelector: "Around" is not a valid label selector operator`},
+			[]string{`error: bad rule: DrainRule slipway-system/b: spec.namespaceSelector: "Around" is not a valid label selector operator`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

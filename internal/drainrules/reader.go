@@ -63,7 +63,7 @@ func newRuleClient(self *rest.Config) (rest.Interface, error) {
 func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain.Rule, error)) {
 	f := &follower{reader: r, namespace: namespace, wake: newSignal()}
 	f.rules = r.join(ctx, f.wake)
-	defer r.leave(f.wake)
+	defer r.leave(f.rules, f.wake)
 	defer f.endLabels()
 	var told *saying
 	for {

@@ -58,7 +58,7 @@ func (r *rule) read(field string, from metav1.LabelSelector) labels.Selector {
 	if err == nil {
 		return selector
 	}
-	r.problem = fmt.Errorf("DrainRule %s: spec.%s: %w", r.Name, field, err)
+	r.problem = fmt.Errorf("%w: DrainRule %s: spec.%s: %w", drain.ErrBadRule, r.Name, field, err)
 	return labels.Everything()
 }
 
@@ -71,7 +71,7 @@ func (r *rule) behavior(from slipwayv1alpha1.DrainBehavior) drain.Behavior {
 	case slipwayv1alpha1.DrainWaitCompleted:
 		return drain.WaitCompleted
 	default:
-		r.problem = fmt.Errorf("DrainRule %s: spec.behavior: %q is not known here", r.Name, from)
+		r.problem = fmt.Errorf("%w: DrainRule %s: spec.behavior: %q is not known here", drain.ErrBadRule, r.Name, from)
 		return ""
 	}
 }

@@ -54,8 +54,9 @@ func (s *shelf[T]) heard(ctx context.Context, err error) {
 	}
 	s.mu.Lock()
 	s.err = err
-	if s.absent = apierrors.IsNotFound(err); s.absent {
-		s.items, s.synced, s.err = map[types.UID]T{}, true, nil
+	// Where something was read before, one server of several may not know the kind yet: what was read stays.
+	if s.absent = apierrors.IsNotFound(err) && len(s.items) == 0; s.absent {
+		s.synced, s.err = true, nil
 	}
 	s.mu.Unlock()
 	s.changed()

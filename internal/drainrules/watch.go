@@ -23,11 +23,12 @@ type ruleWatch struct {
 	ended chan struct{}
 }
 
-// join returns the watch, and pokes wake with each change until leave is called.
+// join returns the watch, and pokes wake with each change until leave is called. One that has found nothing to watch is
+// left to those who have it.
 func (r *Reader) join(ctx context.Context, wake signal) *ruleWatch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.watch == nil {
+	if r.watch == nil || r.watch.isAbsent() {
 		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
 	}
 	r.watch.users[wake] = struct{}{}
@@ -35,12 +36,11 @@ func (r *Reader) join(ctx context.Context, wake signal) *ruleWatch {
 }
 
 // leave ends the use of the watch. The last user waits for its end.
-func (r *Reader) leave(wake signal) {
+func (r *Reader) leave(w *ruleWatch, wake signal) {
 	r.mu.Lock()
-	w := r.watch
 	delete(w.users, wake)
 	last := len(w.users) == 0
-	if last {
+	if last && r.watch == w {
 		r.watch = nil
 	}
 	r.mu.Unlock()

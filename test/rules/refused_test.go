@@ -189,7 +189,11 @@ func TestTheExamplesOfTheDocumentationAreGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, block := range strings.Split(string(text), "```yaml\n")[1:] {
+	blocks := strings.Split(string(text), "```yaml\n")[1:]
+	if len(blocks) < 3 {
+		t.Fatalf("found %d examples, want those for apps, for administrators and for who asks", len(blocks))
+	}
+	for i, block := range blocks {
 		example, _, _ := strings.Cut(block, "```")
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			env.KubectlWith(t, example, "apply", "--dry-run=server", "-f", "-")

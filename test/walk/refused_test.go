@@ -150,7 +150,7 @@ func TestTheDrainDriverRefusesParametersThatItDoesNotKnow(t *testing.T) {
 		},
 		"a negative grace period": {
 			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "gracePeriodSeconds": -1}`,
-			`spec.parameters.gracePeriodSeconds: -1 must not be negative`,
+			`spec.parameters.gracePeriodSeconds: -1 must be 1 or more`,
 		},
 		"a duration without a unit": {
 			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "podTimeout": "90"}`,

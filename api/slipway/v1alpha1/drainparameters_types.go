@@ -13,10 +13,10 @@ type DrainParameters struct {
 	// apiVersion slipway.dev/v1alpha1 and kind DrainParameters are required.
 	metav1.TypeMeta `json:",inline"`
 
-	// gracePeriodSeconds is how long each pod may take to end. Unset: what the driver
-	// was started with, which is the pod's own by default.
+	// gracePeriodSeconds is how long each pod may take to end, at least 1. Unset: what
+	// the driver was started with, which is the pod's own by default.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
 
 	// targets say which pods leave: those that at least one of them covers. Unset or
@@ -106,9 +106,10 @@ const (
 // DrainEscalation is what follows an eviction that leads to nothing: delete the pod,
 // then kill it. Each step has its own time; unset or 0 means never.
 type DrainEscalation struct {
-	// deleteAfter is when a pod whose eviction was not accepted is deleted, WHATEVER ITS
-	// DISRUPTION BUDGETS SAY: so long after its turn has come. Condition
-	// BudgetsOverridden names these pods.
+	// deleteAfter is when a pod whose eviction is refused is deleted, WHATEVER ITS
+	// DISRUPTION BUDGETS SAY: when it has been its turn and it has been refused for so
+	// long without a break. A budget that lets one of its pods go makes a break for all
+	// of them. Condition BudgetsOverridden names the pods.
 	// +optional
 	DeleteAfter *metav1.Duration `json:"deleteAfter,omitempty"`
 
