@@ -93,7 +93,7 @@ type brake struct {
 }
 
 func (b brake) after(a answer, now time.Time, random float64) brake {
-	wait := time.Duration(0)
+	var wait time.Duration
 	switch a.outcome {
 	case notSent:
 		return b
