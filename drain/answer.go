@@ -112,9 +112,9 @@ func kindOf(err error) string {
 // interpretDeletion sorts the error of a deletion.
 func interpretDeletion(err error, pod *corev1.Pod) answer {
 	a := interpret(err, pod, nil)
-	if a.outcome == refused {
-		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the deletion that follows after evictions that led to "+
-			"nothing was not accepted: %s; it is tried again with growing pauses; look at admission webhooks and at the rights "+
+	if a.outcome == refused && a.refusal.reason == EvictionRefused {
+		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the server refuses the deletion that follows after "+
+			"evictions that led to nothing: %s; it is tried again with growing pauses; look at admission webhooks and at the rights "+
 			"of the identity that drains", brief(err))}
 	}
 	return a

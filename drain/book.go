@@ -73,11 +73,13 @@ func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 	b.present = now
 }
 
-// unanswered finds out that a deletion whose answer was lost did take effect.
+// unanswered finds out that a deletion whose answer was lost did take effect. One that was refused did not: then somebody
+// else has made the pod end.
 func (b *book) unanswered(pod *corev1.Pod) {
 	t, tried := b.tries[pod.UID]
-	if tried && t.by == byDeletion && !t.inFlight && t.outcome != accepted && isTerminating(pod) {
-		t.outcome = accepted
+	lost := t.outcome == unavailable || t.refusal != nil && t.refusal.reason == EvictionTimedOut
+	if tried && t.by == byDeletion && !t.inFlight && lost && isTerminating(pod) {
+		t.outcome, t.refusal = accepted, nil
 		b.tries[pod.UID] = t
 		b.left(pod, byDeletion)
 	}
@@ -88,6 +90,9 @@ func (b *book) noted(n notes) {
 	b.notes = n
 	if n.emptied.IsZero() {
 		b.last, b.confirmed = lastLook{}, false
+	}
+	if !n.claims {
+		b.puzzle = lastLook{}
 	}
 }
 
@@ -146,7 +151,8 @@ func (b *book) left(pod *corev1.Pod, by means) {
 	}
 }
 
-// sawNode remembers that there was a Node, and forgets that claims have no volume when the node's volumes have changed: one may have got its volume meanwhile.
+// sawNode remembers that there was a Node. When its volumes have changed, it forgets which claims have none: one may have
+// got it meanwhile.
 func (b *book) sawNode(n nodeFacts) {
 	b.nodeSeen = b.nodeSeen || n.exists
 	if slices.Equal(b.attached, n.attached) {

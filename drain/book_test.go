@@ -70,3 +70,30 @@ func TestBookLooksAgainLaterAndLater(t *testing.T) {
 		t.Errorf("a pod was found, so the next look is a new one, but got %+v", b.last)
 	}
 }
+
+func TestADeletionWhoseAnswerWasLostIsToldWhenItIsSeen(t *testing.T) {
+	cases := map[string]struct {
+		answer answer
+		want   int
+	}{
+		"the server was away":          {answer{outcome: unavailable}, 1},
+		"the answer came too late":     {answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut}}, 1},
+		"it was refused":               {answer{outcome: refused, refusal: &obstacle{reason: DeletionRefused}}, 0},
+		"the answer said so all along": {answer{outcome: accepted}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b, pod := newBook(), newPod("a")
+			exists := func(types.UID) bool { return true }
+			b.saw([]*corev1.Pod{pod}, exists)
+			b.sent(send{pod: pod, by: byDeletion})
+			b.learned(answered{tc.answer, pod, byDeletion}, noon, 0)
+			for range 2 {
+				b.saw([]*corev1.Pod{newPod("a", endingAt(noon))}, exists)
+			}
+			if len(b.overridden) != tc.want {
+				t.Errorf("told of %v, want %d", b.overridden, tc.want)
+			}
+		})
+	}
+}

@@ -30,6 +30,8 @@ type notes struct {
 	turns    map[types.UID]time.Time
 	refusals map[types.UID]time.Time
 	emptied  time.Time
+	// claims: there are some whose volumes are not known.
+	claims bool
 }
 
 // send is one eviction to send, or what follows when evictions lead to nothing.
@@ -44,12 +46,12 @@ type send struct {
 
 // decide is the whole of the drain's thinking.
 func decide(f facts) plan {
-	leaving, left := filter(scope(f.nodeName, f.pods), f)
+	leaving, left := filter(f.pods, f)
 	paced := pace(order(leaving, f.own), f)
 	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
 	e := finish(leaving, f)
 	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
-	p.notes = notes{turns: paced.turns, refusals: paced.refusals, emptied: e.emptied}
+	p.notes = notes{turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims}
 	var wake time.Time
 	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
 	p.wake = earlier(p.wake, wake)

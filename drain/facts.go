@@ -20,7 +20,7 @@ type facts struct {
 	node nodeFacts
 	// podsKnown: the watch of pods has told all pods of the node.
 	podsKnown bool
-	pods      []*corev1.Pod
+	pods      []*corev1.Pod // in scope: bound to the node
 	// budgets of the namespaces whose budgets are all known, by namespace.
 	budgets map[string][]*budget
 	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.

@@ -37,9 +37,6 @@ func (r *run) gather(ctx context.Context) facts {
 	r.tell(&f)
 	r.join(ctx, pods)
 	r.sawNode(f.node)
-	if !f.now.Before(r.puzzle.notBefore) {
-		r.puzzle.err = nil // it will be said again if it happens again
-	}
 	for namespace, w := range r.rules {
 		if rules, known := w.list(); known {
 			f.rules[namespace] = rules

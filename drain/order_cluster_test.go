@@ -3,6 +3,7 @@
 package drain_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-k8s/slipway/drain"
 )
@@ -136,7 +138,18 @@ func (s *scene) priority(value int32) func(*corev1.Pod) {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: s.namespace + "-"}, Value: value,
 	}, metav1.CreateOptions{})
 	s.must(err)
-	return func(p *corev1.Pod) { p.Spec.PriorityClassName = class.Name }
+	classed := func(p *corev1.Pod) { p.Spec.PriorityClassName = class.Name }
+	// Admission takes its time to hear of a class, and nothing tells when it has.
+	s.must(wait.PollUntilContextCancel(s.ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		probe := podSpec(classed)
+		probe.GenerateName = "probe-"
+		_, err := s.admin.CoreV1().Pods(s.namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	}))
+	return classed
 }
 
 // evicted returns the pods whose evictions were accepted, in order.

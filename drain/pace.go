@@ -44,7 +44,7 @@ func pace(steps [][]leaver, f facts) *pacing {
 			p.refused[uid], p.holds[uid] = o, o
 		}
 	}
-	if !f.node.mayEvict() || !f.rulesKnown() || len(p.refused) > 0 {
+	if !f.node.mayEvict() || !f.rulesKnown(steps) || len(p.refused) > 0 {
 		return p // this time is nobody's: turns begin anew
 	}
 	for _, step := range steps {
@@ -202,19 +202,18 @@ func (n nodeFacts) mayEvict() bool {
 }
 
 // rulesKnown tells whether nothing that is about to be read can change who leaves first.
-func (f facts) rulesKnown() bool {
-	if !f.ruled {
-		return true
-	}
-	for _, pod := range covered(f.pods, f.request.Targets) {
-		if _, known := f.rules[pod.Namespace]; !known && !f.rulesBad[pod.Namespace] {
-			return false
+func (f facts) rulesKnown(steps [][]leaver) bool {
+	for _, step := range steps {
+		for _, l := range step {
+			if f.unruled(l.pod.Namespace) && !f.rulesBad[l.pod.Namespace] {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// unruled tells whether the rules of a namespace cannot be read, so that its pods stay until they can.
+// unruled tells whether the rules of a namespace are not known, so that its pods stay until they are.
 func (f facts) unruled(namespace string) bool {
 	_, known := f.rules[namespace]
 	return f.ruled && !known

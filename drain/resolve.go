@@ -24,7 +24,6 @@ func (r *run) resolve(ctx context.Context, claims []types.NamespacedName) {
 		}
 		r.volumes[claim] = name
 	}
-	r.puzzle = lastLook{}
 }
 
 func (r *run) volumeOf(ctx context.Context, claim types.NamespacedName) (string, error) {

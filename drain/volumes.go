@@ -23,7 +23,7 @@ func (e *ending) detach(f facts) {
 	}
 	used := map[string]bool{}
 	var unknown []types.NamespacedName
-	for _, claim := range claims(scope(f.nodeName, f.pods)) {
+	for _, claim := range claims(f.pods) {
 		name, known := f.volumes[claim]
 		if !known {
 			unknown = append(unknown, claim)

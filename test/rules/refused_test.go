@@ -35,20 +35,6 @@ func try(ctx context.Context, t *testing.T, env *harness.Env, namespace, spec st
 	return env.Client.Create(ctx, o, client.DryRunAll)
 }
 
-// refused checks that the API server refused something as invalid, and that it said
-// where and why.
-func refused(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	if !apierrors.IsInvalid(err) {
-		t.Fatalf("got error %v; want that it is invalid: %q", err, parts)
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the API server says %q; want it to say %q", err, part)
-		}
-	}
-}
-
 func TestTheAPIServerRefusesBadRules(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
@@ -95,7 +81,7 @@ func TestTheAPIServerRefusesBadRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused(t, try(t.Context(), t, env, devcluster.Namespace, tc.spec), tc.want...)
+			harness.Refused(t, try(t.Context(), t, env, devcluster.Namespace, tc.spec), tc.want...)
 		})
 	}
 }
@@ -160,7 +146,7 @@ func TestTheAdmissionPolicyRefusesWhatTheCRDCannot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused(t, try(t.Context(), t, env, tc.namespace, tc.spec), tc.want)
+			harness.Refused(t, try(t.Context(), t, env, tc.namespace, tc.spec), tc.want)
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,20 +41,6 @@ func create(t *testing.T, env *harness.Env, o *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { env.DeleteQuietly(o) })
-}
-
-// refused checks that the API server refused something as invalid, and that it said
-// where and why.
-func refused(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	if !apierrors.IsInvalid(err) {
-		t.Fatalf("got error %v; want that it is invalid: %q", err, parts)
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the API server says %q; want it to say %q", err, part)
-		}
-	}
 }
 
 func TestTheAPIServerRefusesBadInput(t *testing.T) {
@@ -183,7 +168,7 @@ func TestTheAPIServerRefusesBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := env.Client.Create(t.Context(), object(t, env, tc.kind, tc.spec))
-			refused(t, err, tc.want...)
+			harness.Refused(t, err, tc.want...)
 		})
 	}
 }
@@ -259,7 +244,7 @@ func TestTheAPIServerRefusesForbiddenChanges(t *testing.T) {
 			t.Parallel()
 			o := object(t, env, tc.kind, tc.spec)
 			create(t, env, o)
-			refused(t, env.Client.Patch(t.Context(), o, mergePatch(t, tc.change)), tc.want...)
+			harness.Refused(t, env.Client.Patch(t.Context(), o, mergePatch(t, tc.change)), tc.want...)
 		})
 	}
 }
@@ -343,7 +328,7 @@ func TestThePhaseOfAnEventGoesOneWay(t *testing.T) {
 					}
 					return
 				}
-				refused(t, err, "status.claimStatus: Invalid value", "status.claimStatus goes from Pending to Claimed or Failed")
+				harness.Refused(t, err, "status.claimStatus: Invalid value", "status.claimStatus goes from Pending to Claimed or Failed")
 			})
 		}
 	}
@@ -387,7 +372,7 @@ func TestTheStatusOfAnEventIsHeldToItsForm(t *testing.T) {
 			if err := env.Client.Status().Patch(t.Context(), o, mergePatch(t, tc.before)); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, env.Client.Status().Patch(t.Context(), o, mergePatch(t, tc.change)), tc.want...)
+			harness.Refused(t, env.Client.Status().Patch(t.Context(), o, mergePatch(t, tc.change)), tc.want...)
 		})
 	}
 }
