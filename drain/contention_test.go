@@ -3,11 +3,14 @@
 package drain
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 )
 
@@ -121,7 +124,7 @@ func TestLag(t *testing.T) {
 		want lag
 	}{
 		"it is a guess at first":        {nil, lagFirst},
-		"it follows what is measured":   {[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond}, lag(200 * time.Millisecond)},
+		"it follows what is measured":   {[]time.Duration{250 * time.Millisecond, 500 * time.Millisecond}, lag(284375 * time.Microsecond)},
 		"it never becomes nothing":      {make([]time.Duration, 100), lagLeast},
 		"one that hangs is not for all": {[]time.Duration{time.Minute}, lagMost},
 	}
@@ -136,7 +139,7 @@ func TestLag(t *testing.T) {
 			}
 		})
 	}
-	if least, most := lagFirst.pause(0), lagFirst.pause(1); least != 100*time.Millisecond || most != 900*time.Millisecond {
+	if least, most := lagFirst.pause(0), lagFirst.pause(1); least != 300*time.Millisecond || most != 700*time.Millisecond {
 		t.Errorf("a pause is between %s and %s", least, most)
 	}
 }
@@ -165,15 +168,115 @@ func TestLedgerLeavesABudgetToOthers(t *testing.T) {
 	if !l.take(b, "b", newSignal()) {
 		t.Error("we were there last, but have to wait")
 	}
-	if want := lag(40 * time.Millisecond); l.lag != want {
+	if want := lag(152500 * time.Microsecond); l.lag != want {
 		t.Errorf("the lag is %s, want %s", time.Duration(l.lag), time.Duration(want))
 	}
 	l.lose(b, "b")
 	l.settle(b.UID, false)
-	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(50*time.Millisecond) {
+	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(190625*time.Microsecond) {
 		t.Errorf("after a refusal: left to others %t, lag %s", busy, time.Duration(l.lag))
 	}
 	if l.forget(b.Namespace); len(l.rivals) != 0 {
 		t.Error("what nobody watches is remembered")
+	}
+}
+
+// TestLedgerFeelsItsWay shows how a process begins, while it cannot know yet who else evicts.
+func TestLedgerFeelsItsWay(t *testing.T) {
+	budgets := map[string]*budget{}
+	named := func(pods ...string) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			b := shown(1, pods...)
+			b.Name, b.UID = name, types.UID(name)
+			budgets[name] = b
+		}
+	}
+	cases := map[string]struct {
+		events func(l *ledger, c *testingclock.FakeClock)
+		free   string // of the budgets, which could be taken by now
+	}{
+		"one budget is tried first": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+		}, ""},
+		"when its eviction is entered, one more": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+			l.settle("a", true)
+			named("p")
+			l.observe(budgets["a"])
+			l.take(budgets["b"], "q", newSignal())
+		}, "acd"},
+		"and no more than that": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+			l.settle("a", true)
+			named("p")
+			l.observe(budgets["a"])
+			l.take(budgets["b"], "q", newSignal())
+			l.take(budgets["c"], "r", newSignal())
+		}, "a"},
+		"one that the server refused teaches nothing": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+			l.lose(budgets["a"], "p")
+			l.settle("a", false)
+			l.take(budgets["b"], "q", newSignal())
+		}, ""},
+		"one that is never entered holds nobody for ever": {func(l *ledger, c *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+			l.settle("a", true)
+			c.Step(staleFor)
+		}, "abcd"},
+		"who has met a rival draws for the others too": {func(l *ledger, _ *testingclock.FakeClock) {
+			l.observe(budgets["a"])
+			named("theirs")
+			l.observe(budgets["a"])
+		}, ""},
+		"and has a turn": {func(l *ledger, c *testingclock.FakeClock) {
+			named("theirs")
+			l.observe(budgets["a"])
+			l.busy(budgets["b"], newSignal())
+			c.Step(time.Duration(lagFirst) * 10)
+		}, "ab"},
+		"the next drain begins anew": {func(l *ledger, _ *testingclock.FakeClock) {
+			named("theirs")
+			l.observe(budgets["a"])
+			l.lose(budgets["a"], "p")
+			l.forget(budgets["a"].Namespace)
+			l.take(budgets["a"], "p", newSignal())
+		}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := testingclock.NewFakeClock(noon)
+			l := newLedger(c)
+			named()
+			tc.events(l, c)
+			got := ""
+			for _, name := range slices.Sorted(maps.Keys(budgets)) {
+				if _, busy := l.busy(budgets[name], newSignal()); !busy {
+					got += name
+				}
+			}
+			if got != tc.free {
+				t.Errorf("free: %q, want %q", got, tc.free)
+			}
+			if l.reach < 1 || l.lag > lagMost {
+				t.Errorf("reach %d, lag %s", l.reach, time.Duration(l.lag))
+			}
+		})
+	}
+}
+
+func TestLedgerWakesThoseWhoMayNotTryYet(t *testing.T) {
+	l := newLedger(testingclock.NewFakeClock(noon))
+	first, second := newPDB("a"), newPDB("b")
+	l.take(first, "p", newSignal())
+	waiting := newSignal()
+	if l.take(second, "q", waiting) {
+		t.Fatal("a second budget is tried at once")
+	}
+	l.settle(first.UID, false)
+	select {
+	case <-waiting:
+	default:
+		t.Error("not woken")
 	}
 }

@@ -29,6 +29,12 @@ type ledger struct {
 	slots  map[types.UID]*slot
 	rivals rivalries
 	lag    lag
+	// contested: somebody else evicts under one of the budgets.
+	contested bool
+	// reach is how many budgets that nothing is known of may be tried at once.
+	reach int
+	// waiting are woken when one more may be tried.
+	waiting map[signal]struct{}
 }
 
 type slot struct {
@@ -41,6 +47,10 @@ type slot struct {
 	inFlight bool
 	// seen: the watch has shown the budget with this eviction in it.
 	seen bool
+	// probes: nothing was known of the budget when the eviction was sent.
+	probes bool
+	// lost: the server refused the eviction for the sake of the budget.
+	lost bool
 	// until is when to stop waiting for that, once answered.
 	until time.Time
 	// waiting are woken when the slot becomes free.
@@ -48,26 +58,36 @@ type slot struct {
 }
 
 func newLedger(c clock.PassiveClock) *ledger {
-	return &ledger{clock: c, random: rand.Float64, slots: map[types.UID]*slot{}, rivals: rivalries{}, lag: lagFirst}
+	return &ledger{
+		clock: c, random: rand.Float64, slots: map[types.UID]*slot{}, rivals: rivalries{}, lag: lagFirst,
+		reach: 1, waiting: map[signal]struct{}{},
+	}
 }
 
-// busy tells whether the budget's slot is taken, or left to another process, and until when at most (zero: until an
+// busy tells whether the budget's slot is taken, left to another process, or not to be tried yet, and until when at most (zero: until an
 // answer comes). If it is taken, wake is poked when that changes.
 func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
 	s, ok := l.slots[b.UID]
-	if ok && !s.inFlight && !now.Before(s.until) {
+	if ok && s.expired(now) {
 		l.free(b.UID)
 		ok = false
 	}
-	if !ok {
-		turn := l.rivals.of(b).until
-		return turn, now.Before(turn)
+	if ok {
+		s.waiting[wake] = struct{}{}
+		return s.until, true
 	}
-	s.waiting[wake] = struct{}{}
-	return s.until, true
+	of := l.rivals.of(b)
+	if tried, next := l.probing(now); !of.met && tried >= l.reach {
+		l.waiting[wake] = struct{}{}
+		return next, true
+	}
+	if l.contested {
+		of.draw(now, l.pause())
+	}
+	return of.until, now.Before(of.until)
 }
 
 // take takes the budget's slot for the eviction of a pod. It reports false if another eviction has it.
@@ -85,6 +105,7 @@ func (l *ledger) take(b *budget, pod string, wake signal) bool {
 		entry:    b.Status.DisruptedPods[pod],
 		taken:    l.clock.Now(),
 		inFlight: true,
+		probes:   !l.rivals.of(b).met,
 		waiting:  map[signal]struct{}{},
 	}
 	l.rivals.of(b).sent(pod)
@@ -106,7 +127,7 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 	}
 	s.inFlight = false
 	s.until = l.clock.Now().Add(staleFor)
-	s.wakeAll() // they hold no time for this slot yet
+	wakeAll(s.waiting) // they hold no time for this slot yet
 }
 
 // lose notes, before settle, that the server refused the eviction of a pod for the sake of the budget.
@@ -114,7 +135,10 @@ func (l *ledger) lose(b *budget, pod string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lag = l.lag.after(time.Duration(2 * l.lag))
-	l.rivals.of(b).lost(pod, l.clock.Now(), l.lag.pause(l.random()))
+	if s, taken := l.slots[b.UID]; taken {
+		s.lost = true
+	}
+	l.rivals.of(b).lost(pod, l.clock.Now(), l.pause())
 }
 
 // forget is told when the budgets of a namespace are not watched any more.
@@ -127,13 +151,42 @@ func (l *ledger) forget(namespace string) {
 		}
 	}
 	delete(l.rivals, namespace)
+	if len(l.rivals) == 0 {
+		l.reach, l.contested, l.lag = 1, false, lagFirst // whoever comes next meets others
+	}
+}
+
+// pause is how long to leave a budget to others now.
+func (l *ledger) pause() time.Duration {
+	now, most := l.clock.Now(), l.lag
+	for _, s := range l.slots {
+		if !s.seen {
+			most = max(most, lag(now.Sub(s.taken)))
+		}
+	}
+	return min(most, lagMost).pause(l.random())
+}
+
+// probing counts the budgets that are being tried, and tells when the next of them is given up at the latest (zero: when
+// an answer comes).
+func (l *ledger) probing(now time.Time) (n int, next time.Time) {
+	for _, s := range l.slots {
+		if !s.probes || s.expired(now) {
+			continue
+		}
+		n++
+		next = earlier(next, s.until)
+	}
+	return n, next
 }
 
 // observe is told each version of a budget that the watch shows.
 func (l *ledger) observe(b *budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rivals.of(b).saw(b, l.clock.Now(), l.lag.pause(l.random()))
+	if l.rivals.of(b).saw(b, l.clock.Now(), l.pause()) {
+		l.contested = true
+	}
 	s, ok := l.slots[b.UID]
 	if !ok {
 		return
@@ -155,12 +208,19 @@ func (l *ledger) observe(b *budget) {
 func (l *ledger) free(budget types.UID) {
 	s := l.slots[budget]
 	delete(l.slots, budget)
-	s.wakeAll()
+	if s.probes && !s.lost {
+		l.reach++
+	}
+	wakeAll(s.waiting)
+	wakeAll(l.waiting)
 }
 
-func (s *slot) wakeAll() {
-	for w := range s.waiting {
+// expired: the watch should have shown the eviction by now.
+func (s *slot) expired(now time.Time) bool { return !s.inFlight && !now.Before(s.until) }
+
+func wakeAll(waiting map[signal]struct{}) {
+	for w := range waiting {
 		w.poke()
 	}
-	clear(s.waiting)
+	clear(waiting)
 }

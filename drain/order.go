@@ -11,13 +11,12 @@ import (
 // pods of those who drain leave last. Before them goes what a rule orders, then DaemonSet pods after others, then pods of
 // a lower priority before those of a higher.
 //
-// Within a step it is the same each time: where a budget allows one pod to go, each pass must pick the same one.
+// Within a step it is the same each time: where a budget allows one pod to go, each pass must pick the same one. It is
+// by UID, which is as good as random: drains of several nodes that begin together so begin under different budgets.
 func order(leaving []leaver, own string) [][]leaver {
 	sorted := slices.SortedFunc(slices.Values(leaving), func(a, b leaver) int {
 		return cmp.Or(
 			compareSteps(a, b, own),
-			cmp.Compare(a.pod.Namespace, b.pod.Namespace),
-			cmp.Compare(a.pod.Name, b.pod.Name),
 			cmp.Compare(a.pod.UID, b.pod.UID),
 		)
 	})

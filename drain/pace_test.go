@@ -206,7 +206,7 @@ func TestOrderIsTheSameEachTime(t *testing.T) {
 			got = append(got, l.pod.UID)
 		}
 	}
-	if diff := cmp.Diff("[uid-z uid-a uid-a-before uid-b]", fmt.Sprint(got)); diff != "" {
+	if diff := cmp.Diff("[uid-a uid-a-before uid-b uid-z]", fmt.Sprint(got)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

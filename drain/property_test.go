@@ -75,7 +75,10 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
 		}
 		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
-			t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
+			if d.ledger.slots[s.budget.UID] != nil {
+				t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
+			}
+			continue // it feels its way, and has taken another budget in this pass
 		}
 		sent[s.pod.UID] = true
 		d.sent(s)
@@ -126,7 +129,10 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 		if !busy {
 			t.Fatalf("%s waits although budget %s allows it and has no eviction in flight", pod.Name, of[0].Name)
 		}
-		if d.ledger.slots[of[0].UID] == nil {
+		switch tried, _ := d.ledger.probing(f.now); {
+		case d.ledger.slots[of[0].UID] != nil:
+		case !d.ledger.rivals.of(newBudget(of[0])).met && tried > 0: // others are tried first
+		default:
 			w.checkYielding(t, d, of[0].Name, until)
 		}
 	}
@@ -134,7 +140,11 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 
 // checkYielding checks that a budget is left to others for a reason, and not for ever.
 func (w *world) checkYielding(t *rapid.T, d *simulated, budget string, until time.Time) {
-	if !w.disturbed[budget][d.ledger] {
+	disturbed := false // under any budget: who meets a rival there expects it elsewhere
+	for _, by := range w.disturbed {
+		disturbed = disturbed || by[d.ledger]
+	}
+	if !disturbed {
 		t.Fatalf("budget %s is left to others, but there are none", budget)
 	}
 	if most := w.clock.Now().Add(lagMost.pause(1)); until.After(most) {

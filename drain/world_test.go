@@ -217,7 +217,9 @@ func (w *world) serve(by *ledger, sent *corev1.Pod) answer {
 		c.Status.DisruptedPods[pod.Name] = metav1.Time{Time: w.clock.Now()}
 		w.writeBudget(c)
 		w.accepted[c.Name]++
-		w.disturb(c.Name, func(l *ledger) bool { return l != by })
+		// An eviction of one's own that was sent before the budget was known looks like somebody else's.
+		known := by != nil && by.rivals.of(newBudget(c)).ours[pod.Name]
+		w.disturb(c.Name, func(l *ledger) bool { return l != by || !known })
 	}
 	gone := pod.DeepCopy()
 	gone.DeletionTimestamp = &metav1.Time{Time: w.clock.Now().Add(time.Second)}
