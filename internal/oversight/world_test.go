@@ -35,6 +35,8 @@ type world struct {
 
 	// history is each claim status that an event has had, by UID.
 	history map[types.UID][]lifecyclev1alpha1.ClaimStatus
+	// outcome is the reason for which an event has ended, by UID.
+	outcome map[types.UID]string
 }
 
 func newWorld() *world {
@@ -43,7 +45,7 @@ func newWorld() *world {
 		now: epoch, epoch: epoch,
 		nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, cordons: map[string][]types.UID{},
 		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
-		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{},
+		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
 	}
 	for name, end := range map[string]string{"drain": "drain-complete", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
 		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
@@ -170,6 +172,7 @@ func (w *world) change(e *lifecyclev1alpha1.LifecycleEvent, f func(*lifecyclev1a
 	changed := w.events[e.Name].DeepCopy()
 	f(changed)
 	w.events[e.Name] = changed
+	w.outcome[e.UID] = reasonOf(changed, lifecyclev1alpha1.ConditionFinished)
 	if h := w.history[e.UID]; h[len(h)-1] != changed.Status.ClaimStatus {
 		w.history[e.UID] = append(h, changed.Status.ClaimStatus)
 	}
