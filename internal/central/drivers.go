@@ -3,6 +3,7 @@
 package central
 
 import (
+	"github.com/slipway-k8s/slipway/internal/agent"
 	"github.com/slipway-k8s/slipway/internal/plugins"
 )
 
@@ -13,7 +14,7 @@ const checkKey = "all nodes"
 // sharedDrivers is what one node's loop sees of the drivers that all nodes share. A
 // driver that has answered for any of them has answered for all.
 type sharedDrivers struct {
-	registry *plugins.Registry
+	registry agent.Drivers
 	asked    map[string]string // the key that this node asked for last, by driver
 }
 

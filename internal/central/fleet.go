@@ -50,7 +50,7 @@ func (f *fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 		}
 	}
 	result, err := a.Reconcile(ctx, node)
-	if empty && err == nil {
+	if empty && err == nil && result.IsZero() {
 		f.drop(node) // it has told the driver of what has vanished
 	}
 	return result, err

@@ -50,20 +50,24 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	}
 	index := m.GetFieldIndexer()
 	return m, errors.Join(
-		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, func(o client.Object) []string {
-			return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
-		}),
-		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guarded, func(o client.Object) []string {
-			if oversight.Guarded(o.(*lifecyclev1alpha1.LifecycleEvent)) {
-				return []string{"true"}
-			}
-			return nil
-		}),
-		index.IndexField(ctx, &corev1.Pod{}, podNode, func(o client.Object) []string {
-			return []string{o.(*corev1.Pod).Spec.NodeName}
-		}),
+		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, eventsNode),
+		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded),
+		index.IndexField(ctx, &corev1.Pod{}, podNode, podsNode),
 	)
 }
+
+func eventsNode(o client.Object) []string {
+	return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
+}
+
+func whetherGuarded(o client.Object) []string {
+	if oversight.Guarded(o.(*lifecyclev1alpha1.LifecycleEvent)) {
+		return []string{"true"}
+	}
+	return nil
+}
+
+func podsNode(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }
 
 // caches hold all events and transitions, what is needed of all Nodes, and of pods
 // those of the agents alone: others are watched by a drain, while it goes on.
