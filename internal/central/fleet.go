@@ -5,6 +5,7 @@ package central
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -110,12 +111,7 @@ func (f *fleet) drop(node string) {
 func (f *fleet) nodes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	nodes := make([]string, 0, len(f.agents))
-	for node := range f.agents {
-		nodes = append(nodes, node)
-	}
-	slices.Sort(nodes)
-	return nodes
+	return slices.Sorted(maps.Keys(f.agents))
 }
 
 // driversChanged wakes all loops.

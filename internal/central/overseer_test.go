@@ -208,8 +208,11 @@ func TestADeadAgentsEventIsStalledAndEndedInTime(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		{0, "Claimed "}, {39 * time.Second, "Claimed "}, {40 * time.Second, "Claimed True"},
-		{89 * time.Second, "Claimed True"}, {90 * time.Second, "SlaExpired True"},
+		{0, "Claimed "},
+		{39 * time.Second, "Claimed "},
+		{40 * time.Second, "Claimed True"},
+		{89 * time.Second, "Claimed True"},
+		{90 * time.Second, "SlaExpired True"},
 	} {
 		s.clock.SetTime(began.Add(step.after))
 		s.pass("a", 1)

@@ -39,7 +39,7 @@ type Facts struct {
 	Peers      []Peer
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 
-	// Central: the controller claims the events, as Claimer, and not the agents.
+	// Central: the controller claims the events, and not the agents.
 	Central bool
 	// Since is when the controller began to look.
 	Since time.Time
