@@ -37,7 +37,10 @@ func (p *process) addFleet(self *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("make a directory for sockets (--socket-dir): %w", err)
 	}
-	f := &fleet{process: p, dir: dir, record: record.New(p.manager.GetClient()), agents: map[string]*agent.Agent{}}
+	f := &fleet{
+		process: p, cached: p.manager.GetCache(), live: p.manager.GetAPIReader(), recorder: record.New(p.manager.GetClient()),
+		dir: dir, agents: map[string]*agent.Agent{},
+	}
 	p.fleet = f
 	f.drivers = plugins.New(plugins.Options{Dir: f.registrationDir(), OnChange: f.driversChanged})
 	c, err := controller.NewTyped("agents", p.manager, controller.TypedOptions[string]{

@@ -25,10 +25,11 @@ import (
 // node, one for each, made with the first event and dropped with the last.
 type fleet struct {
 	*process
-	dir     string // of the sockets
-	drivers *plugins.Registry
-	bells   bells
-	record  *record.Recorder
+	cached, live client.Reader
+	recorder     *record.Recorder
+	dir          string // of the sockets
+	drivers      *plugins.Registry
+	bells        bells
 
 	mu     sync.Mutex
 	agents map[string]*agent.Agent
@@ -59,7 +60,7 @@ func (f *fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 
 func (f *fleet) isEmpty(ctx context.Context, node string) (bool, error) {
 	var events lifecyclev1alpha1.LifecycleEventList
-	err := f.manager.GetCache().List(ctx, &events, client.MatchingFields{agent.BindingNode: node}, client.UnsafeDisableDeepCopy)
+	err := f.cached.List(ctx, &events, client.MatchingFields{agent.BindingNode: node}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list the events of node %s: %w", node, err)
 	}
@@ -80,10 +81,10 @@ func (f *fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name},
 		FinishedEventTTL: f.options.FinishedEventTTL,
 		HomeSince:        homeSince, Since: f.clock.Now(), Clock: f.clock,
-		Cached:  readers(f.manager.GetCache()),
-		Live:    readers(f.manager.GetAPIReader()),
+		Cached:  readers(f.cached),
+		Live:    readers(f.live),
 		Drivers: drivers, Calls: dispatch.New(node, f.drivers, f.clock, wake),
-		Recorder: f.record, Node: writer, Observer: f.observer.Node(node),
+		Recorder: f.recorder, Node: writer, Observer: f.observer.Node(node),
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()

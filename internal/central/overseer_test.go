@@ -39,7 +39,7 @@ type stage struct {
 // apiOf is an API server, or what a cache shows of one.
 func apiOf(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(home.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
-		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}).
+		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{}).
 		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, eventsNode).
 		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded).
 		WithIndex(&corev1.Pod{}, podNode, podsNode).Build()
