@@ -3,7 +3,6 @@
 package oversight
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -245,7 +244,7 @@ func abandon(t *rapid.T, w *world) {
 			wake = waitUntil(wake).or(waitUntil(decision.Wake)).Wake
 		}
 		if wake.IsZero() {
-			t.Fatalf("stuck: %s, no step, no time to wake", fmt.Sprint(slices.Sorted(maps.Keys(w.events))))
+			t.Fatalf("stuck: %v, no step, no time to wake", slices.Sorted(maps.Keys(w.events)))
 		}
 		w.now = wake
 	}
