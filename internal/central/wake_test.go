@@ -46,6 +46,7 @@ func TestGuardsAreWokenByWhatTheySee(t *testing.T) {
 		"not Ready":     {func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
 		"unschedulable": {func(n *corev1.Node) { n.Spec.Unschedulable = true }, true},
 		"our cordon": {func(n *corev1.Node) {
+			n.Spec.Unschedulable = true
 			n.Annotations = map[string]string{nodestate.CordonsAnnotation: `{"owners":[{"event":"e","uid":"1"}]}`}
 		}, true},
 	} {

@@ -20,17 +20,18 @@ type Peer struct {
 	// ControlPlane: it is a node of the control plane. Reserved: and its taint keeps
 	// ordinary pods away.
 	ControlPlane, Reserved bool
-	// Cordoned: by us.
+	// Cordoned: by us, and nobody has undone it.
 	Cordoned bool
 }
 
-// PeerOf is the node as the guards see it. cordoned says whether we have cordoned it.
-func PeerOf(node *corev1.Node, cordoned bool) Peer {
+// PeerOf is the node as the guards see it. ours says whether a cordon of it is ours.
+func PeerOf(node *corev1.Node, ours bool) Peer {
 	ready, _ := nodeReady(node)
 	_, labelled := node.Labels[controlPlane]
 	return Peer{
 		Name: node.Name, Ready: ready, Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil,
-		ControlPlane: labelled, Reserved: labelled && slices.ContainsFunc(node.Spec.Taints, reserves), Cordoned: cordoned,
+		ControlPlane: labelled, Reserved: labelled && slices.ContainsFunc(node.Spec.Taints, reserves),
+		Cordoned: ours && node.Spec.Unschedulable,
 	}
 }
 

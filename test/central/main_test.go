@@ -17,11 +17,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// Why the audit log may end with a cordon of ours.
-const (
-	notReturned = "a node that was drained stays cordoned until it is returned, which is not part of this test"
-	expired     = "after a deadline that has passed, the cordon stays"
-)
+// notReturned is why the audit log may end with a cordon of ours.
+const notReturned = "a node that was drained stays cordoned until it is returned, which is not part of this test"
 
 const centrally = "--claim-mode=central"
 

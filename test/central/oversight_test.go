@@ -111,7 +111,6 @@ func half(t *testing.T, node *harness.Node, change ...func(*lifecyclev1alpha1.Li
 
 func deadlineOfADeadAgent(t *testing.T, env *harness.Env) {
 	node := env.Node(t, "deadline")
-	node.Expect(harness.CordonLeft, expired)
 	h := node.Record()
 	event, _ := half(t, node, harness.SLA(30*time.Second))
 	before := time.Now()

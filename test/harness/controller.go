@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,7 +71,7 @@ func (n *Node) SetAgentReady(ready bool) {
 		status = corev1.ConditionTrue
 	}
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"lastTransitionTime":%q}]}}`,
-		status, metav1.Now().UTC().Format("2006-01-02T15:04:05Z"))
+		status, metav1.Now().UTC().Format(time.RFC3339))
 	if err := n.env.Client.Status().Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, []byte(patch))); err != nil {
 		n.t.Fatal(err)
 	}
