@@ -41,7 +41,7 @@ required = $(or $($1),$(error $1 is missing: make $@ $1=worker-1))
 ##@ Build and test
 
 .PHONY: build
-build: ## Build node-agent, drain-driver, dev and localcluster into bin/
+build: ## Build node-agent, drain-driver, controller, dev and localcluster into bin/
 	@$(GO) build -o bin/ ./cmd/... ./dev
 	@cd localcluster && $(GO) build -o ../bin/ ./cmd/localcluster
 

@@ -25,9 +25,12 @@ type Config struct {
 	// DriverName is required: the name that transitions refer to in spec.driver. It
 	// may have one slash ("example.com/reboot").
 	DriverName string
-	// NodeName is required: the node that the driver works on. Calls for another
-	// node are refused.
+	// NodeName is required, unless AnyNode is set: the node that the driver works on.
+	// Calls for another node are refused.
 	NodeName string
+	// AnyNode is for a driver that one process serves for all nodes, as in Slipway's
+	// central mode. NodeName is then empty, and calls that name no node are refused.
+	AnyNode bool
 
 	// DataDir holds a directory of its own for each driver, with the driver's
 	// socket. Both are created with mode 0700 if absent.
@@ -78,8 +81,11 @@ func (c *Config) Validate() error {
 	case !driverNamePattern.MatchString(c.DriverName):
 		add("DriverName", "%q must be lower case letters, digits, '-' and '.', with at most one '/' inside", c.DriverName)
 	}
-	if c.NodeName == "" {
+	switch {
+	case c.NodeName == "" && !c.AnyNode:
 		add("NodeName", "is required")
+	case c.NodeName != "" && c.AnyNode:
+		add("NodeName", "%q must be empty with AnyNode", c.NodeName)
 	}
 	if c.Instance != "" && (len(c.Instance) > maxInstance || !instancePattern.MatchString(c.Instance)) {
 		add("Instance", "%q must be at most %d letters, digits, '-' and '.'", c.Instance, maxInstance)

@@ -29,6 +29,8 @@ func TestConfigValidate(t *testing.T) {
 	}{
 		"the least there can be":       {Config{DriverName: "d", NodeName: "n"}, ""},
 		"a domain and a slash":         {Config{DriverName: "example.com/reboot", NodeName: "n"}, ""},
+		"all nodes":                    {Config{DriverName: "d", AnyNode: true}, ""},
+		"all nodes and one":            {Config{DriverName: "d", NodeName: "n", AnyNode: true}, `NodeName: "n" must be empty with AnyNode`},
 		"nothing":                      {Config{}, "DriverName: is required\nNodeName: is required"},
 		"a name that climbs":           {Config{DriverName: "../d", NodeName: "n"}, `DriverName: "../d" must be lower case letters, digits, '-' and '.', with at most one '/' inside`},
 		"a name that is a path":        {Config{DriverName: "a/b/c", NodeName: "n"}, `DriverName: "a/b/c" must be lower case letters, digits, '-' and '.', with at most one '/' inside`},

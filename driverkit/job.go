@@ -90,6 +90,7 @@ func (j *job) finish(ctx context.Context, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
+	j.cancelRun = nil // with it goes the context of the call, which is larger than the rest
 	if j.canceled != nil {
 		klog.FromContext(ctx).V(1).Info("The run has stopped", "cause", j.canceled.Error(), "result", fmt.Sprint(err))
 	} else {

@@ -84,7 +84,9 @@ func (s *service) answer(ctx context.Context, name string, do method, call Call)
 // check refuses what must not reach the driver.
 func (s *service) check(call Call) error {
 	switch {
-	case call.Node != s.config.NodeName:
+	case s.config.AnyNode && call.Node == "":
+		return status.Errorf(codes.InvalidArgument, "node_name is required: driver %s works on all nodes", s.config.DriverName)
+	case !s.config.AnyNode && call.Node != s.config.NodeName:
 		return status.Errorf(codes.InvalidArgument, "node_name is %q, but driver %s works on node %q only",
 			call.Node, s.config.DriverName, s.config.NodeName)
 	case call.Event == "" && call.EventUID == "":

@@ -242,3 +242,25 @@ func TestServiceRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestADriverForAllNodesIsToldWhichOne(t *testing.T) {
+	config := testConfig(t)
+	config.NodeName, config.AnyNode = "", true
+	s := serve(t, config, script{start: func(_ context.Context, call Call) (Answer, error) {
+		return Answer{Message: "begins on " + call.Node}, nil
+	}})
+	for _, node := range []string{"n1", "n2"} {
+		request := startRequest("a")
+		request.NodeName = node
+		got, err := s.slm.StartLifecycleTransition(t.Context(), request)
+		if err != nil || got.GetNodeName() != node || got.GetMessage() != "begins on "+node {
+			t.Errorf("for node %s: %v, %v", node, got, err)
+		}
+	}
+	request := startRequest("a")
+	request.NodeName = ""
+	const want = "node_name is required: driver example.com/reboot works on all nodes"
+	if _, err := s.slm.StartLifecycleTransition(t.Context(), request); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+		t.Errorf("for no node: %v; want InvalidArgument with %q", err, want)
+	}
+}

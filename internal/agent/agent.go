@@ -48,11 +48,17 @@ type Config struct {
 	Cached Readers
 	Live   Readers // the same, from the API server
 
-	Drivers  *plugins.Registry
+	Drivers  Drivers
 	Calls    *dispatch.Dispatcher
 	Recorder *record.Recorder
 	Node     *nodestate.Writer
 	Observer *observe.Observer
+}
+
+// Drivers knows which drivers are registered: a [plugins.Registry].
+type Drivers interface {
+	Driver(name string) plugins.State
+	Check(name, key string)
 }
 
 // Readers read what the agent decides on.

@@ -10,6 +10,7 @@
 //	        └── API server ◀── record, nodestate, observe ◀───────────────────┤
 //	        └── driver     ◀── dispatch ◀─────────────────────────────────────┘
 //
-// One step at a time, each derived from facts anew: nothing is lost with the process.
+// One runs on each node; in central mode, the controller has one for each node with
+// events. One step at a time, each derived from facts anew: nothing is lost with the process.
 // Watches and drivers wake the loop; they carry nothing into it. It decides nothing.
 package agent

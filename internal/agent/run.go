@@ -66,7 +66,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	}
 	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
 
-	p := &process{options: options, home: found, watch: &homeWatch{config: self, client: httpClient, home: found}}
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found)}
 	if err := p.build(ctx, self, asNode); err != nil {
 		return err
 	}
@@ -78,10 +78,10 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 type process struct {
 	options  Options
 	home     home.Home
-	watch    *homeWatch
+	watch    *home.Watch
 	manager  manager.Manager
 	node     cluster.Cluster // the same API server, as the node
-	observer *observe.Observer
+	observer *observe.Source
 	calls    *dispatch.Dispatcher
 }
 
@@ -97,7 +97,7 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 	if err != nil {
 		return fmt.Errorf("build the node's client: %w", err)
 	}
-	if p.observer, err = observe.New(ctx, nodeClient.CoreV1(), p.options.NodeName, metrics.Registry); err != nil {
+	if p.observer, err = observe.New(ctx, observe.NodeAgent, nodeClient.CoreV1(), metrics.Registry); err != nil {
 		return err
 	}
 	writer := nodestate.NewWriter(nodeClient.CoreV1().Nodes(), p.options.NodeName, clock.RealClock{})
@@ -116,7 +116,7 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		Cached:  Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
 		Live:    Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
 		Drivers: drivers, Calls: p.calls,
-		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer,
+		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer.Node(p.options.NodeName),
 	})
 	if err := loop.add(p.manager, p.node, agent); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *process) addRunnables(drivers *plugins.Registry) error {
 		p.manager.Add(p.node),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
 		p.manager.AddHealthzCheck("ping", healthz.Ping),
-		p.manager.AddReadyzCheck("api-home", p.watch.check),
+		p.manager.AddReadyzCheck("api-home", p.watch.Check),
 	}
 	for _, serve := range p.options.Builtin {
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(serve)))
@@ -145,10 +145,10 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 		Logger:         log.FromContext(ctx),
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
-				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(bindingNode, p.options.NodeName)},
+				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(BindingNode, p.options.NodeName)},
 			},
 			DefaultTransform:         cache.TransformStripManagedFields(),
-			DefaultWatchErrorHandler: p.watch.watchFailed,
+			DefaultWatchErrorHandler: p.watch.Failed,
 		},
 		Metrics:                metricsserver.Options{BindAddress: p.options.MetricsAddress},
 		HealthProbeBindAddress: p.options.HealthAddress,
@@ -156,7 +156,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	if err != nil {
 		return nil, err
 	}
-	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, bindingNode, func(o client.Object) []string {
+	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, BindingNode, func(o client.Object) []string {
 		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
 	})
 }

@@ -67,12 +67,15 @@ type Client struct {
 	Burst      int
 }
 
-// AddFlags adds the flags, with their defaults.
+// AddFlags adds the flags. What is set already is their default.
 func (c *Client) AddFlags(flags *pflag.FlagSet) {
+	if c.QPS == 0 {
+		c.QPS, c.Burst = 50, 100
+	}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "",
 		"kubeconfig for use outside of the cluster (default: $KUBECONFIG, or else the credentials of the pod)")
-	flags.Float32Var(&c.QPS, "kube-api-qps", 50, "requests per second to the API server, on average")
-	flags.IntVar(&c.Burst, "kube-api-burst", 100, "requests to the API server at once")
+	flags.Float32Var(&c.QPS, "kube-api-qps", c.QPS, "requests per second to the API server, on average")
+	flags.IntVar(&c.Burst, "kube-api-burst", c.Burst, "requests to the API server at once")
 }
 
 // Config loads the credentials.

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slipway-k8s/slipway/internal/oversight"
 )
 
 const (
@@ -26,10 +28,11 @@ const (
 	// AgentServiceAccount is whose tokens the agents have. Their DaemonSet has the same
 	// name.
 	AgentServiceAccount = "slipway-node-agent"
+	// ControllerServiceAccount is whose tokens the controllers have.
+	ControllerServiceAccount = "slipway-controller"
 )
 
-// agentLabels are those of the agents' pods.
-var agentLabels = map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "node-agent"}
+var agentLabels = oversight.AgentLabels()
 
 // CreateAgentPods creates the DaemonSet of the agents, if it is not there. kwok
 // simulates its pods: the processes are started by [Cluster.StartAgent].
@@ -110,16 +113,26 @@ func (c *Cluster) AgentConfig(ctx context.Context, node string) (*rest.Config, e
 	if err != nil {
 		return nil, err
 	}
+	return c.tokenOf(ctx, AgentServiceAccount, authenticationv1.TokenRequestSpec{
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+	})
+}
+
+// ControllerConfig are credentials of the controller, good for an hour.
+func (c *Cluster) ControllerConfig(ctx context.Context) (*rest.Config, error) {
+	return c.tokenOf(ctx, ControllerServiceAccount, authenticationv1.TokenRequestSpec{})
+}
+
+// tokenOf are credentials with a token of the service account.
+func (c *Cluster) tokenOf(ctx context.Context, account string, spec authenticationv1.TokenRequestSpec) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(c.Admin)
 	if err != nil {
 		return nil, fmt.Errorf("build the administrator's client: %w", err)
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
-	}}
-	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, AgentServiceAccount, request, metav1.CreateOptions{})
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).
+		CreateToken(ctx, account, &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("ask for a token of the agent on %s: %w", node, err)
+		return nil, fmt.Errorf("ask for a token of %s: %w", account, err)
 	}
 	config := rest.AnonymousClientConfig(c.Admin)
 	config.BearerToken = token.Status.Token

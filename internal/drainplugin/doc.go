@@ -7,7 +7,7 @@
 //	                                 └──▶ return: nodestate (uncordon what is ours)
 //	agent ◀── progress, blockers, conditions ──┘
 //
-// One run per event. It keeps nothing: a run that is begun again goes on with what
-// the cluster shows. It writes no LifecycleEvents, and decides neither which pods
-// leave nor when.
+// One run per event; one process for a node, or in central mode for all of them. It
+// keeps nothing: a run that is begun again goes on with what the cluster shows. It
+// writes no LifecycleEvents, and decides neither which pods leave nor when.
 package drainplugin

@@ -24,7 +24,7 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 		report(driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false, true)}})
 	}
 	err = persist(ctx, report, func(ctx context.Context) error {
-		return p.node.Cordon(ctx, call.Event, types.UID(call.EventUID))
+		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
 	})
 	if err != nil {
 		return err

@@ -54,6 +54,7 @@ func TestOptionsAreHeldToTheirForm(t *testing.T) {
 		want   string
 	}{
 		"good ones":             {func(*Options) {}, ""},
+		"all nodes":             {func(o *Options) { o.NodeName, o.AnyNode = "", true }, ""},
 		"no node":               {func(o *Options) { o.NodeName = "" }, "--node-name is required"},
 		"no namespace":          {func(o *Options) { o.Namespace = "" }, "--namespace must not be empty"},
 		"no time for a drain":   {func(o *Options) { o.SLA = 0 }, "--sla 0s must be greater than 0"},

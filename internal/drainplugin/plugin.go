@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -43,13 +44,15 @@ const (
 	DrainStarted        = "drain-started"
 	DrainComplete       = "drain-complete"
 	Uncordoning         = "uncordoning"
-	MaintenanceComplete = "maintenance-complete"
+	MaintenanceComplete = lifecyclev1alpha1.StateMaintenanceComplete
 )
 
 // Options are the settings of a drain driver.
 type Options struct {
 	DriverName string
 	NodeName   string
+	// AnyNode: for all nodes, as the process itself. NodeName is then empty.
+	AnyNode bool
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
 	Namespace       string
@@ -67,7 +70,7 @@ type Options struct {
 // Validate reports all that is wrong, by the names of the flags.
 func (o Options) Validate() error {
 	var errs []error
-	if o.NodeName == "" {
+	if o.NodeName == "" && !o.AnyNode {
 		errs = append(errs, errors.New("--node-name is required"))
 	}
 	if o.Namespace == "" {
@@ -96,7 +99,7 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	}
 	transitions := Transitions(options.DriverName, options.SLA)
 	return driverkit.Serve(ctx, driverkit.Config{
-		DriverName: options.DriverName, NodeName: options.NodeName, Instance: options.Instance,
+		DriverName: options.DriverName, NodeName: options.NodeName, AnyNode: options.AnyNode, Instance: options.Instance,
 		DataDir: options.DataDir, RegistrationDir: options.RegistrationDir,
 		Transitions: transitions, RESTConfig: self,
 	}, driverkit.ByTransition(map[string]driverkit.Driver{
@@ -127,17 +130,26 @@ func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.Lifecycle
 	}
 }
 
-// plugin drains and returns one node.
+// plugin drains and returns nodes: one, or all of them, which then share the budgets'
+// queues.
 type plugin struct {
 	options Options
-	node    *nodestate.Writer
+	nodes   corev1client.NodeInterface
 	drainer *drain.Drainer
 }
 
+// node is the writer of the node that a call is about.
+func (p *plugin) node(name string) *nodestate.Writer {
+	return nodestate.NewWriter(p.nodes, name, clock.RealClock{})
+}
+
 func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin, error) {
-	asNode, _, err := identity.AsNode(ctx, self, options.NodeName)
-	if err != nil {
-		return nil, err
+	asNode := self
+	if !options.AnyNode {
+		var err error
+		if asNode, _, err = identity.AsNode(ctx, self, options.NodeName); err != nil {
+			return nil, err
+		}
 	}
 	nodeClient, err := kubernetes.NewForConfig(asNode)
 	if err != nil {
@@ -160,8 +172,5 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	if err != nil {
 		return nil, err
 	}
-	return &plugin{
-		options: options, drainer: drainer,
-		node: nodestate.NewWriter(nodeClient.CoreV1().Nodes(), options.NodeName, clock.RealClock{}),
-	}, nil
+	return &plugin{options: options, drainer: drainer, nodes: nodeClient.CoreV1().Nodes()}, nil
 }

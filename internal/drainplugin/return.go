@@ -32,7 +32,7 @@ func (p *plugin) returnNode(ctx context.Context, call driverkit.Call, report fun
 	}
 	var left *nodestate.Foreign
 	err := persist(ctx, report, func(ctx context.Context) (err error) {
-		left, err = p.node.Return(ctx)
+		left, err = p.node(call.Node).Return(ctx)
 		return err
 	})
 	if err != nil {

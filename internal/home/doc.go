@@ -7,6 +7,6 @@
 //
 // A CRD in lifecycle.k8s.io works where the server does not serve that group itself.
 // Where it does (EvictionRequest, Kubernetes 1.37, alpha), every request for the CRD
-// answers 404 although discovery still lists it: so discovery is not asked. It does
-// not watch for changes; whoever holds a Home asks again when requests start to fail.
+// answers 404 although discovery still lists it: so discovery is not asked. Watch asks
+// again when a process's own watches start to fail.
 package home

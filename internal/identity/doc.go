@@ -10,4 +10,5 @@
 // node, by constrained impersonation of the node that its token names, so that the
 // Node authorizer and NodeRestriction hold it to what the kubelet there may do.
 // Events are written as oneself: impersonation drops the token's claim of the node.
+// The controller is on no node: it does everything as itself.
 package identity

@@ -4,7 +4,8 @@
 // the conditions, and the annotations.
 //
 //	agent: conditions, API home ──┐
-//	drain driver: cordon, return ─┴─▶ a patch of the Node, as the node
+//	drain driver: cordon, return ─┼─▶ a patch of the Node, as the node; the controller: as itself
+//	controller: for dead agents ──┘
 //
 // An annotation on the Node lists who cordoned it for which event, since when, and
 // whether it was unschedulable before: so that returning undoes our cordon, and only

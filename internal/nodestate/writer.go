@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Writer writes one Node, as the node.
+// Writer writes one Node.
 type Writer struct {
 	nodes    corev1client.NodeInterface
 	nodeName string

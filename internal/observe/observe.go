@@ -19,20 +19,29 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// component is who the core Events are from.
-const component = "slipway-node-agent"
+// Who the core Events are from.
+const (
+	NodeAgent  = "slipway-node-agent"
+	Controller = "slipway-controller"
+)
 
-// Observer tells what happens on one node.
-type Observer struct {
+// Source is what the observers of one process share.
+type Source struct {
+	component   string
 	broadcaster record.EventBroadcaster
-	recorder    record.EventRecorder
-	node        runtime.Object
 	finished    *prometheus.CounterVec
 }
 
-// New returns the observer of a node. The client writes core Events; metrics are
+// Observer tells what happens on one node.
+type Observer struct {
+	recorder record.EventRecorder
+	node     runtime.Object
+	finished *prometheus.CounterVec
+}
+
+// New returns the source of a process. The client writes core Events; metrics are
 // registered with registerer.
-func New(ctx context.Context, events corev1client.EventsGetter, nodeName string, registerer prometheus.Registerer) (*Observer, error) {
+func New(ctx context.Context, component string, events corev1client.EventsGetter, registerer prometheus.Registerer) (*Source, error) {
 	finished := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "slipway_lifecycle_events_finished_total",
 		Help: "LifecycleEvents that have ended, by transition, phase and reason.",
@@ -42,14 +51,21 @@ func New(ctx context.Context, events corev1client.EventsGetter, nodeName string,
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: events.Events(corev1.NamespaceAll)})
-	return &Observer{
-		broadcaster: broadcaster,
-		recorder:    broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component, Host: nodeName}),
-		// As the kubelet does it: kubectl describe node finds Events by the node's name as UID.
-		node:     &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: nodeName, UID: types.UID(nodeName)},
-		finished: finished,
-	}, nil
+	return &Source{component: component, broadcaster: broadcaster, finished: finished}, nil
 }
+
+// Node returns the observer of a node. It costs nothing to have.
+func (s *Source) Node(name string) *Observer {
+	return &Observer{
+		recorder: s.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: s.component, Host: name}),
+		// As the kubelet does it: kubectl describe node finds Events by the node's name as UID.
+		node:     &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: name, UID: types.UID(name)},
+		finished: s.finished,
+	}
+}
+
+// Close ends all observers. Events that were not written yet are lost.
+func (s *Source) Close() { s.broadcaster.Shutdown() }
 
 // Claimed tells that an event was claimed.
 func (o *Observer) Claimed(event *lifecyclev1alpha1.LifecycleEvent) {
@@ -93,6 +109,3 @@ func (o *Observer) Finished(event *lifecyclev1alpha1.LifecycleEvent, status life
 	}
 	o.recorder.Event(o.node, eventType, "LifecycleEvent"+string(status.ClaimStatus), text)
 }
-
-// Close ends the observer. Events that were not written yet are lost.
-func (o *Observer) Close() { o.broadcaster.Shutdown() }

@@ -3,7 +3,7 @@
 // Package record is the only writer of LifecycleEvents, and deletes the transitions
 // that a driver left behind.
 //
-//	transition's step ── compare and swap ──▶ API server
+//	a step of transition or oversight ── compare and swap ──▶ API server
 //
 // It writes as the process itself, never as the node. Each write holds only if the
 // object is still as it was seen when the step was decided; if not, the write is

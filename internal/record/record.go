@@ -47,8 +47,15 @@ func (r *Recorder) Unprotect(ctx context.Context, seen *lifecyclev1alpha1.Lifecy
 	return wrap("remove the finalizer of", seen, r.patch(ctx, changed, seen))
 }
 
-// patch writes the difference. Finalizers are a list, which a merge patch replaces
-// as a whole: without the resource version, others' finalizers could be lost.
+// RemoveGate removes a gate.
+func (r *Recorder) RemoveGate(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, name string) error {
+	changed := seen.DeepCopy()
+	changed.Spec.Gates = slices.DeleteFunc(changed.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == name })
+	return wrap("remove gate "+name+" of", seen, r.patch(ctx, changed, seen))
+}
+
+// patch writes the difference. Finalizers and gates are lists, which a merge patch
+// replaces as a whole: without the resource version, those of others could be lost.
 func (r *Recorder) patch(ctx context.Context, changed, seen *lifecyclev1alpha1.LifecycleEvent) error {
 	return r.client.Patch(ctx, changed, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
 }

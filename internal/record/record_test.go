@@ -56,6 +56,11 @@ var writes = map[string]func(context.Context, *Recorder, *lifecyclev1alpha1.Life
 		protected.Finalizers = append(protected.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
 		return r.Unprotect(ctx, protected)
 	},
+	"remove gate slipway.dev/guards of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
+		gated := e.DeepCopy()
+		gated.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: lifecyclev1alpha1.GateGuards}, {Name: "example.com/other"}}
+		return r.RemoveGate(ctx, gated, lifecyclev1alpha1.GateGuards)
+	},
 	"delete": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		return r.Delete(ctx, e)
 	},

@@ -47,6 +47,9 @@ func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited 
 	if message := parametersTooLarge(e); message != "" {
 		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonInvalidParameters, message, now)
 	}
+	if f.Node == nil {
+		return Decision{} // it may yet come; the controller says what is missing
+	}
 	if len(e.Spec.Gates) > 0 {
 		return note(e, lifecyclev1alpha1.ReasonGated, "spec.gates: waiting for "+gateNames(e.Spec.Gates), now)
 	}
@@ -54,9 +57,6 @@ func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited 
 	if !found {
 		return note(e, lifecyclev1alpha1.ReasonTransitionNotFound,
 			fmt.Sprintf("spec.transitionName: there is no LifecycleTransition %q", e.Spec.TransitionName), now)
-	}
-	if f.Node == nil {
-		return Decision{} // the Node has not been seen: it may yet come
 	}
 	if why := doesNotApply(t, f.Node); why != "" {
 		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonTransitionDoesNotApply,

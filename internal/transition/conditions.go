@@ -17,10 +17,12 @@ var (
 	conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 )
 
-// ownConditions are written by the agent, and no driver's.
+// ownConditions are written by the agent and the controller, and no driver's.
 var ownConditions = []string{
 	lifecyclev1alpha1.ConditionClaimable,
 	lifecyclev1alpha1.ConditionDriverAvailable,
+	lifecyclev1alpha1.ConditionStalled,
+	lifecyclev1alpha1.ConditionGuardsPassed,
 	lifecyclev1alpha1.ConditionFinished,
 }
 

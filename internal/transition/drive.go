@@ -50,8 +50,7 @@ func isOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *ending
 	case e.Status.SLA != nil && !now.Before(e.Status.SLA.Time):
 		return &ending{
 			lifecyclev1alpha1.SlaExpired, lifecyclev1alpha1.ReasonSLAExpired,
-			fmt.Sprintf("state %q was not reached by %s%s", driverOf(e).End, e.Status.SLA.UTC().Format(time.RFC3339), lastKnown(e)),
-			e.Status.SLA.Time,
+			missed(e), e.Status.SLA.Time,
 		}
 	case fromOldHome(f, e):
 		return &ending{lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHomeChanged, homeChangedMessage, f.HomeSince}
@@ -61,6 +60,11 @@ func isOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *ending
 		}
 		return nil
 	}
+}
+
+// missed is the message of an event whose time is up.
+func missed(e *lifecyclev1alpha1.LifecycleEvent) string {
+	return fmt.Sprintf("state %q was not reached by %s%s", driverOf(e).End, e.Status.SLA.UTC().Format(time.RFC3339), lastKnown(e))
 }
 
 // lastKnown tells, in the message of an event whose time is up, how far it was.

@@ -14,7 +14,7 @@ import (
 // the events that wait, then what others have left behind; none of them can keep
 // another from its step for longer than its own step takes.
 func Next(f Facts, now time.Time) Decision {
-	events := oldestFirst(f.Events)
+	events := OldestFirst(f.Events)
 	current := inWork(f, events)
 
 	decision := Decision{}
@@ -27,8 +27,8 @@ func Next(f Facts, now time.Time) Decision {
 		or(forgetTransitions(f, now))
 }
 
-// oldestFirst sorts by creation, then by name: the order in which events are claimed.
-func oldestFirst(events []*lifecyclev1alpha1.LifecycleEvent) []*lifecyclev1alpha1.LifecycleEvent {
+// OldestFirst sorts by creation, then by name: the order in which events are claimed.
+func OldestFirst(events []*lifecyclev1alpha1.LifecycleEvent) []*lifecyclev1alpha1.LifecycleEvent {
 	return slices.SortedFunc(slices.Values(events), func(a, b *lifecyclev1alpha1.LifecycleEvent) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
 			return c

@@ -5,6 +5,7 @@
 //
 //	Shared ─▶ one cluster for the test binary ─▶ Node: a simulated node of the test's own
 //	                                         ├─▶ Agent, Driver: processes with the pod's token
+//	                                         ├─▶ Controller: a process with its own account's token
 //	                                         ├─▶ StandIn, MuteDriver: drivers that the test plays
 //	                                         ├─▶ History, Await…: what a watch has shown
 //	                                         ├─▶ Writes, Evictions: what the audit log says

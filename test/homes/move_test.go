@@ -39,11 +39,11 @@ func TestTheAPIMovesAndComesBack(t *testing.T) {
 	env.Restart(t, builtinGroup...)
 	unready(t, agent, address, "the API server no longer serves LifecycleEvents in lifecycle.k8s.io: either their CRD was deleted, "+
 		"or the server serves that group itself now (feature gate EvictionRequestAPI): "+
-		"apply the CRDs of slm.slipway.dev and restart the agent")
+		"apply the CRDs of slm.slipway.dev and restart this process")
 	if err := env.Install(t.Context(), lifecyclev1alpha1.GroupSlipway); err != nil {
 		t.Fatal(err)
 	}
-	unready(t, agent, address, "the API of LifecycleEvents has moved from lifecycle.k8s.io to slm.slipway.dev: restart the agent to follow it")
+	unready(t, agent, address, "the API of LifecycleEvents has moved from lifecycle.k8s.io to slm.slipway.dev: restart this process to follow it")
 	agent.Stop()
 
 	agent = node.Agent("")

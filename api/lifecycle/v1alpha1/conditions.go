@@ -14,6 +14,12 @@ const (
 	ConditionClaimable = "Claimable"
 	// ConditionDriverAvailable says of a claimed event whether its driver is there.
 	ConditionDriverAvailable = "DriverAvailable"
+	// ConditionStalled is True while nobody drives a claimed event because its agent is
+	// dead, and False once it is back.
+	ConditionStalled = "Stalled"
+	// ConditionGuardsPassed is False while a guard holds the event at [GateGuards]; its
+	// reason is the [Guard].
+	ConditionGuardsPassed = "GuardsPassed"
 	// ConditionFinished is True when the event has ended; its reason says how.
 	ConditionFinished = "Finished"
 )
@@ -38,8 +44,36 @@ const (
 	ReasonDriverNotReady = "DriverNotReady"
 	// ReasonWaitingForTurn: another event of the node comes first.
 	ReasonWaitingForTurn = "WaitingForTurn"
+	// ReasonNodeNotFound: there is no Node of that name (yet). Also a reason of
+	// ConditionFinished, after a minute.
+	ReasonNodeNotFound = "NodeNotFound"
+	// ReasonAgentMissing: no pod of Slipway's agent is on the node. This and the two that
+	// follow are also reasons of ConditionStalled.
+	ReasonAgentMissing = "AgentMissing"
+	// ReasonAgentNotReady: the agent's pod is not Ready.
+	ReasonAgentNotReady = "AgentNotReady"
+	// ReasonNodeNotReady: the Node is not Ready, so the agent may be dead.
+	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonClaimed: it has been claimed.
 	ReasonClaimed = "Claimed"
+)
+
+// Further reasons of ConditionStalled.
+const (
+	// ReasonClaimModeChanged: the controller claimed it in central mode, and does not
+	// run in that mode any more.
+	ReasonClaimModeChanged = "ClaimModeChanged"
+	// ReasonAgentReady: the agent is back. The condition is False.
+	ReasonAgentReady = "AgentReady"
+)
+
+// Reasons of ConditionGuardsPassed when it is True. When it is False, the reason is
+// that of the [Guard].
+const (
+	// ReasonPassed: no guard has anything against it.
+	ReasonPassed = "Passed"
+	// ReasonAllowed: a guard has, and spec.allow lists it.
+	ReasonAllowed = "Allowed"
 )
 
 // ReasonDriverRegistered is the reason of ConditionDriverAvailable when it is True.
@@ -53,6 +87,8 @@ const (
 	ReasonSLAExpired = "SlaExpired"
 	// ReasonCanceled: the event was deleted while it was claimed.
 	ReasonCanceled = "Canceled"
+	// ReasonNodeGone: the Node was deleted while the event was claimed.
+	ReasonNodeGone = "NodeGone"
 	// ReasonDriverFailed: the driver answered with an error.
 	ReasonDriverFailed = "DriverFailed"
 	// ReasonInvalidAnswer: the driver's answer breaks the contract.

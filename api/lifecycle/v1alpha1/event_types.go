@@ -35,7 +35,8 @@ type LifecycleEvent struct {
 	// +required
 	Spec LifecycleEventSpec `json:"spec"`
 
-	// status says how far it is. It is written by the claimer alone.
+	// status says how far it is. It is written by the claimer, and by Slipway's controller
+	// where there is none that is alive.
 	// +optional
 	// +kubebuilder:default={claimStatus: Pending}
 	Status LifecycleEventStatus `json:"status,omitempty"`
@@ -45,6 +46,7 @@ type LifecycleEvent struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.sla) == has(oldSelf.sla)",message="spec.sla is immutable",fieldPath=".sla"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 // +kubebuilder:validation:XValidation:rule="!has(self.gates) || has(oldSelf.gates)",message="spec.gates can be removed, not added",fieldPath=".gates"
 type LifecycleEventSpec struct {
 	// transitionName is the name of a LifecycleTransition. It need not exist yet: the
@@ -94,6 +96,15 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(g, oldSelf.exists(o, o.name == g.name))",message="spec.gates can be removed, not added"
 	Gates []Gate `json:"gates,omitempty"`
 
+	// allow lists the guards that do not hold this event: what they warn of is wanted.
+	// It may be added to while a guard holds the event (condition GuardsPassed), and not
+	// be taken from: what was let go is not called back. An addition of Slipway.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(g, g in self)",message="spec.allow can be added to, not taken from"
+	Allow []Guard `json:"allow,omitempty"`
+
 	// reason is for people: why the transition is asked for. An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -106,6 +117,29 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.requestedBy is immutable"
 	RequestedBy string `json:"requestedBy,omitempty"`
 }
+
+// Guard is a check that Slipway's controller makes before it removes [GateGuards].
+//
+// +kubebuilder:validation:Enum=LastSchedulableNode;SecondControlPlaneNode
+type Guard string
+
+// The guards.
+const (
+	// GuardLastSchedulableNode holds an event that would leave no node for pods to go to:
+	// none that is Ready, schedulable and not kept for the control plane.
+	GuardLastSchedulableNode Guard = "LastSchedulableNode"
+	// GuardSecondControlPlaneNode holds an event of a control plane's node while another
+	// of them is being taken out, or is cordoned by Slipway.
+	GuardSecondControlPlaneNode Guard = "SecondControlPlaneNode"
+)
+
+// GateGuards is the gate that Slipway's controller removes when the guards let the
+// event pass. Where guards are enabled, an admission policy sets it on new events.
+const GateGuards = "slipway.dev/guards"
+
+// StateMaintenanceComplete is the end state of a transition that returns a node
+// (KEP-5683). Guards do not hold its events.
+const StateMaintenanceComplete = "maintenance-complete"
 
 // Gate holds an event back until its owner removes it.
 type Gate struct {
@@ -192,8 +226,8 @@ type LifecycleEventStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	BlockersTotal int32 `json:"blockersTotal,omitempty"`
 
-	// conditions: Claimable, DriverAvailable, Finished, and those of the driver. An
-	// addition of Slipway.
+	// conditions: Claimable, DriverAvailable, Stalled, GuardsPassed, Finished, and those
+	// of the driver. An addition of Slipway.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

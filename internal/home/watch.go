@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package agent
+package home
 
 import (
 	"context"
@@ -15,56 +15,61 @@ import (
 	"k8s.io/klog/v2"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
 )
 
-// homeWatch notices that the API has moved to another group while the agent runs.
-type homeWatch struct {
+// Watch notices that the API has moved to another group while a process runs. It asks
+// nothing of its own accord.
+type Watch struct {
 	config *rest.Config
 	client *http.Client
-	home   home.Home
+	home   Home
 	lost   atomic.Pointer[string]
 }
 
-// watchFailed is called whenever a watch of the agent ends with an error. A 404 can
-// mean that the group is not served any more.
-func (h *homeWatch) watchFailed(ctx context.Context, r *toolscache.Reflector, err error) {
+// NewWatch returns the watch of a process that has found the API in the given home.
+func NewWatch(config *rest.Config, client *http.Client, found Home) *Watch {
+	return &Watch{config: config, client: client, home: found}
+}
+
+// Failed is called whenever a watch of the process ends with an error. A 404 can mean
+// that the group is not served any more.
+func (h *Watch) Failed(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	if !apierrors.IsNotFound(err) {
 		return
 	}
-	found, err := home.Find(ctx, h.config, h.client)
+	found, err := Find(ctx, h.config, h.client)
 	switch {
 	case err == nil && found == h.home:
 		h.say(ctx, "")
 	case err == nil:
-		h.say(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart the agent to follow it",
+		h.say(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart this process to follow it",
 			h.home.Group(), found.Group()))
-	case errors.Is(err, home.ErrNotInstalled):
+	case errors.Is(err, ErrNotInstalled):
 		h.say(ctx, h.goneMessage())
 	}
 }
 
 // say keeps a message for the readiness check, and logs it when it is a new one. An
 // empty one means that all is well.
-func (h *homeWatch) say(ctx context.Context, message string) {
+func (h *Watch) say(ctx context.Context, message string) {
 	if before := h.lost.Swap(&message); message != "" && (before == nil || *before != message) {
 		klog.FromContext(ctx).Error(errors.New(message), "Not ready: the API of LifecycleEvents is not where it was")
 	}
 }
 
-func (h *homeWatch) goneMessage() string {
+func (h *Watch) goneMessage() string {
 	text := fmt.Sprintf("the API server no longer serves LifecycleEvents in %s", h.home.Group())
 	if h.home.Group() == lifecyclev1alpha1.GroupKubernetes {
 		text += ": either their CRD was deleted, or the server serves that group itself now (feature gate " +
-			"EvictionRequestAPI): apply the CRDs of " + lifecyclev1alpha1.GroupSlipway + " and restart the agent"
+			"EvictionRequestAPI): apply the CRDs of " + lifecyclev1alpha1.GroupSlipway + " and restart this process"
 	}
 	return text
 }
 
-// check is a readiness check. What it says is served at /readyz/api-home; /readyz says
+// Check is a readiness check. What it says is served at /readyz/api-home; /readyz says
 // only that it failed.
-func (h *homeWatch) check(*http.Request) error {
+func (h *Watch) Check(*http.Request) error {
 	if message := h.lost.Load(); message != nil && *message != "" {
 		return errors.New(*message)
 	}

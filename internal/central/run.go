@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package central
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/observe"
+)
+
+// Run runs the controller until ctx ends. It fails when it was the leader and is not
+// any more: a process that begins anew has forgotten what it must not go on with.
+func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
+	if err := options.Validate(); err != nil {
+		return err
+	}
+	httpClient, err := rest.HTTPClientFor(self)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	found, err := home.Find(ctx, self, httpClient)
+	if err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
+
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: clock.RealClock{}}
+	if err := p.build(ctx, self); err != nil {
+		return errors.Join(err, p.close())
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.manager.Start(ctx)
+}
+
+// process is a controller with what it runs on.
+type process struct {
+	options Options
+	home    home.Home
+	watch   *home.Watch
+	clock   clock.PassiveClock
+
+	manager  manager.Manager
+	nodes    corev1client.NodeInterface
+	observer *observe.Source
+	fleet    *fleet // nil in node mode
+}
+
+// build puts the controller together; nothing of it runs yet.
+func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
+	if p.manager, err = p.newManager(ctx, self); err != nil {
+		return fmt.Errorf("build the manager: %w", err)
+	}
+	clients, err := kubernetes.NewForConfig(self)
+	if err != nil {
+		return fmt.Errorf("build the client for Nodes: %w", err)
+	}
+	p.nodes = clients.CoreV1().Nodes()
+	if p.observer, err = observe.New(ctx, observe.Controller, clients.CoreV1(), metrics.Registry); err != nil {
+		return err
+	}
+	if err := p.addOverseer(); err != nil {
+		return err
+	}
+	if p.options.ClaimMode == ClaimCentrally {
+		if err := p.addFleet(self); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		p.manager.AddHealthzCheck("ping", healthz.Ping),
+		p.manager.AddReadyzCheck("api-home", p.watch.Check),
+	)
+}
+
+// close ends what the manager does not.
+func (p *process) close() (err error) {
+	if p.fleet != nil {
+		err = p.fleet.close()
+	}
+	if p.observer != nil {
+		p.observer.Close()
+	}
+	return err
+}
+
+// writer is that of the given Node.
+func (p *process) writer(node string) *nodestate.Writer {
+	return nodestate.NewWriter(p.nodes, node, p.clock)
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package oversight decides for the controller: given all that is known of one node,
+// what is there to do that no agent of that node can do? It is pure. No client, no
+// clock, no goroutine, no log.
+//
+//	Facts (a node's events, its Node, its agent, other nodes) ── Next(facts, now) ──▶ one Step, and when to ask again
+//
+//	Pending   no Node ─▶ noted, then Failed      no agent ─▶ noted      gate of ours ─▶ held, or removed
+//	Claimed   no Node ─▶ Failed                  agent dead ─▶ Stalled, then SlaExpired or Canceled
+//	terminal  agent dead ─▶ mark the Node, unprotect, delete
+//
+// What was noted, and since when, is read from the event: after a crash at any point,
+// Next gives the step that was not done, or one that may be done twice. How an event
+// ends is package transition's. It never does what an agent that is alive would do,
+// and in central mode leaves what the controller has claimed to that loop.
+package oversight

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// AgentLabels are those of the agents' pods, and nobody else's.
+func AgentLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "node-agent"}
+}
+
+// Facts is all that is known of one node when the controller's next step for it is
+// chosen. Next changes none of it.
+type Facts struct {
+	// NodeName is the name of the node.
+	NodeName string
+	// Node is nil where there is no such Node.
+	Node *corev1.Node
+	// CordonedFor are the UIDs of the events that the Node is cordoned for.
+	CordonedFor []types.UID
+	// AgentPods are the agents' pods on the node: two while it is being updated.
+	AgentPods []*corev1.Pod
+	// LostSince is since when the agent is lost, as far as we remember. Zero: it was not.
+	LostSince time.Time
+	// Events are those bound to the node.
+	Events []*lifecyclev1alpha1.LifecycleEvent
+	// Transitions by name.
+	Transitions map[string]*lifecyclev1alpha1.LifecycleTransition
+
+	// Peers are the other nodes, and PeerEvents their events. Nobody but a guard needs
+	// them: they may be left out where no event of the node is Guarded.
+	Peers      []Peer
+	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
+
+	// Central: the controller claims the events, and not the agents.
+	Central bool
+	// Since is when the controller began to look.
+	Since time.Time
+	// FinishedEventTTL is how long events are kept after they have ended.
+	FinishedEventTTL time.Duration
+}

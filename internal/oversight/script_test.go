@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// TestScripts runs the text scripts in testdata. Each command does something to the
+// world and then performs Next's steps for all nodes until there is none.
+//
+//	mode central | node                 the controller restarts in that claim mode
+//	node NAME [control-plane] [tainted] [agentless]
+//	node NAME ready|unready|gone|cordon|uncordon
+//	agent NODE ready|unready|missing
+//	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
+//	claim NAME [central] [sla=D]        its agent, or the loop of central mode, claims it
+//	reach NAME                          the driver reaches the end state
+//	note NAME REASON                    its agent says why it is not claimed
+//	end NAME                            its agent writes Succeeded, and dies
+//	edit NAME allow=GUARD | ungate
+//	delete NAME                         a user deletes it
+//	cordon NAME                         the driver cordons the node for it
+//	ttl DURATION
+//	crash                               the controller restarts
+//	clock DURATION                      time passes
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		w := newWorld()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			runCommand(t, w, d)
+			return settle(w)
+		})
+	})
+}
+
+// settle performs steps until no node has one, and prints them.
+func settle(w *world) string {
+	var out strings.Builder
+	for range 200 {
+		wake, moved := time.Time{}, false
+		for _, node := range w.bound() {
+			decision := Next(w.facts(node), w.now)
+			if decision.Step != nil {
+				fmt.Fprintln(&out, describe(decision.Step))
+				w.perform(node, decision.Step)
+				moved = true
+			}
+			wake = waitUntil(wake).or(waitUntil(decision.Wake)).Wake
+		}
+		if moved {
+			continue
+		}
+		if !wake.IsZero() {
+			fmt.Fprintf(&out, "until %s\n", w.at(wake))
+		}
+		if out.Len() == 0 {
+			return "nothing\n"
+		}
+		return out.String()
+	}
+	return out.String() + "does not settle\n"
+}
+
+func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
+	t.Helper()
+	switch d.Cmd {
+	case "mode":
+		w.central = d.HasArg("central")
+		w.crash()
+	case "node":
+		runNode(t, w, d)
+	case "agent":
+		w.setAgent(first(d), !d.HasArg("missing"), d.HasArg("ready"))
+	case "event":
+		runEvent(t, w, d)
+	case "claim":
+		kind := lifecyclev1alpha1.NodeAgent
+		if d.HasArg("central") {
+			kind = lifecyclev1alpha1.Controller
+		}
+		w.claim(first(d), kind, duration(t, arg(t, d, "sla", "0s")))
+	case "reach":
+		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status.State = e.Status.Driver.End })
+	case "note":
+		e := w.events[first(d)]
+		decision := noteClaimable(e, d.CmdArgs[1].Key, "", w.now)
+		w.perform(e.Spec.BindingNode, decision.Step)
+	case "end":
+		e := w.events[first(d)]
+		e.Status.State = e.Status.Driver.End
+		w.perform(e.Spec.BindingNode, finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, "", w.now).Step)
+	case "edit":
+		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
+			if d.HasArg("ungate") {
+				e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: lifecyclev1alpha1.GateGuards}}
+			}
+			allow(t, d, e)
+		})
+	case "delete":
+		w.deleteEvent(first(d))
+	case "cordon":
+		e := w.events[first(d)]
+		w.cordons[e.Spec.BindingNode] = append(w.cordons[e.Spec.BindingNode], e.UID)
+		w.nodes[e.Spec.BindingNode].Spec.Unschedulable = true
+	case "ttl":
+		w.ttl = duration(t, first(d))
+	case "crash":
+		w.crash()
+	case "clock":
+		w.now = w.now.Add(duration(t, first(d)))
+	default:
+		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	}
+}
+
+func runNode(t *testing.T, w *world, d *datadriven.TestData) {
+	t.Helper()
+	name := first(d)
+	switch {
+	case d.HasArg("gone"):
+		delete(w.nodes, name)
+		delete(w.pods, name)
+		delete(w.cordons, name)
+	case d.HasArg("ready"), d.HasArg("unready"):
+		w.setNodeReady(name, d.HasArg("ready"))
+	case d.HasArg("cordon"), d.HasArg("uncordon"):
+		w.nodes[name].Spec.Unschedulable = d.HasArg("cordon")
+		w.cordons[name] = []types.UID{} // by hand
+	default:
+		labels, taints := map[string]string{}, []corev1.Taint{}
+		if d.HasArg("control-plane") {
+			labels[controlPlane] = ""
+		}
+		if d.HasArg("tainted") {
+			taints = append(taints, corev1.Taint{Key: controlPlane, Effect: corev1.TaintEffectNoSchedule})
+		}
+		w.addNode(name, labels, taints...)
+		w.setAgent(name, !d.HasArg("agentless"), true)
+	}
+}
+
+func runEvent(t *testing.T, w *world, d *datadriven.TestData) {
+	t.Helper()
+	e := w.addEvent(first(d), arg(t, d, "node", ""), arg(t, d, "transition", "drain"))
+	if d.HasArg("guarded") {
+		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateGuards})
+	}
+	if gate := arg(t, d, "gate", ""); gate != "" {
+		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: gate})
+	}
+	if d.HasArg("finalizer") {
+		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+	}
+	allow(t, d, e)
+}
+
+func allow(t *testing.T, d *datadriven.TestData, e *lifecyclev1alpha1.LifecycleEvent) {
+	t.Helper()
+	if guard := arg(t, d, "allow", ""); guard != "" {
+		e.Spec.Allow = append(e.Spec.Allow, lifecyclev1alpha1.Guard(guard))
+	}
+}
+
+func first(d *datadriven.TestData) string { return d.CmdArgs[0].Key }
+
+func arg(t *testing.T, d *datadriven.TestData, key, otherwise string) string {
+	t.Helper()
+	if !d.HasArg(key) {
+		return otherwise
+	}
+	var value string
+	d.ScanArgs(t, key, &value)
+	return value
+}
+
+func duration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// world is a cluster as the controller sees it: objects, which survive a crash of the
+// controller, and its memory, which does not.
+type world struct {
+	now, epoch  time.Time
+	nodes       map[string]*corev1.Node
+	pods        map[string]*corev1.Pod // of agents, by node
+	cordons     map[string][]types.UID // by node
+	events      map[string]*lifecyclev1alpha1.LifecycleEvent
+	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
+	central     bool
+	ttl         time.Duration
+	serial      int
+
+	// the controller's memory
+	since time.Time
+	lost  map[string]time.Time
+
+	// history is each claim status that an event has had, by UID.
+	history map[types.UID][]lifecyclev1alpha1.ClaimStatus
+	// outcome is the reason for which an event has ended, by UID.
+	outcome map[types.UID]string
+}
+
+func newWorld() *world {
+	epoch := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	w := &world{
+		now: epoch, epoch: epoch,
+		nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, cordons: map[string][]types.UID{},
+		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
+		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
+	}
+	for name, end := range map[string]string{"drain": "drain-complete", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
+		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Start: name + "ing", End: end},
+		}
+	}
+	w.crash()
+	return w
+}
+
+// crash forgets what a controller that restarts does not know.
+func (w *world) crash() { w.since, w.lost = w.now, map[string]time.Time{} }
+
+// facts are those of a node, as package central gathers them.
+func (w *world) facts(node string) Facts {
+	f := Facts{
+		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], LostSince: w.lost[node],
+		Transitions: w.transitions, Central: w.central, Since: w.since, FinishedEventTTL: w.ttl,
+	}
+	if pod := w.pods[node]; pod != nil {
+		f.AgentPods = []*corev1.Pod{pod}
+	}
+	for _, e := range w.events {
+		if e.Spec.BindingNode == node {
+			f.Events = append(f.Events, e)
+		} else {
+			f.PeerEvents = append(f.PeerEvents, e)
+		}
+	}
+	for name, n := range w.nodes {
+		if name != node {
+			f.Peers = append(f.Peers, PeerOf(n, len(w.cordons[name]) > 0))
+		}
+	}
+	if loss := AgentLoss(f, w.now); loss == nil {
+		delete(w.lost, node)
+	} else {
+		w.lost[node] = loss.Since
+		f.LostSince = loss.Since
+	}
+	return f
+}
+
+// bound are the names of all nodes that there are, or that events are bound to.
+func (w *world) bound() []string {
+	names := map[string]bool{}
+	for name := range w.nodes {
+		names[name] = true
+	}
+	for _, e := range w.events {
+		names[e.Spec.BindingNode] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func (w *world) addNode(name string, labels map[string]string, taints ...corev1.Taint) {
+	w.nodes[name] = &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, CreationTimestamp: metav1.NewTime(w.now)},
+		Spec:       corev1.NodeSpec{Taints: taints},
+	}
+	w.setNodeReady(name, true)
+}
+
+func (w *world) setNodeReady(name string, ready bool) {
+	node := w.nodes[name].DeepCopy()
+	node.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: statusOf(ready), LastTransitionTime: metav1.NewTime(w.now),
+	}}
+	w.nodes[name] = node
+}
+
+func (w *world) setAgent(node string, present, ready bool) {
+	if !present {
+		delete(w.pods, node)
+		return
+	}
+	w.pods[node] = &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system", Name: "agent-" + node, CreationTimestamp: metav1.NewTime(w.now)},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: statusOf(ready), LastTransitionTime: metav1.NewTime(w.now),
+		}}},
+	}
+}
+
+func statusOf(b bool) corev1.ConditionStatus {
+	if b {
+		return corev1.ConditionTrue
+	}
+	return corev1.ConditionFalse
+}
+
+func (w *world) addEvent(name, node, transition string) *lifecyclev1alpha1.LifecycleEvent {
+	w.serial++
+	e := &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, w.serial)), Generation: 1,
+			CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),
+		},
+		Spec:   lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: node},
+		Status: lifecyclev1alpha1.LifecycleEventStatus{ClaimStatus: lifecyclev1alpha1.Pending},
+	}
+	w.events[name] = e
+	w.history[e.UID] = []lifecyclev1alpha1.ClaimStatus{lifecyclev1alpha1.Pending}
+	return e
+}
+
+// claim is what an agent does, or the loop of central mode.
+func (w *world) claim(name string, kind lifecyclev1alpha1.ClaimerKind, sla time.Duration) {
+	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		t := w.transitions[e.Spec.TransitionName]
+		e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
+		e.Status.ClaimStatus = lifecyclev1alpha1.Claimed
+		e.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: kind, Identity: e.Spec.BindingNode}
+		e.Status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: t.Spec.Start, End: t.Spec.End}
+		e.Status.State = t.Spec.Start
+		if sla > 0 {
+			e.Status.SLA = &metav1.Time{Time: w.now.Add(sla)}
+		}
+	})
+}
+
+// change replaces the event by a changed copy: facts that were taken stay as they were.
+func (w *world) change(e *lifecyclev1alpha1.LifecycleEvent, f func(*lifecyclev1alpha1.LifecycleEvent)) {
+	changed := w.events[e.Name].DeepCopy()
+	f(changed)
+	w.events[e.Name] = changed
+	w.outcome[e.UID] = reasonOf(changed, lifecyclev1alpha1.ConditionFinished)
+	if h := w.history[e.UID]; h[len(h)-1] != changed.Status.ClaimStatus {
+		w.history[e.UID] = append(h, changed.Status.ClaimStatus)
+	}
+	if changed.DeletionTimestamp != nil && len(changed.Finalizers) == 0 {
+		delete(w.events, e.Name)
+	}
+}
+
+func (w *world) deleteEvent(name string) {
+	e, ok := w.events[name]
+	switch {
+	case !ok:
+	case len(e.Finalizers) == 0:
+		delete(w.events, name)
+	case e.DeletionTimestamp == nil:
+		w.change(e, func(e *lifecyclev1alpha1.LifecycleEvent) { e.DeletionTimestamp = &metav1.Time{Time: w.now} })
+	}
+}
+
+// perform does the step, as the API server would let it be done.
+func (w *world) perform(node string, step Step) {
+	switch s := step.(type) {
+	case WriteStatus:
+		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status = *s.Status.DeepCopy() })
+	case RemoveGate:
+		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) {
+			e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == lifecyclev1alpha1.GateGuards })
+		})
+	case MarkNode:
+		n := w.nodes[node].DeepCopy()
+		for _, c := range s.Conditions {
+			n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(o corev1.NodeCondition) bool { return o.Type == c.Type })
+			n.Status.Conditions = append(n.Status.Conditions, c)
+		}
+		w.nodes[node] = n
+	case ReleaseCordon:
+		w.cordons[node] = slices.DeleteFunc(slices.Clone(w.cordons[node]), func(uid types.UID) bool { return uid == s.Event.UID })
+	case Unprotect:
+		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = nil })
+	case Delete:
+		w.deleteEvent(s.Event.Name)
+	default:
+		panic(fmt.Sprintf("unknown step %T", step))
+	}
+}
+
+// describe is the step as lines of a script.
+func describe(step Step) string {
+	switch s := step.(type) {
+	case WriteStatus:
+		text := fmt.Sprintf("%s: %s", s.Event.Name, s.Status.ClaimStatus)
+		for _, c := range s.Status.Conditions {
+			if old := condition(s.Event, c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+				continue
+			}
+			text += strings.TrimRight(fmt.Sprintf("\n  %s=%s %s %s", c.Type, c.Status, c.Reason, c.Message), " ")
+		}
+		return text
+	case RemoveGate:
+		return "remove the gate of " + s.Event.Name
+	case MarkNode:
+		c := s.Conditions[0]
+		return fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)
+	case ReleaseCordon:
+		return "release the cordon of " + s.Event.Name
+	case Unprotect:
+		return "unprotect " + s.Event.Name
+	case Delete:
+		return "delete " + s.Event.Name
+	default:
+		return fmt.Sprintf("%T", step)
+	}
+}
+
+// at is a time as the script counts it, from its beginning.
+func (w *world) at(t time.Time) string { return "t+" + t.Sub(w.epoch).String() }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transition
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// What follows is for package oversight: an event ends in one way, whoever ends it.
+
+// Ended is the status of e once it has ended so.
+func Ended(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimStatus, reason, message string, now time.Time) lifecyclev1alpha1.LifecycleEventStatus {
+	status := e.Status.DeepCopy()
+	conclude(status, e, phase, reason, message, now)
+	return *status
+}
+
+// Noted is the status of e with a condition, and whether that is new.
+func Noted(e *lifecyclev1alpha1.LifecycleEvent, conditionType string, value metav1.ConditionStatus, reason, message string, now time.Time) (lifecyclev1alpha1.LifecycleEventStatus, bool) {
+	decision := writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
+		setCondition(status, e, conditionType, value, reason, message, now)
+	})
+	if write, changed := decision.Step.(WriteStatus); changed {
+		return write.Status, true
+	}
+	return e.Status, false
+}
+
+// Missed says, for an event whose time is up, what was not reached and how far it was.
+func Missed(e *lifecyclev1alpha1.LifecycleEvent) string { return missed(e) }
+
+// NodeConditions are those of the Node that must be written when e has ended.
+func NodeConditions(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) []corev1.NodeCondition {
+	if c, differs := stamped(node, lifecycleCondition(e), true, now); differs {
+		return []corev1.NodeCondition{c}
+	}
+	return nil
+}
