@@ -50,6 +50,8 @@ const (
 type Options struct {
 	DriverName string
 	NodeName   string
+	// ActAs is as whom it acts on the Node and its pods. Empty: as the node.
+	ActAs identity.ActAs
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
 	Namespace       string
@@ -135,7 +137,7 @@ type plugin struct {
 }
 
 func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin, error) {
-	asNode, _, err := identity.AsNode(ctx, self, options.NodeName)
+	asNode, _, err := identity.For(ctx, self, options.NodeName, options.ActAs)
 	if err != nil {
 		return nil, err
 	}
