@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
@@ -122,14 +121,18 @@ func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*life
 	t.Cleanup(func() { e.deleteQuietly(transition) })
 }
 
-// PublishDrain creates the drain driver's transitions, if no driver has done so.
-func (e *Env) PublishDrain(t *testing.T) {
+// PublishDrain creates the transitions of a drain driver with another name than Slipway's:
+// they are for all nodes, so that no driver may. It returns the name of the drain.
+func (e *Env) PublishDrain(t *testing.T, driver string) string {
 	t.Helper()
-	for _, transition := range drainplugin.Transitions(Drain, drainplugin.DefaultSLA) {
-		if err := e.Client.Create(t.Context(), &transition); err != nil && !apierrors.IsAlreadyExists(err) {
+	transitions := drainplugin.Transitions(driver, drainplugin.DefaultSLA)
+	for _, transition := range transitions {
+		if err := e.Client.Create(t.Context(), &transition); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { e.deleteQuietly(&transition) })
 	}
+	return transitions[0].Name
 }
 
 // OnlyOn is a change of a transition: it is for one node.
