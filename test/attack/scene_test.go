@@ -43,8 +43,13 @@ const notWoundUp = "nobody works on the events of this test; they are only tried
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	return newSceneOn(t, harness.Shared(t))
+}
+
+func newSceneOn(t *testing.T, env *harness.Env) *scene {
+	t.Helper()
 	s := &scene{
-		env: harness.Shared(t), nodes: map[string]*harness.Node{}, pods: map[string]*corev1.Pod{},
+		env: env, nodes: map[string]*harness.Node{}, pods: map[string]*corev1.Pod{},
 		configs: map[string]*rest.Config{}, hands: map[string]hand{},
 		waiting: map[string]*lifecyclev1alpha1.LifecycleEvent{}, claimed: map[string]*lifecyclev1alpha1.LifecycleEvent{},
 		ended: map[string]*lifecyclev1alpha1.LifecycleEvent{}, transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
