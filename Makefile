@@ -53,12 +53,17 @@ localcluster: build ## Build the local control plane, which takes minutes the fi
 # launcher, once, and not again for the race detector.
 LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 
+# Modules of their own, because what they need is heavy and nothing else needs it.
+SMALL_MODULES := charts/render test/policies
+
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
 	@echo "test: Slipway, unit tests and tests on a real control plane"
 	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 20m ./...
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
+	@echo "test: the chart, and the admission policies"
+	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
 
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
@@ -85,21 +90,28 @@ generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(T
 			$(CRDS)/lifecycle.k8s.io_$$kind.yaml > $(CRDS_SLIPWAY)/slm.slipway.dev_$$kind.yaml; \
 	done
 
+.PHONY: manifests
+manifests: generate ## Bring the chart's files and config/install*.yaml up to date
+	@cd charts/render && $(GO) run .
+
 .PHONY: lint
-lint: $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of both modules, and the driver contract
+lint: $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of all modules, and the driver contract
 	@buf lint
 	@golangci-lint run ./...
 	@cd localcluster && golangci-lint run $(LAUNCHER_PACKAGES)
+	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint run ./...); done
 
 .PHONY: format
-format: $(TOOLS)/.golangci-lint ## Format the Go code of both modules
+format: $(TOOLS)/.golangci-lint ## Format the Go code of all modules
 	@golangci-lint fmt ./...
 	@cd localcluster && golangci-lint fmt ./...
+	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint fmt ./...); done
 
 .PHONY: verify
-verify: generate ## Generate and lint; fail if go.mod is not tidy, or the tree is dirty
+verify: manifests ## Generate and lint; fail if go.mod is not tidy, or the tree is dirty
 	@$(GO) mod tidy -diff
 	@cd localcluster && $(GO) mod tidy -diff
+	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) mod tidy -diff); done
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "verify: the tree is dirty, or not as generated: commit these"; exit 1; }
 	@$(MAKE) lint
 

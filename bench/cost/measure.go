@@ -106,7 +106,7 @@ func (m *measurement) measure(ctx context.Context) (*result, error) {
 	if err := m.fillNode(ctx); err != nil {
 		return nil, err
 	}
-	if err := m.awaitTransition(ctx); err != nil {
+	if err := m.awaitAgent(ctx); err != nil {
 		return nil, err
 	}
 	r := &result{}
@@ -172,40 +172,34 @@ func (m *measurement) fillNode(ctx context.Context) error {
 	return nil
 }
 
-// awaitTransition waits until the agent's driver has published its transitions: it is
-// then ready.
-func (m *measurement) awaitTransition(ctx context.Context) error {
-	w, err := m.events.Watch(ctx, &lifecyclev1alpha1.LifecycleTransitionList{})
-	if err != nil {
-		return fmt.Errorf("watch transitions: %w", err)
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		if t, ok := event.Object.(*lifecyclev1alpha1.LifecycleTransition); ok && t.Name == "drain.slm.k8s.io-uncordon" {
-			return nil
-		}
-	}
-	return errors.New("the watch of transitions ended")
+// awaitAgent waits until the agent and its driver are there: until they have returned the
+// node, which nobody has taken out of service.
+func (m *measurement) awaitAgent(ctx context.Context) error {
+	return m.carryOut(ctx, "warm-up", "drain.slm.k8s.io-uncordon")
 }
 
-// drain drains the node and waits for the event's end.
 func (m *measurement) drain(ctx context.Context) error {
+	return m.carryOut(ctx, "drain", "drain.slm.k8s.io")
+}
+
+// carryOut asks for a transition of the node, and waits for the event's end.
+func (m *measurement) carryOut(ctx context.Context, name, transition string) error {
 	w, err := m.events.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{})
 	if err != nil {
 		return fmt.Errorf("watch events: %w", err)
 	}
 	defer w.Stop()
 	event := &lifecyclev1alpha1.LifecycleEvent{
-		ObjectMeta: metav1.ObjectMeta{Name: "drain"},
-		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "drain.slm.k8s.io", BindingNode: node},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: node},
 	}
 	if err := m.events.Create(ctx, event); err != nil {
 		return fmt.Errorf("create the event: %w", err)
 	}
 	for seen := range w.ResultChan() {
-		if e, ok := seen.Object.(*lifecyclev1alpha1.LifecycleEvent); ok && seen.Type == watch.Deleted {
+		if e, ok := seen.Object.(*lifecyclev1alpha1.LifecycleEvent); ok && seen.Type == watch.Deleted && e.Name == name {
 			if e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
-				return fmt.Errorf("the drain ended as %s: %+v", e.Status.ClaimStatus, e.Status.Conditions)
+				return fmt.Errorf("the %s ended as %s: %+v", name, e.Status.ClaimStatus, e.Status.Conditions)
 			}
 			return nil
 		}

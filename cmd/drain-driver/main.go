@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 	"github.com/slipway-k8s/slipway/internal/daemon"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	"github.com/slipway-k8s/slipway/internal/identity"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -28,14 +29,16 @@ func newCommand() *cobra.Command {
 func newPluginCommand() *cobra.Command {
 	var (
 		client  daemon.Client
-		options drainplugin.Options
+		options = drainplugin.Options{ActAs: identity.ActAsNode}
 	)
 	command := &cobra.Command{
 		Use:   "kubelet-plugin",
 		Short: "Serve one node over the driver contract",
 		Long: `kubelet-plugin registers the drain driver with whoever plays the kubelet's part of
 Specialized Lifecycle Management (SLM) on the node: Slipway's node-agent, or a kubelet
-that speaks SLM. It publishes two LifecycleTransitions for all nodes, unless they exist:
+that speaks SLM. Its two LifecycleTransitions are for all nodes. Unless they exist, it
+publishes them, where it may; with another DRIVER-NAME, or an SLA of its own, an
+administrator applies them beforehand, as in config/transitions:
 
   DRIVER-NAME            drain-started -> drain-complete
   DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete
@@ -64,6 +67,7 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 	client.AddFlags(flags)
 	flags.StringVar(&options.DriverName, "driver-name", drainplugin.DefaultDriverName, "name of the driver and of its drain transition")
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
+	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
 	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.DurationVar(&options.SLA, "sla", drainplugin.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
 	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", drainplugin.DefaultEvictionTimeout, "how long one eviction request may take")

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/agent"
 	"github.com/slipway-k8s/slipway/internal/daemon"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	"github.com/slipway-k8s/slipway/internal/identity"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -23,7 +24,7 @@ func main() { os.Exit(daemon.Main(newCommand())) }
 func newCommand() *cobra.Command {
 	var (
 		client    daemon.Client
-		options   agent.Options
+		options   = agent.Options{ActAs: identity.ActAsNode}
 		builtin   []string
 		dataDir   string
 		namespace string
@@ -40,7 +41,9 @@ kubelet. The drain driver is built in: it runs in this process, behind a socket 
 any other (--builtin-drivers=drain).
 
 It needs a service account token that is bound to a pod on the node. To pods, and to
-the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer).`,
+the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer);
+with --act-as=self, with rights of its own that hold for all nodes, which is weaker.
+What rights are missing it says when it starts.`,
 		Example: `  # In a pod of a DaemonSet:
   node-agent --node-name=$(NODE_NAME) --builtin-drivers=drain
 
@@ -75,6 +78,7 @@ the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or new
 	flags.StringVar(&namespace, "namespace", drainplugin.DefaultNamespace,
 		"Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
+	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "how long events are kept after they have ended")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
@@ -87,7 +91,7 @@ func builtinDriver(name string, self *rest.Config, options agent.Options, dataDi
 	}
 	return func(ctx context.Context) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, Namespace: namespace,
+			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, ActAs: options.ActAs, Namespace: namespace,
 			DataDir: dataDir, RegistrationDir: options.RegistrationDir,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})

@@ -46,13 +46,15 @@ type Options struct {
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
 	// not at all.
 	HealthAddress, MetricsAddress string
+	// ActAs is as whom it acts on the Node. Empty: as the node.
+	ActAs identity.ActAs
 	// Builtin are drivers that run in this process.
 	Builtin []func(ctx context.Context) error
 }
 
 // Run runs the agent of a node until ctx ends.
 func Run(ctx context.Context, self *rest.Config, options Options) error {
-	asNode, user, err := identity.AsNode(ctx, self, options.NodeName)
+	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
 	if err != nil {
 		return err
 	}
@@ -65,6 +67,9 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 		return err
 	}
 	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
+	if err := checkRights(ctx, self, asNode, found, options); err != nil {
+		return err
+	}
 
 	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found)}
 	if err := p.build(ctx, self, asNode); err != nil {
@@ -72,6 +77,22 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	}
 	defer p.close()
 	return p.manager.Start(ctx)
+}
+
+// checkRights fails where the agent could not do its work, and tells what it does
+// without.
+func checkRights(ctx context.Context, self, asNode *rest.Config, found home.Home, options Options) error {
+	logger := log.FromContext(ctx)
+	if options.ActAs == identity.ActAsSelf {
+		logger.Info(identity.WeakerWarning)
+	}
+	without, err := identity.Preflight(ctx, self, asNode, identity.Agent{
+		NodeName: options.NodeName, Group: found.Group(), As: options.ActAs, Drains: len(options.Builtin) > 0,
+	})
+	if len(without) > 0 {
+		logger.Info("Some rights are not given; what needs them is not done", "rights", without)
+	}
+	return err
 }
 
 // process is an agent with what it runs on.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -17,20 +18,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/home"
 )
 
 // fieldManager is who installs.
 const fieldManager = "slipway-install"
 
-// Install applies the CRDs of one home and those that have none, the rights of agents
-// and the admission policies, and returns when the kinds are served.
+// Install applies the CRDs of one home and those that have none, the rights of agents and
+// others, the transitions of the drain driver, and the admission policies but the optional
+// ones. It returns when events can be created.
 func (c *Cluster) Install(ctx context.Context, group string) error {
 	root, err := Root()
 	if err != nil {
@@ -46,7 +51,49 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 			return err
 		}
 	}
-	return awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own)
+	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own); err != nil {
+		return err
+	}
+	kinds, err := c.kindsClient(group)
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, kinds, filepath.Join(root, "config", "transitions", group)); err != nil {
+		return err
+	}
+	return awaitAdmission(ctx, kinds)
+}
+
+// kindsClient knows the two kinds without discovery, which may not have them yet.
+func (c *Cluster) kindsClient(group string) (client.Client, error) {
+	in := home.In(group)
+	kinds, err := client.New(c.Admin, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
+	if err != nil {
+		return nil, fmt.Errorf("build the client for %s: %w", group, err)
+	}
+	return kinds, nil
+}
+
+// admissionPeriod is how often it is tried whether events can be created.
+const admissionPeriod = 50 * time.Millisecond
+
+// awaitAdmission returns when the admission policies are in force, and the API server has
+// the schema that they need. Until then it may answer 503, which no watch shows: it has
+// when an event that would be created gets its requester.
+func awaitAdmission(ctx context.Context, kinds client.Client) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, admissionPeriod, true, func(ctx context.Context) (bool, error) {
+		event := &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
+			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
+		}
+		last = kinds.Create(ctx, event, client.DryRunAll)
+		return last == nil && event.Spec.RequestedBy != "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the admission policies are in force: %w", errors.Join(err, last))
+	}
+	return nil
 }
 
 func (c *Cluster) installClient() (client.WithWatch, error) {

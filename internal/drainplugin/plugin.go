@@ -53,6 +53,8 @@ type Options struct {
 	NodeName   string
 	// AnyNode: for all nodes, as the process itself. NodeName is then empty.
 	AnyNode bool
+	// ActAs is as whom it acts on the Node and its pods. Empty: as the node.
+	ActAs identity.ActAs
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
 	Namespace       string
@@ -147,7 +149,7 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	asNode := self
 	if !options.AnyNode {
 		var err error
-		if asNode, _, err = identity.AsNode(ctx, self, options.NodeName); err != nil {
+		if asNode, _, err = identity.For(ctx, self, options.NodeName, options.ActAs); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@
 //
 //	credentials ── who am I? ──▶ oneself: read events and transitions, write events
 //	                        └──▶ the node: its pods, evictions, its Node, core Events
+//	Preflight: what is an agent lacking, and how does it get it?
 //
 // A process on a node has one service account. What it does as itself is held by
 // RBAC (and admission policies); what it does to the node and its pods it does as the

@@ -50,27 +50,46 @@ func load(kubeconfig string) (*rest.Config, error) {
 // account's token that names the node is used to impersonate it; anybody else, such as
 // a developer with a kubeconfig, acts as themselves.
 func AsNode(ctx context.Context, self *rest.Config, nodeName string) (*rest.Config, string, error) {
+	return For(ctx, self, nodeName, ActAsNode)
+}
+
+// For is [AsNode], unless a service account is to act as itself.
+func For(ctx context.Context, self *rest.Config, nodeName string, as ActAs) (*rest.Config, string, error) {
 	user, err := whoAmI(ctx, self)
 	if err != nil {
 		return nil, "", err
 	}
-	config := rest.CopyConfig(self)
-	switch {
-	case user.Username == nodeUserPrefix+nodeName:
-		return config, user.Username, nil
-	case strings.HasPrefix(user.Username, nodeUserPrefix):
-		return nil, "", fmt.Errorf("the credentials are those of %s, not of node %q", user.Username, nodeName)
-	case !strings.HasPrefix(user.Username, serviceAccountPrefix):
-		return config, user.Username, nil
+	if err := belongsTo(user, nodeName); err != nil {
+		return nil, "", err
 	}
-	switch bound := user.Extra[nodeNameExtra]; {
-	case len(bound) == 0:
-		return nil, "", fmt.Errorf("the token of %s names no node: it must be bound to a pod on node %q", user.Username, nodeName)
-	case bound[0] != nodeName:
-		return nil, "", fmt.Errorf("the token of %s names node %q, not node %q", user.Username, bound[0], nodeName)
+	config := rest.CopyConfig(self)
+	if as == ActAsSelf || !isServiceAccount(user) {
+		return config, user.Username, nil
 	}
 	config.Impersonate = rest.ImpersonationConfig{UserName: nodeUserPrefix + nodeName}
 	return config, config.Impersonate.UserName, nil
+}
+
+func isServiceAccount(user *authenticationv1.UserInfo) bool {
+	return strings.HasPrefix(user.Username, serviceAccountPrefix)
+}
+
+// belongsTo is nil unless the credentials are another node's, or are a service account's
+// that are not bound to the node.
+func belongsTo(user *authenticationv1.UserInfo, nodeName string) error {
+	if strings.HasPrefix(user.Username, nodeUserPrefix) && user.Username != nodeUserPrefix+nodeName {
+		return fmt.Errorf("the credentials are those of %s, not of node %q", user.Username, nodeName)
+	}
+	if !isServiceAccount(user) {
+		return nil
+	}
+	switch bound := user.Extra[nodeNameExtra]; {
+	case len(bound) == 0:
+		return fmt.Errorf("the token of %s names no node: it must be bound to a pod on node %q", user.Username, nodeName)
+	case bound[0] != nodeName:
+		return fmt.Errorf("the token of %s names node %q, not node %q", user.Username, bound[0], nodeName)
+	}
+	return nil
 }
 
 func whoAmI(ctx context.Context, self *rest.Config) (*authenticationv1.UserInfo, error) {

@@ -18,12 +18,20 @@ var points = []string{
 	faultpoint.Evicting, faultpoint.EndAnswered, faultpoint.TerminalWritten, faultpoint.Deleted,
 }
 
+// central is a cluster in which the controller may do the agents' work.
+func central(t *testing.T) *harness.Env {
+	t.Helper()
+	env := harness.Own(t, harness.Options{})
+	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "rbac", "central"))
+	return env
+}
+
 // TestADrainOutlivesItsLeader kills the leader at every fault point of a central drain;
 // another controller has been waiting, and finishes it. One after another: of one
 // cluster's controllers, one works.
 func TestADrainOutlivesItsLeader(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{})
+	env := central(t)
 	for _, point := range points {
 		t.Run(point, func(t *testing.T) { killLeaderAt(t, env, point) })
 	}
@@ -56,7 +64,7 @@ func killLeaderAt(t *testing.T, env *harness.Env, point string) {
 // of drains that share a budget.
 func TestALeaderThatIsEndedIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{})
+	env := central(t)
 	leader := env.Controller(t, "leader", "", centrally)
 	leader.AwaitLeading()
 	env.Controller(t, "successor", "", centrally).AwaitStandby()

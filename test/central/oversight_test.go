@@ -21,7 +21,6 @@ import (
 func TestTheControllerDoesWhatNoNodeCan(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
-	env.PublishDrain(t)
 	env.Controller(t, "leader", "").AwaitLeading()
 	env.Controller(t, "standby", "").AwaitStandby()
 	for name, test := range map[string]func(*testing.T, *harness.Env){

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -122,14 +123,18 @@ func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*life
 	t.Cleanup(func() { e.deleteQuietly(transition) })
 }
 
-// PublishDrain creates the drain driver's transitions, if no driver has done so.
-func (e *Env) PublishDrain(t *testing.T) {
+// PublishDrain creates the transitions of a drain driver with another name than Slipway's:
+// they are for all nodes, so that no driver may. It returns the name of the drain.
+func (e *Env) PublishDrain(t *testing.T, driver string) string {
 	t.Helper()
-	for _, transition := range drainplugin.Transitions(Drain, drainplugin.DefaultSLA) {
-		if err := e.Client.Create(t.Context(), &transition); err != nil && !apierrors.IsAlreadyExists(err) {
+	transitions := drainplugin.Transitions(driver, drainplugin.DefaultSLA)
+	for _, transition := range transitions {
+		if err := e.Client.Create(t.Context(), &transition); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { e.deleteQuietly(&transition) })
 	}
+	return transitions[0].Name
 }
 
 // OnlyOn is a change of a transition: it is for one node.
@@ -147,7 +152,13 @@ func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.
 	for _, f := range change {
 		f(event)
 	}
-	if err := n.env.Client.Create(n.t.Context(), event); err != nil {
+	// An API server that has just started answers 503 until it has read the schema, which
+	// the policy about the requester needs.
+	unhurried := wait.Backoff{Duration: time.Second / 2, Steps: 60}
+	err := retry.OnError(unhurried, apierrors.IsServiceUnavailable, func() error {
+		return n.env.Client.Create(n.t.Context(), event)
+	})
+	if err != nil {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { n.env.deleteQuietly(event) })

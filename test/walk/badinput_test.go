@@ -220,11 +220,11 @@ func TestTheAPIServerRefusesForbiddenChanges(t *testing.T) {
 			[]string{`spec.sla: Invalid value`, "spec.sla is immutable"},
 		},
 		"another requester": {
-			event, `{transitionName: a, bindingNode: n1, requestedBy: alice}`, `{spec: {requestedBy: bob}}`,
+			event, `{transitionName: a, bindingNode: n1, requestedBy: admin}`, `{spec: {requestedBy: bob}}`,
 			[]string{`spec.requestedBy: Invalid value`, "spec.requestedBy is immutable"},
 		},
-		"a requester where there was none": {
-			event, `{transitionName: a, bindingNode: n1}`, `{spec: {requestedBy: bob}}`,
+		"no requester, where the event said none and the server did": {
+			event, `{transitionName: a, bindingNode: n1}`, `{spec: {requestedBy: null}}`,
 			[]string{`spec.requestedBy: Invalid value`, "spec.requestedBy is immutable"},
 		},
 		"one more gate": {
@@ -395,7 +395,7 @@ func TestSpecAndStatusAreWrittenApart(t *testing.T) {
 	if err := env.Client.Status().Patch(t.Context(), o, mergePatch(t, `{spec: {reason: none}, status: {claimStatus: Claimed}}`)); err != nil {
 		t.Fatal(err)
 	}
-	wantContent(t, o, "spec", `{"bindingNode":"nobody","reason":"why","transitionName":"a"}`)
+	wantContent(t, o, "spec", `{"bindingNode":"nobody","reason":"why","requestedBy":"admin","transitionName":"a"}`)
 	wantContent(t, o, "status", `{"claimStatus":"Claimed"}`)
 }
 

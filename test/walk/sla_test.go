@@ -164,7 +164,6 @@ func (l lateDrain) flags() []string {
 func TestAfterAFailureTheSameFileDrains(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
-	env.PublishDrain(t)
 	node := env.Node(t, "failure")
 	node.Expect(harness.CordonLeft, notReturned)
 	node.Pod("failure", quick())

@@ -170,14 +170,11 @@ func TestADriverWithASlashInItsNameDrains(t *testing.T) {
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
 	name := "example.com/" + node.Name
+	transition := env.PublishDrain(t, name)
 	node.Driver("", "--driver-name="+name)
-	transition := harness.Await(t, env, "transition of "+name+" is published", &lifecyclev1alpha1.LifecycleTransitionList{},
-		func(lct *lifecyclev1alpha1.LifecycleTransition) bool { return lct.Spec.Start == "drain-started" },
-		client.MatchingFields{"spec.driver": name})
-	t.Cleanup(func() { env.DeleteQuietly(transition) })
 
 	node.Pod("slash", quick())
-	event := node.Event(node.EventName("drain"), transition.Name)
+	event := node.Event(node.EventName("drain"), transition)
 	drained(t, env, h, event.Name)
 	node.AwaitPodsGone(client.MatchingLabels{"app": "slash"})
 }

@@ -47,7 +47,7 @@ func New(ctx context.Context, name string, s *stage.Stage) (Contender, error) {
 	case Ideal:
 		return newIdeal(s)
 	default:
-		return newSlipway(ctx, s)
+		return newSlipway(s)
 	}
 }
 

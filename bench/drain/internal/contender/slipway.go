@@ -31,33 +31,18 @@ type slipway struct {
 	events client.WithWatch
 }
 
-// newSlipway is for nodes whose agents have been started.
-func newSlipway(ctx context.Context, s *stage.Stage) (*slipway, error) {
+// newSlipway is for nodes whose agents have been started. That they are there shows in the
+// first drain, which is not measured.
+func newSlipway(s *stage.Stage) (*slipway, error) {
 	in := home.In(stage.Group)
 	events, err := client.NewWithWatch(s.Config("slipway-bench"), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
-	p := &slipway{stage: s, events: events}
-	return p, p.awaitDriver(ctx)
+	return &slipway{stage: s, events: events}, nil
 }
 
 func (p *slipway) Name() string { return Slipway }
-
-// awaitDriver waits until the driver has published the last of its transitions.
-func (p *slipway) awaitDriver(ctx context.Context) error {
-	w, err := p.events.Watch(ctx, &lifecyclev1alpha1.LifecycleTransitionList{})
-	if err != nil {
-		return fmt.Errorf("watch transitions: %w", err)
-	}
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		if t, ok := event.Object.(*lifecyclev1alpha1.LifecycleTransition); ok && t.Name == returnTransition {
-			return nil
-		}
-	}
-	return errors.New("the watch of transitions ended")
-}
 
 // Drain implements Contender.
 func (p *slipway) Drain(ctx context.Context, scene *stage.Scene, blocked time.Duration) (Times, error) {

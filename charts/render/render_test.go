@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+var newest = place{"v1.37.1", "slipway-system"}
+
+const remedy = "run make manifests, and commit what it changes"
+
+func TestTheManifestsAreThoseOfTheChart(t *testing.T) {
+	root := repository(t)
+	for name, v := range manifests {
+		want, err := manifest(root, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, "config", name)); err != nil || string(got) != want {
+			t.Errorf("config/%s is not as rendered (%v): %s", name, err, remedy)
+		}
+	}
+}
+
+func TestTheChartHasTheFilesOfConfig(t *testing.T) {
+	root := repository(t)
+	want, err := chartFiles(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "charts", "slipway", "files")
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if got, err := os.ReadFile(path); err != nil || want[name] == nil || !bytes.Equal(got, want[name]) {
+			t.Errorf("files/%s is not that of config (%v): %s", name, err, remedy)
+		}
+		delete(want, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range want {
+		t.Errorf("files/%s is missing: %s", name, remedy)
+	}
+}
+
+// object is what a test wants to know of a document.
+type object struct {
+	Kind     string
+	Metadata struct{ Name string }
+}
+
+// objects are those of a chart with these values, as "Kind name".
+func objects(t *testing.T, at place, v values) map[string]string {
+	t.Helper()
+	rendered, err := render(repository(t), at, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, document := range rendered {
+		var o object
+		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		name := o.Kind + " " + o.Metadata.Name
+		if found[name] != "" || o.Kind == "" {
+			t.Errorf("%q is there twice, or is nothing", name)
+		}
+		found[name] = document
+	}
+	return found
+}
+
+func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
+	const (
+		agents    = "DaemonSet slipway-node-agent"
+		requester = "MutatingAdmissionPolicy requester.slipway.dev"
+		guards    = "MutatingAdmissionPolicy guards.slipway.dev"
+		weak      = "ClusterRole slipway-node-agent-reduced"
+		nodes     = "ValidatingAdmissionPolicy agent-nodes.slipway.dev"
+		central   = "ClusterRole slipway-controller-central"
+		events    = "CustomResourceDefinition lifecycleevents.lifecycle.k8s.io"
+		elsewhere = "CustomResourceDefinition lifecycleevents.slm.slipway.dev"
+		rules     = "CustomResourceDefinition drainrules.slipway.dev"
+		drain     = "LifecycleTransition drain.slm.k8s.io"
+		budget    = "PodDisruptionBudget slipway-controller"
+		network   = "NetworkPolicy slipway"
+		monitor   = "ServiceMonitor slipway"
+	)
+	for name, tc := range map[string]struct {
+		version   string
+		values    values
+		has, none []string
+	}{
+		"as it comes": {"v1.37.1", nil,
+			[]string{agents, requester, guards, events, rules, drain, budget}, []string{weak, nodes, central, elsewhere, network, monitor}},
+		"before there were MutatingAdmissionPolicies": {"v1.35.4", values{"reduced": true},
+			[]string{agents, weak, nodes}, []string{requester, guards}},
+		"central":                              {"v1.37.1", values{"mode": "central"}, []string{central, guards}, []string{agents, weak, "ClusterRole slipway-node-agent"}},
+		"central, where reduced means nothing": {"v1.37.1", values{"mode": "central", "reduced": true}, []string{central}, []string{weak, nodes}},
+		"without guards":                       {"v1.37.1", values{"guards": values{"enabled": false}}, []string{requester}, []string{guards}},
+		"in another API group":                 {"v1.37.1", values{"api": values{"group": "slm.slipway.dev"}}, []string{elsewhere, rules, drain}, []string{events}},
+		"without CRDs":                         {"v1.37.1", values{"crds": values{"install": false}}, []string{agents}, []string{events, rules}},
+		"with all that is optional": {"v1.37.1", values{
+			"networkPolicy": values{"enabled": true}, "metrics": values{"enabled": true}, "serviceMonitor": values{"enabled": true},
+		}, []string{network, monitor, "Service slipway-metrics"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := objects(t, place{tc.version, "slipway-system"}, tc.values)
+			for _, want := range tc.has {
+				if found[want] == "" {
+					t.Errorf("there is no %s", want)
+				}
+			}
+			for _, not := range tc.none {
+				if found[not] != "" {
+					t.Errorf("there is a %s", not)
+				}
+			}
+		})
+	}
+}
+
+// No pod of Slipway's is one that could do something to its node, but where that was chosen.
+func TestPodsAreHarmless(t *testing.T) {
+	for _, v := range []values{nil, {"mode": "central"}, {"reduced": true}} {
+		for name, document := range objects(t, newest, v) {
+			if !strings.HasPrefix(name, "DaemonSet") && !strings.HasPrefix(name, "Deployment") {
+				continue
+			}
+			for _, want := range []string{
+				"runAsNonRoot: true", "readOnlyRootFilesystem: true", "allowPrivilegeEscalation: false",
+				"capabilities: {drop: [ALL]}", "seccompProfile: {type: RuntimeDefault}",
+			} {
+				if !strings.Contains(document, want) {
+					t.Errorf("%s with %v has no %q", name, v, want)
+				}
+			}
+			for _, not := range []string{"hostPath", "hostNetwork", "hostPID", "privileged"} {
+				if strings.Contains(document, not) {
+					t.Errorf("%s with %v has %q", name, v, not)
+				}
+			}
+		}
+	}
+	root := objects(t, newest, values{"thirdPartyDrivers": values{"enabled": true}})["DaemonSet slipway-node-agent"]
+	for _, want := range []string{"hostPath: {path: /var/lib/slipway", "runAsUser: 0", "capabilities: {drop: [ALL]}"} {
+		if !strings.Contains(root, want) {
+			t.Errorf("with drivers of others, the agent has no %q", want)
+		}
+	}
+}
+
+func TestAnImageIsNamedByItsDigestWhereThereIsOne(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	for want, v := range map[string]values{
+		"ghcr.io/slipway-k8s/slipway:0.1.0": nil,
+		"example.com/s:v2":                  {"image": values{"repository": "example.com/s", "tag": "v2"}},
+		"example.com/s@" + digest:           {"image": values{"repository": "example.com/s", "tag": "v2", "digest": digest}},
+	} {
+		if agent := objects(t, newest, v)["DaemonSet slipway-node-agent"]; !strings.Contains(agent, fmt.Sprintf("image: %q", want)) {
+			t.Errorf("there is no image %q", want)
+		}
+	}
+}
+
+func TestValuesThatAreNoneAreRefused(t *testing.T) {
+	for _, v := range []values{
+		{"mode": "both"}, {"reduced": "yes"}, {"guard": values{"enabled": true}}, {"image": values{"digest": "sha256:1"}},
+		{"agent": values{"maxUnavailable": "0%"}}, {"controller": values{"replicas": 0}}, {"api": values{"group": "example.com"}},
+		{"serviceMonitor": values{"enabled": true}},
+	} {
+		if _, err := render(repository(t), newest, v); err == nil {
+			t.Errorf("%v is accepted", v)
+		}
+	}
+}
+
+// Where the chart is installed, what config names after slipway-system is named after it:
+// the accounts in the policies, above all.
+func TestNothingNamesAnotherNamespace(t *testing.T) {
+	for name, document := range objects(t, place{"v1.37.1", "elsewhere"}, nil) {
+		if !strings.HasPrefix(name, "CustomResourceDefinition") && strings.Contains(document, "slipway-system") {
+			t.Errorf("%s names slipway-system", name)
+		}
+	}
+}

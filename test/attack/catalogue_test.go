@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attack
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// What there is besides events: transitions, rules, rights and policies.
+var onTheCatalogue = map[string]attempt{
+	"change a transition of all nodes":     {agentA, changeTransition(harness.Drain), byRBAC, boss},
+	"delete a transition of all nodes":     {agentA, deleteTransition(harness.Drain), byTransitions, boss},
+	"publish for all nodes":                {agentA, publishForAll, byTransitions, boss},
+	"publish for another node":             {agentA, publishFor(ofB), byTransitions, agentB},
+	"withdraw what is for another node":    {agentA, withdraw(ofB), byTransitions, agentB},
+	"publish with a token of no node":      {unbound, publishFor(ofA), byTransitions, agentA},
+	"publish for all nodes as an operator": {operator, publishForAll, byRBAC, boss},
+	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
+	"write a rule of the cluster":          {agentA, writeRule("slipway-system"), byRBAC, boss},
+	"write a rule of the cluster, on call": {operator, writeRule("slipway-system"), byRBAC, boss},
+	"delete the policy that holds it":      {agentA, deletePolicy, byRBAC, root},
+	"unbind the policy that holds it":      {agentA, deleteBinding, byRBAC, root},
+	"delete that policy, on call":          {boss, deletePolicy, byRBAC, root},
+	"widen its own rights":                 {agentA, widen, byRBAC, root},
+	"bind itself to all rights":            {agentA, bindToAll, byRBAC, root},
+	"delete the CRD of events":             {agentA, deleteCRD, byRBAC, root},
+}
+
+func changeTransition(name string) try {
+	return func(ctx context.Context, _ *scene, h hand) error {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":"example.com/attack"}}`))
+		return h.kinds.Patch(ctx, transitionOf(name), patch, client.DryRunAll)
+	}
+}
+
+func deleteTransition(name string) try {
+	return func(ctx context.Context, _ *scene, h hand) error {
+		return h.kinds.Delete(ctx, transitionOf(name), client.DryRunAll)
+	}
+}
+
+func publish(ctx context.Context, h hand, change func(*lifecyclev1alpha1.LifecycleTransitionSpec)) error {
+	transition := transitionOf("")
+	transition.GenerateName = "attack-"
+	change(&transition.Spec)
+	return h.kinds.Create(ctx, transition, client.DryRunAll)
+}
+
+func publishForAll(ctx context.Context, _ *scene, h hand) error {
+	return publish(ctx, h, func(spec *lifecyclev1alpha1.LifecycleTransitionSpec) { spec.AllNodes = new(true) })
+}
+
+func publishFor(of string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return publish(ctx, h, func(spec *lifecyclev1alpha1.LifecycleTransitionSpec) { spec.NodeName = s.nodes[of].Name })
+	}
+}
+
+// withdraw deletes the transition of a node.
+func withdraw(of string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Delete(ctx, s.transitions[of].DeepCopy(), client.DryRunAll)
+	}
+}
+
+func writeRule(namespace string) try {
+	return func(ctx context.Context, _ *scene, h hand) error {
+		rule := &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"podSelector": map[string]any{}, "behavior": "Skip"},
+		}}
+		rule.SetAPIVersion("slipway.dev/v1alpha1")
+		rule.SetKind("DrainRule")
+		rule.SetGenerateName("attack-")
+		rules := schema.GroupVersionResource{Group: "slipway.dev", Version: "v1alpha1", Resource: "drainrules"}
+		_, err := h.any.Resource(rules).Namespace(namespace).Create(ctx, rule, dryCreate)
+		return err
+	}
+}
+
+func deletePolicy(ctx context.Context, _ *scene, h hand) error {
+	return h.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(ctx, "agent-events.slipway.dev", dryDelete)
+}
+
+func deleteBinding(ctx context.Context, _ *scene, h hand) error {
+	return h.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, "agent-events.slipway.dev", dryDelete)
+}
+
+func deleteCRD(ctx context.Context, s *scene, h hand) error {
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	return h.any.Resource(crds).Delete(ctx, "lifecycleevents."+s.env.Group, dryDelete)
+}
+
+func widen(ctx context.Context, _ *scene, h hand) error {
+	_, err := h.kube.RbacV1().ClusterRoles().Patch(ctx, "slipway-node-agent", types.JSONPatchType,
+		[]byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["*"]}}]`), dryPatch)
+	return err
+}
+
+func bindToAll(ctx context.Context, _ *scene, h hand) error {
+	_, err := h.kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "slipway-node-agent", Namespace: "slipway-system"}},
+	}, dryCreate)
+	return err
+}

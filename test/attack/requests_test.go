@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attack
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+const (
+	overriding = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","escalation":{"deleteAfter":"1s"}}`
+	daemons    = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","targets":[{"podType":"Default"},{"podType":"DaemonSet"}]}`
+	static     = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","targets":[{"podType":"Static"}]}`
+	harmless   = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","escalation":{"deleteAfter":"0s","killAfter":"5m"},"targets":[{"podType":"Default"}]}`
+	others     = `{"kind":"FirmwareParameters","escalation":"now","targets":7}`
+)
+
+// Who may ask for what.
+var onRequests = map[string]attempt{
+	"ask for a drain of its node":        {agentA, ask(ofA, "", ""), byRBAC, operator},
+	"ask for a drain of another node":    {agentA, ask(ofB, "", ""), byRBAC, operator},
+	"ask for a drain as its node":        {nodeA, ask(ofA, "", ""), byImpersonation, operator},
+	"ask for a drain without a role":     {viewer, ask(ofB, "", ""), byRBAC, operator},
+	"ask in the name of another":         {operator, ask(ofB, "alice", ""), byRequester, controller},
+	"ask in the controller's name":       {operator, ask(ofB, controllerAccount, ""), byRequester, controller},
+	"ask in another's name, with all":    {root, ask(ofB, "alice", ""), byRequester, controller},
+	"have budgets overridden":            {operator, ask(ofB, "", overriding), byOverride, boss},
+	"have pods of DaemonSets moved":      {operator, ask(ofB, "", daemons), byOverride, boss},
+	"have static pods moved":             {operator, ask(ofB, "", static), byOverride, boss},
+	"have budgets overridden afterwards": {operator, patchEvent(waitingOf(ofB), parametersPatch(`"escalation":{"deleteAfter":"1s"}`)), byOverride, boss},
+	"have DaemonSets moved afterwards":   {operator, patchEvent(claimedOf(ofB), parametersPatch(`"targets":[{"podType":"DaemonSet"}]`)), byOverride, boss},
+	"have the controller override":       {controller, ask(ofB, "", overriding), byOverride, boss},
+}
+
+// ask creates an event for a node.
+func ask(of, requester, parameters string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		wanted := &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"},
+			Spec: lifecyclev1alpha1.LifecycleEventSpec{
+				TransitionName: harness.Drain, BindingNode: s.nodes[of].Name, RequestedBy: requester,
+			},
+		}
+		if parameters != "" {
+			wanted.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
+		}
+		return h.kinds.Create(ctx, wanted, client.DryRunAll)
+	}
+}
+
+// replaceEvent is an update, with nothing changed.
+func replaceEvent(of event) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Update(ctx, of(s).DeepCopy(), client.DryRunAll)
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import "testing"
+
+func TestWhoAsksInWhoseName(t *testing.T) {
+	in := func(name string) string { return event("", ", requestedBy: "+name, "Pending") }
+	refusals(t, "requester.yaml", map[string]refused{
+		"in nobody's":            {request{alice, events, "", event("", "", "Pending")}, ""},
+		"in one's own":           {request{alice, events, "", in("alice")}, ""},
+		"in another's":           {request{alice, events, "", in("bob")}, "spec.requestedBy must be alice"},
+		"the controller":         {request{controller, events, "", in("bob")}, ""},
+		"with all rights":        {request{alice.with("*"), events, "", in("bob")}, "spec.requestedBy must be alice"},
+		"as the agent of a node": {request{agentOfA, events, "", in(controllerName)}, "spec.requestedBy must be " + agentName},
+	})
+	policy := newMutator(t, "requester-default.yaml")
+	for now, want := range map[string]string{
+		event("", "", "Pending"): `{"bindingNode":"a","requestedBy":"alice","transitionName":"drain"}`,
+		in("bob"):                `{"bindingNode":"a","requestedBy":"bob","transitionName":"drain"}`,
+		"{metadata: {}}":         `null`,
+	} {
+		if got := (request{alice, events, "", now}).specAfter(t, policy); got != want {
+			t.Errorf("%s: got %s, want %s", now, got, want)
+		}
+	}
+}
+
+func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
+	drain := func(parameters string) string {
+		return event("", ", parameters: {apiVersion: slipway.dev/v1alpha1, kind: DrainParameters"+parameters+"}", "Pending")
+	}
+	const (
+		deletes  = "spec.parameters.escalation.deleteAfter needs"
+		targeted = "spec.parameters.targets: a podType other than Default needs"
+	)
+	none, plain := event("", "", "Pending"), drain(", hold: true")
+	deleting := drain(", escalation: {deleteAfter: 1s}")
+	daemons := drain(", targets: [{podType: Default}, {podType: DaemonSet}]")
+	may := alice.with("override-budgets")
+	refusals(t, "override-budgets.yaml", map[string]refused{
+		"no parameters":                         {request{alice, events, "", none}, ""},
+		"parameters that override nothing":      {request{alice, events, "", plain}, ""},
+		"a deletion":                            {request{alice, events, "", deleting}, deletes},
+		"a deletion, with the right":            {request{may, events, "", deleting}, ""},
+		"a deletion, with another right":        {request{alice.with("open-guards"), events, "", deleting}, deletes},
+		"a deletion that never comes":           {request{alice, events, "", drain(", escalation: {deleteAfter: 0s}")}, ""},
+		"a kill alone":                          {request{alice, events, "", drain(", escalation: {killAfter: 1m}")}, ""},
+		"ordinary pods":                         {request{alice, events, "", drain(", targets: [{podType: Default}]")}, ""},
+		"DaemonSets":                            {request{alice, events, "", daemons}, targeted},
+		"DaemonSets, with the right":            {request{may, events, "", daemons}, ""},
+		"static pods":                           {request{alice, events, "", drain(", targets: [{podType: Static}]")}, targeted},
+		"pods of no type":                       {request{alice, events, "", drain(", targets: [{}]")}, targeted},
+		"parameters of others":                  {request{alice, events, "", event("", ", parameters: {kind: X, escalation: now, targets: 7}", "Pending")}, ""},
+		"a deletion, later":                     {request{alice, events, plain, deleting}, deletes},
+		"a deletion, where nothing was":         {request{alice, events, none, deleting}, deletes},
+		"a deletion, later, with the right":     {request{may, events, plain, deleting}, ""},
+		"a deletion that is there":              {request{alice, events, deleting, deleting}, ""},
+		"no deletion any more":                  {request{alice, events, deleting, plain}, ""},
+		"what was of others becomes a drain's":  {request{alice, events, event("", ", parameters: {kind: X, escalation: {deleteAfter: 1s}}", "Pending"), deleting}, deletes},
+		"an agent's finalizer, with a deletion": {request{agentOfA, events, deleting, deleting}, ""},
+		"the controller":                        {request{controller, events, "", deleting}, deletes},
+	})
+}
+
+func TestTheGuardsGate(t *testing.T) {
+	gates := func(names string) string { return event("", ", gates: ["+names+"]", "Pending") }
+	const ours, others = "{name: slipway.dev/guards}", "{name: example.com/approval}"
+	const removed = "spec.gates: slipway.dev/guards is removed by"
+	none, both := event("", "", "Pending"), gates(others+", "+ours)
+	refusals(t, "guards/guards.yaml", map[string]refused{
+		"another's is removed":            {request{alice, events, both, gates(ours)}, ""},
+		"it is removed":                   {request{alice, events, both, gates(others)}, removed},
+		"all are removed":                 {request{alice, events, both, none}, removed},
+		"it is removed, with the right":   {request{controller.with("open-guards"), events, both, gates(others)}, ""},
+		"there was none":                  {request{alice, events, gates(others), none}, ""},
+		"it is removed as the event goes": {request{alice, events, event(", deletionTimestamp: x", ", gates: ["+ours+"]", "Pending"), none}, ""},
+	})
+	policy := newMutator(t, "guards/guards.yaml")
+	for now, want := range map[string]string{
+		none:             `{"bindingNode":"a","gates":[{"name":"slipway.dev/guards"}],"transitionName":"drain"}`,
+		gates(others):    `{"bindingNode":"a","gates":[{"name":"example.com/approval"},{"name":"slipway.dev/guards"}],"transitionName":"drain"}`,
+		gates(ours):      `{"bindingNode":"a","gates":[{"name":"slipway.dev/guards"}],"transitionName":"drain"}`,
+		"{metadata: {}}": `null`,
+		"{spec: {transitionName: drain.slm.k8s.io-uncordon}}": `{"transitionName":"drain.slm.k8s.io-uncordon"}`,
+	} {
+		for _, by := range []caller{alice, controller} {
+			if got := (request{by, events, "", now}).specAfter(t, policy); got != want {
+				t.Errorf("%s by %s: got %s, want %s", now, by.name, got, want)
+			}
+		}
+	}
+}
