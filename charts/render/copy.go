@@ -20,17 +20,13 @@ const notCopied = "rbac/00-namespace.yaml"
 // chartFiles are the files that the chart should have, by their names in charts/slipway/files.
 func chartFiles(root string) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	config := filepath.Join(root, "config")
+	config := os.DirFS(filepath.Join(root, "config"))
 	for _, dir := range copied {
-		err := filepath.WalkDir(filepath.Join(config, dir), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
+		err := fs.WalkDir(config, dir, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || name == notCopied || !strings.HasSuffix(name, ".yaml") {
 				return err
 			}
-			name, err := filepath.Rel(config, path)
-			if err != nil || name == notCopied {
-				return err
-			}
-			files[name], err = os.ReadFile(path)
+			files[name], err = fs.ReadFile(config, name)
 			return err
 		})
 		if err != nil {

@@ -118,10 +118,17 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		values    values
 		has, none []string
 	}{
-		"as it comes": {"v1.37.1", nil,
-			[]string{agents, requester, guards, events, rules, drain, budget}, []string{weak, nodes, central, elsewhere, network, monitor}},
-		"before there were MutatingAdmissionPolicies": {"v1.35.4", values{"reduced": true},
-			[]string{agents, weak, nodes}, []string{requester, guards}},
+		"as it comes": {
+			"v1.37.1", nil,
+			[]string{agents, requester, guards, events, rules, drain, budget},
+			[]string{weak, nodes, central, elsewhere, network, monitor},
+		},
+		"before there were MutatingAdmissionPolicies": {
+			"v1.35.4",
+			values{"reduced": true},
+			[]string{agents, weak, nodes},
+			[]string{requester, guards},
+		},
 		"central":                              {"v1.37.1", values{"mode": "central"}, []string{central, guards}, []string{agents, weak, "ClusterRole slipway-node-agent"}},
 		"central, where reduced means nothing": {"v1.37.1", values{"mode": "central", "reduced": true}, []string{central}, []string{weak, nodes}},
 		"without guards":                       {"v1.37.1", values{"guards": values{"enabled": false}}, []string{requester}, []string{guards}},
@@ -192,8 +199,13 @@ func TestAnImageIsNamedByItsDigestWhereThereIsOne(t *testing.T) {
 
 func TestValuesThatAreNoneAreRefused(t *testing.T) {
 	for _, v := range []values{
-		{"mode": "both"}, {"reduced": "yes"}, {"guard": values{"enabled": true}}, {"image": values{"digest": "sha256:1"}},
-		{"agent": values{"maxUnavailable": "0%"}}, {"controller": values{"replicas": 0}}, {"api": values{"group": "example.com"}},
+		{"mode": "both"},
+		{"reduced": "yes"},
+		{"guard": values{"enabled": true}},
+		{"image": values{"digest": "sha256:1"}},
+		{"agent": values{"maxUnavailable": "0%"}},
+		{"controller": values{"replicas": 0}},
+		{"api": values{"group": "example.com"}},
 		{"serviceMonitor": values{"enabled": true}},
 	} {
 		if _, err := render(repository(t), newest, v); err == nil {

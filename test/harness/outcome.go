@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -49,7 +50,8 @@ func Condition(event *lifecyclev1alpha1.LifecycleEvent, conditionType string) *m
 func (e *Env) StripFinalizers(t *testing.T, event *lifecyclev1alpha1.LifecycleEvent) {
 	t.Helper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-	if err := e.Client.Patch(t.Context(), event.DeepCopy(), patch); client.IgnoreNotFound(err) != nil {
+	ctx := context.WithoutCancel(t.Context()) // also when a test ends
+	if err := e.Client.Patch(ctx, event.DeepCopy(), patch); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
 }

@@ -52,3 +52,31 @@ func TestWhichNodesAgentsWriteAsThemselves(t *testing.T) {
 		"a user, anything":        {request{alice, nodes, b, node("b", ", labels: {x: y}", "")}, ""},
 	})
 }
+
+func TestWhatTheControllerWritesOfNodes(t *testing.T) {
+	node := func(metadata, spec, status string) string {
+		return "{metadata: {name: a" + metadata + "}, spec: {" + spec + "}, status: {" + status + "}}"
+	}
+	const (
+		nodes, status = "nodes", "nodes/status"
+		notReady      = "conditions: [{type: Ready, status: Unknown}, {type: LifecycleTransition, status: 'True'}]"
+		ready         = "conditions: [{type: Ready, status: 'True'}]"
+	)
+	others := ", annotations: {example.com/x: y}"
+	a := node("", "", "")
+	refusals(t, "controller-nodes.yaml", map[string]refused{
+		"cordon":                     {request{controller, nodes, a, node(", annotations: {slipway.dev/cordons: x}", "unschedulable: true", "")}, ""},
+		"uncordon":                   {request{controller, nodes, node(", annotations: {slipway.dev/cordons: x}", "unschedulable: true", ""), a}, ""},
+		"beside others' annotations": {request{controller, nodes, node(others, "", ""), node(others, "unschedulable: true", "")}, ""},
+		"an annotation of others":    {request{controller, nodes, a, node(others, "", "")}, "metadata.annotations: the controller"},
+		"take one of others away":    {request{controller, nodes, node(others, "", ""), a}, "metadata.annotations: the controller"},
+		"label":                      {request{controller, nodes, a, node(", labels: {x: y}", "", "")}, "metadata.labels: the controller"},
+		"taint":                      {request{controller, nodes, a, node("", "taints: [{key: x, effect: NoExecute}]", "")}, "spec.taints: the controller"},
+		"a condition of ours": {
+			request{controller, status, node("", "", "conditions: [{type: Ready, status: Unknown}]"), node("", "", notReady)}, "",
+		},
+		"the kubelet's":    {request{controller, status, node("", "", ready), node("", "", notReady)}, "status.conditions: the controller"},
+		"capacity":         {request{controller, status, a, node("", "", "capacity: {cpu: '1'}")}, "status: the controller"},
+		"a user, anything": {request{alice, nodes, a, node(", labels: {x: y}", "", "")}, ""},
+	})
+}
