@@ -79,6 +79,9 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err != nil {
 		return err
 	}
+	if err := here.replaceControllers(command.Context(), command.ErrOrStderr()); err != nil {
+		return err
+	}
 	k := kubectl{path: here.kubectl(), kubeconfig: here.kubeconfig(), dir: here.root}
 	applied := false
 	told, err := follow(command.Context(), config, node, e.event(node), newScreen(command.OutOrStdout()), func(ctx context.Context) error {

@@ -38,6 +38,7 @@ func (p place) cluster() string    { return filepath.Join(p.dir, "cluster") }
 func (p place) kubeconfig() string { return filepath.Join(p.dir, "kubeconfig") }
 func (p place) agents() string     { return filepath.Join(p.dir, "agents") }
 func (p place) nodeAgent() string  { return filepath.Join(p.root, "bin", "node-agent") }
+func (p place) controller() string { return filepath.Join(p.root, "bin", "controller") }
 func (p place) kubectl() string    { return filepath.Join(p.root, "bin", "kubectl") }
 
 // sample is one of the manifests in config/samples.

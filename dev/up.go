@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
@@ -66,37 +66,67 @@ func newDown(local where) *cobra.Command {
 	}
 }
 
-// install puts Slipway onto a cluster: the kinds, the rights, and an agent for each
-// node that has none.
+// install puts Slipway onto a cluster as people do, and starts a process for each of its
+// pods that has none.
 func install(ctx context.Context, c *devcluster.Cluster, here place, steps *steps) error {
-	if err := c.Install(ctx, lifecyclev1alpha1.GroupKubernetes); err != nil {
+	steps.step("installing config/install.yaml")
+	if err := c.InstallRelease(ctx); err != nil {
 		return err
 	}
-	if err := c.CreateAgentPods(ctx); err != nil {
-		return err
-	}
-	steps.step("starting an agent for each of %d nodes", len(c.Nodes))
-	running := map[string]bool{}
-	for _, pod := range c.Pods {
-		running[pod.Namespace+"/"+pod.Name] = pod.State == "running"
-	}
-	const atOnce = 4
+	steps.step("starting two controllers, and an agent for each of %d nodes", len(c.Nodes))
 	starts, ctx := errgroup.WithContext(ctx)
+	const atOnce = 4
 	starts.SetLimit(atOnce)
 	for _, node := range c.Nodes {
 		starts.Go(func() error {
 			pod, err := c.AgentPod(ctx, node)
-			if err != nil || running[pod.Namespace+"/"+pod.Name] {
+			if err != nil {
 				return err
 			}
-			return c.StartAgent(ctx, node, c.AgentCommand(node, here.nodeAgent(), "-v=1")...)
+			return startPod(ctx, c, pod, c.AgentCommand(node, here.nodeAgent(), "-v=1")...)
 		})
 	}
+	starts.Go(func() error { return startControllers(ctx, c, here) })
 	if err := starts.Wait(); err != nil {
-		return fmt.Errorf("start the agents: %w", err)
+		return fmt.Errorf("start Slipway: %w", err)
 	}
-	steps.step("the agents are running")
+	steps.step("they are running")
 	return nil
+}
+
+// replaceControllers starts the processes of controllers that have come to other nodes.
+func (p place) replaceControllers(ctx context.Context, stderr io.Writer) error {
+	c, err := devcluster.Attach(ctx, devcluster.Options{Dir: p.cluster(), Stderr: stderr})
+	if err != nil {
+		return err
+	}
+	return startControllers(ctx, c, p)
+}
+
+// startControllers starts those that are missing, as after the drain of a node that had one.
+func startControllers(ctx context.Context, c *devcluster.Cluster, here place) error {
+	const replicas = 2
+	pods, err := c.ControllerPods(ctx, replicas)
+	if err != nil {
+		return err
+	}
+	for _, pod := range pods {
+		err := startPod(ctx, c, pod, here.controller(), "--claim-mode=node", "--health-probe-bind-address=0", "-v=1")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startPod starts the process of a pod, unless it runs.
+func startPod(ctx context.Context, c *devcluster.Cluster, pod *corev1.Pod, command ...string) error {
+	for _, p := range c.Pods {
+		if p.Namespace == pod.Namespace && p.Name == pod.Name && p.State == "running" {
+			return nil
+		}
+	}
+	return c.StartPod(ctx, pod, command...)
 }
 
 func sayReady(out io.Writer, c *devcluster.Cluster, here place) {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -32,7 +34,10 @@ const (
 	ControllerServiceAccount = "slipway-controller"
 )
 
-var agentLabels = oversight.AgentLabels()
+var (
+	agentLabels      = oversight.AgentLabels()
+	controllerLabels = map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "controller"}
+)
 
 // CreateAgentPods creates the DaemonSet of the agents, if it is not there. kwok
 // simulates its pods: the processes are started by [Cluster.StartAgent].
@@ -80,13 +85,34 @@ func (c *Cluster) AgentPod(ctx context.Context, node string) (*corev1.Pod, error
 	return event.Object.(*corev1.Pod), nil
 }
 
-// StartAgent runs a command as the process of the node's agent pod, until the cluster
-// goes down: with the pod's token, which the launcher renews.
-func (c *Cluster) StartAgent(ctx context.Context, node string, command ...string) error {
-	pod, err := c.AgentPod(ctx, node)
+// ControllerPods waits until the Deployment of the controllers has that many pods on nodes.
+func (c *Cluster) ControllerPods(ctx context.Context, many int) ([]*corev1.Pod, error) {
+	admin, err := c.installClient()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels(controllerLabels))
+	found := map[string]*corev1.Pod{}
+	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
+		pod, ok := e.Object.(*corev1.Pod)
+		if !ok {
+			return false, nil
+		}
+		delete(found, pod.Name)
+		if e.Type != watch.Deleted && pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" {
+			found[pod.Name] = pod
+		}
+		return len(found) >= many, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait for the %d pods of the controllers: %w", many, err)
+	}
+	return slices.Collect(maps.Values(found)), nil
+}
+
+// StartPod runs a command as the process of a pod, until the pod or the cluster goes: with
+// the pod's token, which the launcher renews.
+func (c *Cluster) StartPod(ctx context.Context, pod *corev1.Pod, command ...string) error {
 	arguments := append([]string{"pod", Namespace + "/" + pod.Name, "--dir", c.Dir, "--quiet", "--detach", "--"}, command...)
 	return c.launch(ctx, io.Discard, arguments...)
 }

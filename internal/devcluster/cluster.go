@@ -78,6 +78,19 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 	return c, c.read(out.Bytes())
 }
 
+// Attach looks at a cluster that stays. One that is not there is an error.
+func Attach(ctx context.Context, options Options) (*Cluster, error) {
+	c, err := newCluster(options)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := c.launch(ctx, &out, "status", "--dir", options.Dir, "-o", "json"); err != nil {
+		return nil, err
+	}
+	return c, c.read(out.Bytes())
+}
+
 // Run starts a cluster that goes with this process, or with [Cluster.Close].
 func Run(ctx context.Context, options Options) (*Cluster, error) {
 	c, err := newCluster(options)

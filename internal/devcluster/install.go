@@ -33,6 +33,26 @@ import (
 // fieldManager is who installs.
 const fieldManager = "slipway-install"
 
+// release is what people install on clusters whose API server leaves lifecycle.k8s.io to us.
+const release = "install.yaml"
+
+// InstallRelease applies what people install: the manifest with the workloads in it, whose
+// pods kwok simulates, and then the transitions. It returns when events can be created.
+func (c *Cluster) InstallRelease(ctx context.Context) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	admin, err := c.installClient()
+	if err != nil {
+		return err
+	}
+	if err := applyFile(ctx, admin, filepath.Join(root, "config", release)); err != nil {
+		return err
+	}
+	return c.finishInstall(ctx, admin, root, lifecyclev1alpha1.GroupKubernetes)
+}
+
 // Install applies the CRDs of one home and those that have none, the rights of agents and
 // others, the transitions of the drain driver, and the admission policies but the optional
 // ones. It returns when events can be created.
@@ -45,12 +65,17 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 	if err != nil {
 		return err
 	}
-	own := slipwayv1alpha1.GroupVersion.Group
-	for _, dir := range []string{filepath.Join("crd", group), filepath.Join("crd", own), "rbac", "admission"} {
+	for _, dir := range []string{filepath.Join("crd", group), filepath.Join("crd", slipwayv1alpha1.GroupVersion.Group), "rbac", "admission"} {
 		if err := apply(ctx, admin, filepath.Join(root, "config", dir)); err != nil {
 			return err
 		}
 	}
+	return c.finishInstall(ctx, admin, root, group)
+}
+
+// finishInstall applies the transitions, which can only be when their kind is served.
+func (c *Cluster) finishInstall(ctx context.Context, admin client.WithWatch, root, group string) error {
+	own := slipwayv1alpha1.GroupVersion.Group
 	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own); err != nil {
 		return err
 	}
@@ -117,13 +142,20 @@ func apply(ctx context.Context, admin client.Client, dir string) error {
 		return fmt.Errorf("apply %s: no YAML files: %w", dir, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
+		if err := applyFile(ctx, admin, file); err != nil {
 			return err
 		}
-		if err := applyAll(ctx, admin, text); err != nil {
-			return fmt.Errorf("apply %s: %w", file, err)
-		}
+	}
+	return nil
+}
+
+func applyFile(ctx context.Context, admin client.Client, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := applyAll(ctx, admin, text); err != nil {
+		return fmt.Errorf("apply %s: %w", file, err)
 	}
 	return nil
 }

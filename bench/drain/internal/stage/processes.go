@@ -26,7 +26,11 @@ func (s *Stage) StartAgents(ctx context.Context, binary string, nodes []string) 
 		return err
 	}
 	for _, node := range nodes {
-		if err := s.StartAgent(ctx, node, s.AgentCommand(node, binary)...); err != nil {
+		pod, err := s.AgentPod(ctx, node)
+		if err != nil {
+			return err
+		}
+		if err := s.StartPod(ctx, pod, s.AgentCommand(node, binary)...); err != nil {
 			return fmt.Errorf("start the agent of %s: %w", node, err)
 		}
 	}
