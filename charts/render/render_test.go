@@ -197,6 +197,20 @@ func TestAnImageIsNamedByItsDigestWhereThereIsOne(t *testing.T) {
 	}
 }
 
+// In the image there is no directory for temporary files, and its root cannot be written: the
+// sockets of the drain driver are in the volume, or nowhere.
+func TestTheControllerHasAPlaceForSockets(t *testing.T) {
+	central := objects(t, newest, values{"mode": "central"})["Deployment slipway-controller"]
+	for _, want := range []string{"--socket-dir=/var/lib/slipway", "mountPath: /var/lib/slipway", "readOnlyRootFilesystem: true"} {
+		if !strings.Contains(central, want) {
+			t.Errorf("in central mode, there is no %s", want)
+		}
+	}
+	if node := objects(t, newest, nil)["Deployment slipway-controller"]; strings.Contains(node, "--socket-dir") {
+		t.Error("in node mode, where it has no drivers, it has a directory for sockets")
+	}
+}
+
 func TestValuesThatAreNoneAreRefused(t *testing.T) {
 	for _, v := range []values{
 		{"mode": "both"},
