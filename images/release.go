@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// release says what is built. The digest of an image depends on nothing else.
+type release struct {
+	// dir is the Go module that the programs are in.
+	dir string
+	// programs are names of folders in cmd. The first is what a container runs that does
+	// not say what to run.
+	programs []string
+	version  string
+	revision string
+	// created is a property of the commit, not of the build.
+	created time.Time
+}
+
+// programs are those that the chart runs. The drain driver is built into both: nobody's nodes
+// need to pull it a third time.
+var programs = []string{"node-agent", "controller"}
+
+// releaseOf is the release that a repository would be.
+func releaseOf(ctx context.Context, dir string) (release, error) {
+	r := release{dir: dir, programs: programs}
+	text, err := os.ReadFile(filepath.Join(dir, "charts", "slipway", "Chart.yaml"))
+	if err != nil {
+		return r, fmt.Errorf("find out the version: %w", err)
+	}
+	var chart struct {
+		AppVersion string `json:"appVersion"`
+	}
+	if err := yaml.Unmarshal(text, &chart); err != nil {
+		return r, fmt.Errorf("find out the version: %w", err)
+	}
+	r.version = chart.AppVersion
+
+	commit, err := git(ctx, dir, "log", "-1", "--format=%H %ct")
+	if err != nil {
+		return r, err
+	}
+	revision, seconds, _ := strings.Cut(commit, " ")
+	changes, err := git(ctx, dir, "status", "--porcelain")
+	if err != nil {
+		return r, err
+	}
+	if changes != "" {
+		revision += "-dirty" // nobody can build this from the commit
+	}
+	epoch, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return r, fmt.Errorf("find out the time of the commit: %w", err)
+	}
+	r.revision, r.created = revision, time.Unix(epoch, 0).UTC()
+	return r, nil
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "git", args...)
+	command.Dir = dir
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
