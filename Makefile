@@ -36,7 +36,7 @@ drain: build ## Drain NODE= of the local cluster, and follow it to the end
 maintenance-complete: build ## Return NODE= of the local cluster from maintenance
 	@bin/dev maintenance-complete $(call required,NODE)
 
-required = $(or $($1),$(error $1 is missing: make $@ $1=worker-1))
+required = $(or $($1),$(error $1 is missing: make $@ $1=$(or $2,worker-1)))
 
 ##@ Build and test
 
@@ -54,7 +54,7 @@ localcluster: build ## Build the local control plane, which takes minutes the fi
 LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 
 # Modules of their own, because what they need is heavy and nothing else needs it.
-SMALL_MODULES := charts/render test/policies
+SMALL_MODULES := charts/render images test/policies
 
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
@@ -62,7 +62,7 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 20m ./...
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
-	@echo "test: the chart, and the admission policies"
+	@echo "test: the chart, how images are built, and the admission policies"
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
 
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
@@ -70,6 +70,34 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent costs
 	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
 	@$(GO) run ./bench/cost -readme README.md
+
+##@ Release
+
+# The version of Go is part of what makes an image: another one gives another digest. go
+# fetches this one where it is not there.
+IMAGE_GO := go1.26.8
+IMAGES = cd images && GOTOOLCHAIN=$(IMAGE_GO) $(GO) run .
+
+.PHONY: image
+image: ## Build the image for amd64 and arm64 into dist/image, with a list of its modules; print its digest
+	@$(IMAGES) build
+
+.PHONY: image-check
+image-check: image ## Build it again, from a clone and with an empty cache; compare; look at what is in it, and start it
+	@images/check.sh $(IMAGE_GO)
+
+.PHONY: image-push
+image-push: ## Push dist/image to TO=REPOSITORY:TAG; print its digest
+	@$(IMAGES) push $(call required,TO,ghcr.io/me/slipway:test)
+
+.PHONY: chart
+chart: $(TOOLS)/.helm ## Package the chart into dist/, with DIGEST=sha256:... for the one image that it runs
+	@mkdir -p dist && cp -r charts/slipway dist/.chart
+	@trap 'rm -rf dist/.chart' EXIT; \
+		sed -i 's|^  digest: ""$$|  digest: "$(call required,DIGEST,sha256:...)"|' dist/.chart/values.yaml; \
+		grep -q '^  digest: "$(DIGEST)"$$' dist/.chart/values.yaml; \
+		helm lint --quiet dist/.chart; \
+		helm package dist/.chart --destination dist
 
 ##@ Look after the source
 
@@ -129,6 +157,7 @@ buf_TOOL := github.com/bufbuild/buf/cmd/buf@v1.58.0
 protoc-gen-go_TOOL := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12-0.20260120151049-f2248ac996af
 protoc-gen-go-grpc_TOOL := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1
 controller-gen_TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+helm_TOOL := helm.sh/helm/v3/cmd/helm@v3.22.0
 golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 $(TOOLS)/.%: FORCE

@@ -20,7 +20,8 @@ var architectures = []string{"amd64", "arm64"}
 
 // layoutDir is the layout in the directory of what was built, sbomFile the list of what is in
 // the image for arch.
-func layoutDir(out string) string      { return filepath.Join(out, "image") }
+func layoutDir(out string) string { return filepath.Join(out, "image") }
+
 func sbomFile(out, arch string) string { return filepath.Join(out, "slipway-linux-"+arch+".cdx.json") }
 
 // build makes the image for all platforms, with a list of modules for each, and returns the
