@@ -53,7 +53,7 @@ func build(ctx context.Context, r release, out string) (v1.Hash, error) {
 			return v1.Hash{}, err
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: img, Descriptor: v1.Descriptor{Platform: config.Platform()},
+			Add: ordinary{img}, Descriptor: v1.Descriptor{Platform: config.Platform()},
 		})
 	}
 	index = mutate.Annotations(index, r.annotations()).(v1.ImageIndex)
@@ -62,6 +62,13 @@ func build(ctx context.Context, r release, out string) (v1.Hash, error) {
 	}
 	return index.Digest()
 }
+
+// ordinary is an image that is no artifact: the library calls each an artifact of the type of
+// its config, which the specification reserves for those that are not to be run.
+type ordinary struct{ v1.Image }
+
+// ArtifactType is none.
+func (ordinary) ArtifactType() (string, error) { return "", nil }
 
 // writeLayout writes the index into an empty layout, so that nothing of an older build is left
 // in it, under the name that tools look for.

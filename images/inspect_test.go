@@ -57,6 +57,9 @@ func images(t *testing.T, out string) map[string]v1.Image {
 	}
 	byArch := map[string]v1.Image{}
 	for _, m := range manifest.Manifests {
+		if m.ArtifactType != "" {
+			t.Errorf("the image for %s is called an artifact of type %s", m.Platform.Architecture, m.ArtifactType)
+		}
 		if byArch[m.Platform.Architecture], err = index.Image(m.Digest); err != nil {
 			t.Fatal(err)
 		}
