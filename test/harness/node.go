@@ -54,7 +54,7 @@ func (e *Env) Node(t *testing.T, group string) *Node {
 	}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{GroupLabel: group, corev1.LabelHostname: name},
+			Name: name, Labels: map[string]string{GroupLabel: group, corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
 			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 		},
 		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
@@ -146,4 +146,13 @@ func (n *Node) Kubeconfig() string {
 		n.t.Fatal(err)
 	}
 	return path
+}
+
+// ForgetCredentials is for a new pod of the node's agent: processes that are started from
+// now on have its token.
+func (n *Node) ForgetCredentials() {
+	n.t.Helper()
+	if err := os.Remove(filepath.Join(n.Dir, "kubeconfig")); err != nil {
+		n.t.Fatal(err)
+	}
 }
