@@ -53,6 +53,8 @@ type Options struct {
 	Group string
 	// LauncherArgs are further flags for the launcher.
 	LauncherArgs []string
+	// Bare: nothing of Slipway is on it yet. The test installs it.
+	Bare bool
 }
 
 var shared struct {
@@ -145,21 +147,23 @@ func start(options Options) (*Env, error) {
 		return nil, err
 	}
 	env := &Env{Cluster: cluster, Group: options.Group, dir: dir, log: &requestLog{}}
-	if err := env.install(ctx); err != nil {
+	if !options.Bare {
+		err = env.install(ctx)
+	}
+	if err == nil {
+		env.Client, err = env.newClient()
+	}
+	if err != nil {
 		return nil, errors.Join(err, cluster.Close())
 	}
 	return env, nil
 }
 
-func (e *Env) install(ctx context.Context) (err error) {
+func (e *Env) install(ctx context.Context) error {
 	if err := e.Install(ctx, e.Group); err != nil {
 		return err
 	}
-	if err := e.CreateAgentPods(ctx); err != nil {
-		return err
-	}
-	e.Client, err = e.newClient()
-	return err
+	return e.CreateAgentPods(ctx)
 }
 
 func (e *Env) newClient() (client.WithWatch, error) {

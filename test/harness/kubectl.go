@@ -4,6 +4,7 @@ package harness
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,21 @@ func (e *Env) KubectlWith(t *testing.T, input string, arguments ...string) strin
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(arguments, " "), err, trouble.String())
 	}
 	return out.String()
+}
+
+// Shell runs commands as an administrator does, in the root of this repository with the
+// cluster's kubectl, and returns what they printed. It fails as soon as one of them does.
+func (e *Env) Shell(t *testing.T, script string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script) //nolint:gosec // a test's own script
+	command.Dir = File(t)
+	command.Env = append(os.Environ(), "KUBECONFIG="+e.Facts.Kubeconfig, "KUBECACHEDIR="+filepath.Join(e.dir, "kubectl"),
+		"PATH="+filepath.Dir(e.Facts.Kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v of\n%s\n%s", err, script, out)
+	}
+	return string(out)
 }
 
 // FollowKubectl starts a kubectl that goes on, such as get -w, and returns when its

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// TestAnUpgradeInTheMiddleOfADrainLosesNothing installs an older version, and upgrades it
+// as the page says.
+func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
+	env := harness.Own(t, harness.Options{Bare: true})
+	follow(t, env, "Install", older(t))
+	node := env.Node(t, "upgrade")
+	env.Node(t, "upgrade")
+	agents := startFleet(t, env, []*harness.Node{node})
+	controller := env.Controller(t, "old", "")
+	controller.AwaitLeading()
+	env.Rule(t, "default", "kept")
+	held := node.HeldPod("held-" + node.Name)
+	drain := node.Event(node.EventName("drain"), harness.Drain, harness.Kept)
+	later := node.Event(node.EventName("later"), harness.Return, harness.Gates("example.com/later"))
+	held.AwaitHeld(t, drain.Name)
+	if says(t, env, node, later.Name) {
+		t.Fatal("the older version knows spec.reason already")
+	}
+
+	before := stored(t, env)
+	follow(t, env, "Upgrade", "")
+	agents.replaceAll(func(*harness.Node) {})
+	controller.Stop()
+	env.Controller(t, "new", "").AwaitLeading()
+	if diff := cmp.Diff(before, stored(t, env)); diff != "" {
+		t.Errorf("what is stored has changed (-before +after):\n%s", diff)
+	}
+	if e := eventOf(t, env, drain.Name); !begun(e) || e.UID != drain.UID {
+		t.Errorf("the drain is not in the middle any more: %+v", e.Status)
+	}
+	awaitField(t, env, node, later.Name)
+	// The same once more changes nothing: kubectl diff fails where it would.
+	env.Kubectl(t, "diff", "--server-side", "-f", harness.File(t, manifest))
+
+	held.LetGo(t)
+	if ended := env.Outcome(t, drain.Name); ended.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+		t.Errorf("the drain ended as %s: %s", ended.Status.ClaimStatus, harness.Finished(ended).Message)
+	}
+	node.Change(later.Name, harness.Gates())
+	env.AwaitEventGone(t, later.Name)
+}
+
+// stored are the UIDs of all objects of our kinds, and of the kinds.
+func stored(t *testing.T, env *harness.Env) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for line := range strings.Lines(env.Kubectl(t, "get", "crds,lifecycleevents,lifecycletransitions,drainrules", "-A",
+		"-o", `jsonpath={range .items[*]}{.kind} {.metadata.name}={.metadata.uid}{"\n"}{end}`)) {
+		name, uid, _ := strings.Cut(strings.TrimSpace(line), "=")
+		found[name] = uid
+	}
+	const atLeast = 8 // 3 kinds, 2 events, 2 transitions, a rule
+	if len(found) < atLeast {
+		t.Fatalf("found only %v", found)
+	}
+	return found
+}
+
+// says gives an event a reason, and returns whether it has one then.
+func says(t *testing.T, env *harness.Env, node *harness.Node, event string) bool {
+	t.Helper()
+	const reason = "new firmware"
+	node.Change(event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.Reason = reason })
+	return eventOf(t, env, event).Spec.Reason == reason
+}
+
+// awaitField waits until the API server works with the new kinds, which no watch shows.
+func awaitField(t *testing.T, env *harness.Env, node *harness.Node, event string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) { return says(t, env, node, event), nil })
+	if err != nil {
+		t.Fatalf("waiting until events have spec.reason: %v", err)
+	}
+}
