@@ -6,5 +6,6 @@
 //	charts/slipway ── rendered, as Helm does it ──▶ config/install.yaml, config/install-central.yaml
 //
 // Helm's libraries are heavy, and nothing of Slipway needs them: this is a Go module of its
-// own. Run it with make manifests.
+// own. Run it with make manifests. With values in JSON as its argument, it prints the chart
+// with them, and writes nothing.
 package main

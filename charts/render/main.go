@@ -3,10 +3,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 func main() {
@@ -21,6 +23,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if len(os.Args) > 1 {
+		return show(root, os.Args[1])
+	}
 	if err := copyFiles(root); err != nil {
 		return err
 	}
@@ -34,6 +39,20 @@ func run() error {
 		}
 	}
 	return nil
+}
+
+// show prints the chart with the given values, in JSON, for the newest server.
+func show(root, text string) error {
+	var v values
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return fmt.Errorf("read the values: %w", err)
+	}
+	rendered, err := render(root, newest, v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(os.Stdout, strings.Join(rendered, "\n---\n"))
+	return err
 }
 
 // findRoot is the repository that the process was started in.

@@ -33,6 +33,9 @@ type place struct{ kubeVersion, namespace string }
 // oldest is the oldest server that the plain manifests are for.
 var oldest = place{kubeVersion: "v1.36.0", namespace: "slipway-system"}
 
+// newest is the newest server that Slipway was tested on.
+var newest = place{kubeVersion: "v1.37.1", namespace: "slipway-system"}
+
 // order of the templates in a manifest: what others need comes first.
 var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "servicemonitor"}
 

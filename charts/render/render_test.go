@@ -23,8 +23,6 @@ func repository(t *testing.T) string {
 	return root
 }
 
-var newest = place{"v1.37.1", "slipway-system"}
-
 const remedy = "run make manifests, and commit what it changes"
 
 func TestTheManifestsAreThoseOfTheChart(t *testing.T) {

@@ -36,7 +36,7 @@ func (e *Env) KubectlWith(t *testing.T, input string, arguments ...string) strin
 // cluster's kubectl, and returns what they printed. It fails as soon as one of them does.
 func (e *Env) Shell(t *testing.T, script string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script) //nolint:gosec // a test's own script
+	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	command.Dir = File(t)
 	command.Env = append(os.Environ(), "KUBECONFIG="+e.Facts.Kubeconfig, "KUBECACHEDIR="+filepath.Join(e.dir, "kubectl"),
 		"PATH="+filepath.Dir(e.Facts.Kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -28,7 +28,7 @@ type fleet struct {
 	env    *harness.Env
 	agents map[string]*agent // by node
 	pods   watch.Interface
-	ctx    context.Context //nolint:containedctx // of the watch, which is the fleet's
+	ctx    context.Context // of the watch
 	// replaced is how many have been.
 	replaced int
 }

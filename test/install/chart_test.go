@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// variants are the charts that are not in config, by their values.
+var variants = map[string]string{
+	"as it comes":                      `{}`,
+	"central":                          `{"mode": "central"}`,
+	"reduced":                          `{"reduced": true}`,
+	"without guards":                   `{"guards": {"enabled": false}}`,
+	"with drivers of others":           `{"thirdPartyDrivers": {"enabled": true}}`,
+	"with a network policy":            `{"networkPolicy": {"enabled": true}, "metrics": {"enabled": true}}`,
+	"with a ServiceMonitor":            `{"metrics": {"enabled": true}, "serviceMonitor": {"enabled": true, "labels": {"release": "p"}}}`,
+	"in the API group slm.slipway.dev": `{"api": {"group": "slm.slipway.dev"}}`,
+	"with kept CRDs, without a budget": `{"crds": {"keep": true}, "podDisruptionBudget": {"enabled": false}}`,
+	"with values of one's own": `{"image": {"repository": "example.com/s", "tag": "v2"}, "imagePullSecrets": [{"name": "s"}],
+		"agent": {"extraArgs": ["-v=4"], "finishedEventTTL": "1h", "maxUnavailable": 3}, "controller": {"replicas": 1, "extraArgs": ["-v=4"]}}`,
+}
+
+// stubs are kinds that others bring: the API server must know them, and no more.
+const stubs = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: ServiceMonitor, plural: servicemonitors}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func TestTheAPIServerAcceptsTheChartWithAnyValues(t *testing.T) {
+	t.Parallel()
+	env := harness.Own(t, harness.Options{})
+	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "crd", "slm.slipway.dev"))
+	env.KubectlWith(t, stubs, "apply", "-f", "-")
+	env.Kubectl(t, "wait", "--for=condition=Established", "crds", "--all")
+	chart := renderer(t)
+	for name, values := range variants {
+		t.Run(name, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), chart, values)
+			command.Dir = harness.File(t)
+			var trouble strings.Builder
+			command.Stderr = &trouble
+			rendered, err := command.Output()
+			if err != nil {
+				t.Fatalf("render the chart: %v\n%s", err, trouble.String())
+			}
+			env.KubectlWith(t, string(rendered), "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+		})
+	}
+}
+
+// renderer is the program that renders the chart as Helm does. It is in a module of its own.
+func renderer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "render")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
+	command.Dir = harness.File(t, "charts", "render")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build the renderer: %v\n%s", err, out)
+	}
+	return path
+}
