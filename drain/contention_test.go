@@ -224,6 +224,10 @@ func TestLedgerFeelsItsWay(t *testing.T) {
 			l.settle("a", true)
 			c.Step(staleFor)
 		}, "abcd"},
+		"one that is not answered does not hold up the others for long": {func(l *ledger, c *testingclock.FakeClock) {
+			l.take(budgets["a"], "p", newSignal())
+			c.Step(time.Duration(lagMost))
+		}, "bcd"},
 		"who has met a rival draws for the others too": {func(l *ledger, _ *testingclock.FakeClock) {
 			l.observe(budgets["a"])
 			named("theirs")
@@ -266,17 +270,21 @@ func TestLedgerFeelsItsWay(t *testing.T) {
 }
 
 func TestLedgerWakesThoseWhoMayNotTryYet(t *testing.T) {
-	l := newLedger(testingclock.NewFakeClock(noon))
-	first, second := newPDB("a"), newPDB("b")
-	l.take(first, "p", newSignal())
-	waiting := newSignal()
-	if l.take(second, "q", waiting) {
-		t.Fatal("a second budget is tried at once")
-	}
-	l.settle(first.UID, false)
-	select {
-	case <-waiting:
-	default:
-		t.Error("not woken")
+	for name, changed := range map[string]bool{"the eviction is over": false, "the watch has not shown it yet": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger(testingclock.NewFakeClock(noon))
+			first, second := newPDB("a"), newPDB("b")
+			l.take(first, "p", newSignal())
+			waiting := newSignal()
+			if l.take(second, "q", waiting) {
+				t.Fatal("a second budget is tried at once")
+			}
+			l.settle(first.UID, changed)
+			select {
+			case <-waiting:
+			default:
+				t.Error("not woken")
+			}
+		})
 	}
 }

@@ -80,9 +80,11 @@ func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 		return s.until, true
 	}
 	of := l.rivals.of(b)
-	if tried, next := l.probing(now); !of.met && tried >= l.reach {
-		l.waiting[wake] = struct{}{}
-		return next, true
+	if !of.met {
+		if tried, next := l.probing(now); tried >= l.reach {
+			l.waiting[wake] = struct{}{}
+			return next, true
+		}
 	}
 	if l.contested {
 		of.draw(now, l.pause())
@@ -128,6 +130,7 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 	s.inFlight = false
 	s.until = l.clock.Now().Add(staleFor)
 	wakeAll(s.waiting) // they hold no time for this slot yet
+	wakeAll(l.waiting)
 }
 
 // lose notes, before settle, that the server refused the eviction of a pod for the sake of the budget.
@@ -160,22 +163,21 @@ func (l *ledger) forget(namespace string) {
 func (l *ledger) pause() time.Duration {
 	now, most := l.clock.Now(), l.lag
 	for _, s := range l.slots {
-		if !s.seen {
+		if !s.seen && !s.expired(now) {
 			most = max(most, lag(now.Sub(s.taken)))
 		}
 	}
 	return min(most, lagMost).pause(l.random())
 }
 
-// probing counts the budgets that are being tried, and tells when the next of them is given up at the latest (zero: when
-// an answer comes).
+// probing counts the budgets that are being tried, and tells when the next of them will not count any more at the latest:
+// one that takes long, as behind a webhook that hangs, must not hold up all others.
 func (l *ledger) probing(now time.Time) (n int, next time.Time) {
 	for _, s := range l.slots {
-		if !s.probes || s.expired(now) {
-			continue
+		if until := s.taken.Add(time.Duration(lagMost)); s.probes && now.Before(until) {
+			n++
+			next = earlier(next, until)
 		}
-		n++
-		next = earlier(next, s.until)
 	}
 	return n, next
 }

@@ -31,6 +31,9 @@ type Agent struct {
 	checking   map[string]readinessCheck
 	seen       map[string]bool // drivers that have been registered since we began
 	lag        lag
+	// looked: at the API server, once. The caches of a process that has waited to be the
+	// leader may be far behind, and a call to a driver is no write that would be refused.
+	looked bool
 }
 
 // Config is what an agent is made of.
@@ -83,7 +86,12 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{}, err
 		}
 		facts, now := cached, a.Clock.Now()
-		if since := a.lag.of(cached); !since.IsZero() {
+		if !a.looked {
+			if facts, err = a.gather(ctx, a.Live); err != nil {
+				return reconcile.Result{}, err
+			}
+			a.looked = true
+		} else if since := a.lag.of(cached); !since.IsZero() {
 			if wait := since.Add(afterWrite).Sub(now); wait > 0 {
 				return reconcile.Result{RequeueAfter: wait}, nil
 			}

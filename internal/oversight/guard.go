@@ -63,18 +63,19 @@ func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
 	if self.ControlPlane {
 		if out := controlPlaneOut(f, leaving); len(out) > 0 {
 			all = append(all, objection{lifecyclev1alpha1.GuardSecondControlPlaneNode, fmt.Sprintf(
-				"node %q is of the control plane, of which %s out already, or about to be: wait until that is returned",
+				"node %q is of the control plane, of which %s out already, or not Ready, or about to be taken out: wait until that is back",
 				f.NodeName, isOrAre(out))})
 		}
 	}
 	return all
 }
 
-// controlPlaneOut are the other nodes of the control plane that we take out, or have.
+// controlPlaneOut are the other nodes of the control plane that we take out, or have, or
+// that are down by themselves: of three, a second one that goes takes the quorum along.
 func controlPlaneOut(f Facts, leaving map[string]bool) []string {
 	var out []string
 	for _, p := range f.Peers {
-		if p.ControlPlane && (p.Cordoned || leaving[p.Name]) {
+		if p.ControlPlane && (!p.Ready || p.Cordoned || leaving[p.Name]) {
 			out = append(out, p.Name)
 		}
 	}

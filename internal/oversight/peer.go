@@ -17,8 +17,8 @@ type Peer struct {
 	Name string
 	// Ready and Schedulable are what the Node says.
 	Ready, Schedulable bool
-	// ControlPlane: it is a node of the control plane. Reserved: and its taint keeps
-	// ordinary pods away.
+	// ControlPlane: it is a node of the control plane. Reserved: a taint keeps ordinary
+	// pods away.
 	ControlPlane, Reserved bool
 	// Cordoned: by us, and nobody has undone it.
 	Cordoned bool
@@ -30,13 +30,16 @@ func PeerOf(node *corev1.Node, ours bool) Peer {
 	_, labelled := node.Labels[controlPlane]
 	return Peer{
 		Name: node.Name, Ready: ready, Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil,
-		ControlPlane: labelled, Reserved: labelled && slices.ContainsFunc(node.Spec.Taints, reserves),
+		ControlPlane: labelled, Reserved: slices.ContainsFunc(node.Spec.Taints, reserves),
 		Cordoned: ours && node.Spec.Unschedulable,
 	}
 }
 
+// reserves is true of any taint that ordinary pods do not tolerate, whoever set it: of the
+// control plane, of dedicated nodes, of those that an autoscaler is about to delete. That of
+// a cordon counts as the cordon.
 func reserves(t corev1.Taint) bool {
-	return t.Key == controlPlane && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
+	return t.Key != corev1.TaintNodeUnschedulable && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
 }
 
 // Usable says whether ordinary pods can go to the node.
@@ -66,6 +69,6 @@ func countPeers(f Facts, leaving map[string]bool) census {
 
 // String is for people.
 func (c census) String() string {
-	return fmt.Sprintf("cordoned: %d, not Ready: %d, kept for the control plane: %d, about to be taken out: %d",
+	return fmt.Sprintf("cordoned: %d, not Ready: %d, tainted: %d, about to be taken out: %d",
 		c.cordoned, c.notReady, c.reserved, c.leaving)
 }

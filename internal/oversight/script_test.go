@@ -19,7 +19,7 @@ import (
 // world and then performs Next's steps for all nodes until there is none.
 //
 //	mode central | node                 the controller restarts in that claim mode
-//	node NAME [control-plane] [tainted] [agentless]
+//	node NAME [control-plane] [tainted] [dedicated] [agentless]
 //	node NAME ready|unready|gone|cordon|uncordon
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
@@ -143,6 +143,9 @@ func runNode(t *testing.T, w *world, d *datadriven.TestData) {
 		}
 		if d.HasArg("tainted") {
 			taints = append(taints, corev1.Taint{Key: controlPlane, Effect: corev1.TaintEffectNoSchedule})
+		}
+		if d.HasArg("dedicated") {
+			taints = append(taints, corev1.Taint{Key: "example.com/gpu", Effect: corev1.TaintEffectNoSchedule})
 		}
 		w.addNode(name, labels, taints...)
 		w.setAgent(name, !d.HasArg("agentless"), true)

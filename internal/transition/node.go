@@ -95,6 +95,9 @@ func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.T
 // for too long. Those of all nodes, or of a selector, stay: other nodes use them.
 func forgetTransitions(f Facts, now time.Time) Decision {
 	decision := Decision{}
+	if f.Claimer.Kind != lifecyclev1alpha1.NodeAgent {
+		return decision // which drivers are on the node is for its agent to know
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Transitions)) {
 		t := f.Transitions[name]
 		if t.Spec.NodeName != f.NodeName || t.DeletionTimestamp != nil {

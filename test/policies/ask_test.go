@@ -40,12 +40,14 @@ const (
 )
 
 var (
-	agentOfA   = caller{name: agentName, node: "a"}
-	agentOfB   = caller{name: agentName, node: "b"}
-	unbound    = caller{name: agentName}
-	driverOnA  = caller{name: "system:serviceaccount:firmware:driver", node: "a"}
-	controller = caller{name: controllerName, node: "c"}
-	alice      = caller{name: "alice"}
+	agentOfA  = caller{name: agentName, node: "a"}
+	agentOfB  = caller{name: agentName, node: "b"}
+	unbound   = caller{name: agentName}
+	driverOnA = caller{name: "system:serviceaccount:firmware:driver", node: "a"}
+	// driverUnbound has a token that was made for its account without a pod.
+	driverUnbound = caller{name: "system:serviceaccount:firmware:driver"}
+	controller    = caller{name: controllerName, node: "c"}
+	alice         = caller{name: "alice"}
 )
 
 // Authorize allows custom verbs that somebody has, on anything.
@@ -65,6 +67,9 @@ func (c caller) with(right string) caller {
 
 func (c caller) user() user.Info {
 	u := &user.DefaultInfo{Name: c.name, Groups: []string{user.AllAuthenticated}}
+	if strings.HasPrefix(c.name, "system:serviceaccount:") {
+		u.Groups = append(u.Groups, "system:serviceaccounts")
+	}
 	if c.node != "" {
 		u.Extra = map[string][]string{"authentication.kubernetes.io/node-name": {c.node}}
 	}

@@ -14,18 +14,24 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 	)
 	everywhere := driverOnA.with("publish-everywhere")
 	refusals(t, "transitions.yaml", map[string]refused{
-		"an agent, of its node":             {request{agentOfA, transitions, "", ofA}, ""},
-		"an agent, of another":              {request{agentOfA, transitions, "", ofB}, refusal},
-		"an agent, of all":                  {request{agentOfA, transitions, "", ofAll}, refusal},
-		"an agent of no node":               {request{unbound, transitions, "", ofA}, refusal},
-		"an agent deletes one of its node":  {request{agentOfA, transitions, ofA, ""}, ""},
-		"an agent deletes one of another":   {request{agentOfA, transitions, ofB, ""}, refusal},
-		"an agent deletes one of all":       {request{agentOfA, transitions, ofAll, ""}, refusal},
-		"a driver, of its node":             {request{driverOnA, transitions, "", ofA}, ""},
-		"a driver, of all":                  {request{driverOnA, transitions, "", ofAll}, refusal},
-		"a driver changes one of all":       {request{driverOnA, transitions, ofAll, ofAll}, refusal},
-		"a pod with the right, of all":      {request{everywhere, transitions, "", ofAll}, ""},
-		"a pod with the right deletes it":   {request{everywhere, transitions, ofAll, ""}, ""},
+		"an agent, of its node":                 {request{agentOfA, transitions, "", ofA}, ""},
+		"an agent, of another":                  {request{agentOfA, transitions, "", ofB}, refusal},
+		"an agent, of all":                      {request{agentOfA, transitions, "", ofAll}, refusal},
+		"an agent of no node":                   {request{unbound, transitions, "", ofA}, refusal},
+		"an agent deletes one of its node":      {request{agentOfA, transitions, ofA, ""}, ""},
+		"an agent deletes one of another":       {request{agentOfA, transitions, ofB, ""}, refusal},
+		"an agent deletes one of all":           {request{agentOfA, transitions, ofAll, ""}, refusal},
+		"a driver, of its node":                 {request{driverOnA, transitions, "", ofA}, ""},
+		"a driver, of all":                      {request{driverOnA, transitions, "", ofAll}, refusal},
+		"a driver changes one of all":           {request{driverOnA, transitions, ofAll, ofAll}, refusal},
+		"a pod with the right, of all":          {request{everywhere, transitions, "", ofAll}, ""},
+		"a pod with the right deletes it":       {request{everywhere, transitions, ofAll, ""}, ""},
+		"an account's token of no node, of all": {request{driverUnbound, transitions, "", ofAll}, refusal},
+		"an account's token of no node, of one": {request{driverUnbound, transitions, "", ofB}, refusal},
+		"the garbage collector":                 {request{driverUnbound, transitions, ofB, ""}, ""},
+		"a driver, with the name of the drain": {
+			request{driverOnA, transitions, "", "{metadata: {name: drain.slm.k8s.io}, spec: {nodeName: a}}"}, "metadata.name: the transitions",
+		},
 		"a user, of all":                    {request{alice, transitions, "", ofAll}, ""},
 		"a user deletes one of some node":   {request{alice, transitions, ofB, ""}, ""},
 		"an agent, of none that it can say": {request{agentOfA, transitions, "", "{metadata: {}, spec: {}}"}, refusal},
@@ -45,10 +51,13 @@ func TestWhichNodesAgentsWriteAsThemselves(t *testing.T) {
 		"status of its own":       {request{agentOfA, "nodes/status", a, a}, ""},
 		"status of another":       {request{agentOfA, "nodes/status", b, b}, "an agent writes the Node"},
 		"with a token of none":    {request{unbound, nodes, a, a}, "an agent writes the Node"},
-		"taint":                   {request{agentOfA, nodes, a, node("a", "", "taints: [{key: x, effect: NoExecute}]")}, "spec.taints: agents"},
-		"untaint":                 {request{agentOfA, nodes, node("a", "", "taints: [{key: x, effect: NoExecute}]"), a}, "spec.taints: agents"},
-		"uncordon with its taint": {request{agentOfA, nodes, node("a", "", "unschedulable: true, "+cordoned), a}, ""},
-		"label":                   {request{agentOfA, nodes, a, node("a", ", labels: {x: y}", "")}, "metadata.labels: agents"},
+		"taint":                   {request{agentOfA, nodes, a, node("a", "", "taints: [{key: x, effect: NoExecute}]")}, "spec: an agent"},
+		"taint like a cordon":     {request{agentOfA, nodes, a, node("a", "", "taints: [{key: node.kubernetes.io/unschedulable, effect: NoExecute}]")}, "spec: an agent"},
+		"untaint":                 {request{agentOfA, nodes, node("a", "", "taints: [{key: x, effect: NoExecute}]"), a}, "spec: an agent"},
+		"uncordon with its taint": {request{agentOfA, nodes, node("a", "", "unschedulable: true, "+cordoned), node("a", "", cordoned)}, ""},
+		"give it an owner":        {request{agentOfA, nodes, a, node("a", ", ownerReferences: [{kind: Node, name: none}]", "")}, "metadata: an agent"},
+		"say it is not Ready":     {request{agentOfA, "nodes/status", a, "{metadata: {name: a}, spec: {}, status: {conditions: [{type: Ready, status: 'False'}]}}"}, "status.conditions: an agent"},
+		"label":                   {request{agentOfA, nodes, a, node("a", ", labels: {x: y}", "")}, "metadata.labels: an agent"},
 		"a user, anything":        {request{alice, nodes, b, node("b", ", labels: {x: y}", "")}, ""},
 	})
 }
@@ -62,6 +71,7 @@ func TestWhatTheControllerWritesOfNodes(t *testing.T) {
 		notReady      = "conditions: [{type: Ready, status: Unknown}, {type: LifecycleTransition, status: 'True'}]"
 		ready         = "conditions: [{type: Ready, status: 'True'}]"
 	)
+	const cordoned = "taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]"
 	others := ", annotations: {example.com/x: y}"
 	a := node("", "", "")
 	refusals(t, "controller-nodes.yaml", map[string]refused{
@@ -71,7 +81,19 @@ func TestWhatTheControllerWritesOfNodes(t *testing.T) {
 		"an annotation of others":    {request{controller, nodes, a, node(others, "", "")}, "metadata.annotations: the controller"},
 		"take one of others away":    {request{controller, nodes, node(others, "", ""), a}, "metadata.annotations: the controller"},
 		"label":                      {request{controller, nodes, a, node(", labels: {x: y}", "", "")}, "metadata.labels: the controller"},
-		"taint":                      {request{controller, nodes, a, node("", "taints: [{key: x, effect: NoExecute}]", "")}, "spec.taints: the controller"},
+		"taint":                      {request{controller, nodes, a, node("", "taints: [{key: x, effect: NoExecute}]", "")}, "spec: the controller"},
+		"taint like a cordon": {
+			request{controller, nodes, a, node("", "taints: [{key: node.kubernetes.io/unschedulable, effect: NoExecute}]", "")}, "spec: the controller",
+		},
+		"with the taint of a cordon": {
+			request{controller, nodes, node("", "unschedulable: true, "+cordoned, ""), node("", cordoned, "")}, "",
+		},
+		"an owner":     {request{controller, nodes, a, node(", ownerReferences: [{kind: Node, name: none}]", "", "")}, "metadata: the controller"},
+		"a finalizer":  {request{controller, nodes, a, node(", finalizers: [example.com/x]", "", "")}, "metadata: the controller"},
+		"the provider": {request{controller, nodes, a, node("", "providerID: x", "")}, "spec: the controller"},
+		"the kubelet's port": {
+			request{controller, status, a, node("", "", "daemonEndpoints: {kubeletEndpoint: {Port: 1}}")}, "status: the controller",
+		},
 		"a condition of ours": {
 			request{controller, status, node("", "", "conditions: [{type: Ready, status: Unknown}]"), node("", "", notReady)}, "",
 		},
