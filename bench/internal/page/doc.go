@@ -2,7 +2,7 @@
 
 // Package page puts what was measured into a file for people, between two markers:
 //
-//	<!-- NAME: begin (make bench writes this) -->
+//	<!-- NAME: begin (make TARGET writes this) -->
 //	<!-- NAME: end -->
 //
 // Numbers there are regenerated, never typed.

@@ -13,7 +13,11 @@ func TestInsert(t *testing.T) {
 		end   = "<!-- cost: end -->\n"
 	)
 	for name, c := range map[string]struct{ page, want string }{
-		"empty":    {"a\n" + begin + end + "b\n", "a\n" + begin + "new\n" + end + "b\n"},
+		"empty": {"a\n" + begin + end + "b\n", "a\n" + begin + "new\n" + end + "b\n"},
+		"by other": {
+			"<!-- cost: begin (make soak writes this) -->\nold\n" + end,
+			"<!-- cost: begin (make soak writes this) -->\nnew\n" + end,
+		},
 		"replaces": {begin + "old\nold\n" + end, begin + "new\n" + end},
 		"no end":   {"a\n" + begin + "b\n", ""},
 		"no begin": {"a\n" + end, ""},

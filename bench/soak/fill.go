@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+// sideBySide is how many objects are created at a time.
+const sideBySide = 16
+
+// fill puts the workload on the nodes, and returns when all of it is ready and the
+// budgets say so.
+func (g *stage) fill(ctx context.Context) error {
+	all := apps(g.cluster.Nodes)
+	g.say("the cluster is ready; creating %d pods", len(g.cluster.Nodes)*podsPerNode)
+	if err := g.createPods(ctx, all); err != nil {
+		return err
+	}
+	running := g.count("pods run", len(g.cluster.Nodes)*podsPerNode)
+	err := await(ctx, g.clients.CoreV1().RESTClient(), "pods", &corev1.Pod{}, func(p *corev1.Pod) bool {
+		return running.is(p, p.Status.Phase == corev1.PodRunning)
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the pods run: %w", err)
+	}
+	budgets, err := g.createOwners(ctx, all)
+	if err != nil {
+		return err
+	}
+	owned := g.count("ReplicaSets are ready", len(all))
+	err = await(ctx, g.clients.AppsV1().RESTClient(), "replicasets", &appsv1.ReplicaSet{}, func(r *appsv1.ReplicaSet) bool {
+		want := *r.Spec.Replicas
+		return owned.is(r, r.Status.ObservedGeneration == r.Generation && r.Status.Replicas == want && r.Status.ReadyReplicas == want)
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the ReplicaSets are ready: %w", err)
+	}
+	counted := g.count("budgets have counted", budgets)
+	err = await(ctx, g.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
+		return counted.is(b, b.Status.ObservedGeneration == b.Generation && b.Status.DisruptionsAllowed == unavailable)
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the budgets have counted the pods: %w", err)
+	}
+	return nil
+}
+
+func (g *stage) createPods(ctx context.Context, all []app) error {
+	for slot := range podsPerNode {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: all[slot*groups].namespace}}
+		if _, err := g.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create namespace %s: %w", namespace.Name, err)
+		}
+	}
+	var created atomic.Int32
+	creating, ctx := errgroup.WithContext(ctx)
+	creating.SetLimit(sideBySide)
+	for _, a := range all {
+		for _, node := range a.nodes {
+			creating.Go(func() error {
+				if _, err := g.clients.CoreV1().Pods(a.namespace).Create(ctx, a.pod(node), metav1.CreateOptions{}); err != nil {
+					return fmt.Errorf("create a pod on %s: %w", node, err)
+				}
+				if n := created.Add(1); n%1000 == 0 {
+					g.say("%d pods are created", n)
+				}
+				return nil
+			})
+		}
+	}
+	return creating.Wait()
+}
+
+// createOwners returns how many budgets there are.
+func (g *stage) createOwners(ctx context.Context, all []app) (budgets int, err error) {
+	for _, a := range all {
+		if _, err := g.clients.AppsV1().ReplicaSets(a.namespace).Create(ctx, a.replicaSet(), metav1.CreateOptions{}); err != nil {
+			return 0, fmt.Errorf("create a ReplicaSet: %w", err)
+		}
+		if !a.budget {
+			continue
+		}
+		budgets++
+		if _, err := g.clients.PolicyV1().PodDisruptionBudgets(a.namespace).Create(ctx, a.disruptionBudget(), metav1.CreateOptions{}); err != nil {
+			return 0, fmt.Errorf("create a budget: %w", err)
+		}
+	}
+	return budgets, nil
+}
+
+// await watches the objects of all namespaces, those that are there first, until done
+// says so.
+func await[T runtime.Object](ctx context.Context, client rest.Interface, resource string, example T, done func(T) bool) error {
+	lister := cache.NewListWatchFromClient(client, resource, metav1.NamespaceAll, fields.Everything())
+	_, err := watchtools.UntilWithSync(ctx, lister, example, nil, func(e watch.Event) (bool, error) {
+		object, ok := e.Object.(T)
+		return ok && e.Type != watch.Deleted && done(object), nil
+	})
+	return err
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
+)
+
+// stage is a cluster with a workload and a controller on it.
+type stage struct {
+	settings settings
+	progress io.Writer
+	began    time.Time
+
+	dir        string
+	cluster    *devcluster.Cluster
+	admin      *rest.Config
+	clients    kubernetes.Interface
+	events     client.WithWatch
+	controller *controller
+}
+
+// soak does all of it, and returns what was measured.
+func soak(ctx context.Context, s settings, progress io.Writer) (r results, err error) {
+	dir, err := os.MkdirTemp("", "slipway-soak-")
+	if err != nil {
+		return r, err
+	}
+	g := &stage{settings: s, progress: progress, began: time.Now(), dir: dir}
+	defer func() { err = errors.Join(err, g.close()) }()
+	if err := g.open(ctx); err != nil {
+		return r, err
+	}
+	if err := g.fill(ctx); err != nil {
+		return r, err
+	}
+	return g.measure(ctx)
+}
+
+// arguments are those of the launcher. No client of the control plane is to hold it
+// back; and nodes are not taken for dead because a small machine is late with the
+// heartbeats of a thousand.
+func (g *stage) arguments(policy string) []string {
+	return []string{
+		"--quiet", "--timeout=10m", "--audit-policy=" + policy,
+		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
+		"--controller-manager-arg=node-monitor-grace-period=10m",
+		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
+	}
+}
+
+func (g *stage) open(ctx context.Context) (err error) {
+	g.say("starting a cluster of %d nodes, which takes a while", g.settings.nodes)
+	policy := filepath.Join(g.dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditcheck.Policy), 0o600); err != nil {
+		return err
+	}
+	g.cluster, err = devcluster.Run(ctx, devcluster.Options{
+		Dir: filepath.Join(g.dir, "cluster"), Nodes: g.settings.nodes, Args: g.arguments(policy), Stderr: g.progress,
+	})
+	if err != nil {
+		return err
+	}
+	if err := g.cluster.Install(ctx, lifecyclev1alpha1.GroupKubernetes); err != nil {
+		return err
+	}
+	g.admin = rest.CopyConfig(g.cluster.Admin)
+	g.admin.UserAgent, g.admin.QPS = "slipway-soak", -1
+	if g.clients, err = kubernetes.NewForConfig(g.admin); err != nil {
+		return err
+	}
+	in := home.In(lifecyclev1alpha1.GroupKubernetes)
+	g.events, err = client.NewWithWatch(g.admin, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
+	return err
+}
+
+// close ends the controller, takes the cluster down and removes its files.
+func (g *stage) close() error {
+	var errs []error
+	if g.controller != nil {
+		errs = append(errs, g.controller.kill())
+	}
+	if g.cluster != nil {
+		errs = append(errs, g.cluster.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(g.dir))...)
+}
+
+// say reports progress, with the seconds since the beginning.
+func (g *stage) say(format string, args ...any) {
+	fmt.Fprintf(g.progress, "soak: %4.0f s  %s\n", time.Since(g.began).Seconds(), fmt.Sprintf(format, args...))
+}
