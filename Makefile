@@ -71,7 +71,7 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
 	@$(GO) run ./bench/cost -readme README.md
 
-# SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --most=20'
+# SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --steps=1,20'
 .PHONY: soak
 soak: localcluster ## Drain 100 of 1,000 nodes at once with one controller, and measure what it takes (minutes)
 	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md $(SOAK)

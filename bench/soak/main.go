@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,9 +17,9 @@ import (
 )
 
 func main() {
-	var s settings
+	s := full
 	flag.IntVar(&s.nodes, "nodes", full.nodes, "simulated nodes, with ten pods each")
-	flag.IntVar(&s.most, "most", full.most, "of them, how many are drained at once in the last step")
+	flag.Func("steps", "how many of them are drained at once, step by step (default 1,10,50,100)", s.setSteps)
 	flag.IntVar(&s.limit, "limit", full.limit, "MiB that the controller may take")
 	flag.DurationVar(&s.rest, "rest", full.rest, "how long the controller is watched at rest")
 	flag.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary")
@@ -35,33 +34,6 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
-}
-
-// settings of a soak.
-type settings struct {
-	nodes, most int
-	// limit is how many MiB the controller may take.
-	limit      int
-	rest       time.Duration
-	controller string
-}
-
-// full is what make soak does.
-var full = settings{nodes: 1000, most: 100, limit: 300, rest: 30 * time.Second}
-
-// podsPerNode are how many pods there are on each node: each of another app.
-const podsPerNode = 10
-
-// steps are how many nodes are drained at once, one step after the other, each of other
-// nodes.
-func (s settings) steps() []int {
-	var steps []int
-	for _, n := range []int{1, s.most / 10, s.most / 2, s.most} {
-		if n > 0 && (len(steps) == 0 || n > steps[len(steps)-1]) {
-			steps = append(steps, n)
-		}
-	}
-	return steps
 }
 
 func run(ctx context.Context, s settings, out, readme string) error {

@@ -27,7 +27,7 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 	}
 	r.Steps = append(r.Steps, rest)
 	var drained []string
-	for _, n := range g.settings.steps() {
+	for _, n := range g.settings.steps {
 		step, err := g.drain(ctx, nodes[len(drained):len(drained)+n])
 		if err != nil {
 			return r, err

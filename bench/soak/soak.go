@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,9 @@ type stage struct {
 
 // soak does all of it, and returns what was measured.
 func soak(ctx context.Context, s settings, progress io.Writer) (r results, err error) {
+	if err := s.check(); err != nil {
+		return r, err
+	}
 	dir, err := os.MkdirTemp("", "slipway-soak-")
 	if err != nil {
 		return r, err
@@ -52,26 +56,31 @@ func soak(ctx context.Context, s settings, progress io.Writer) (r results, err e
 	return g.measure(ctx)
 }
 
+//go:embed kwok.yaml
+var kwok string
+
 // arguments are those of the launcher. No client of the control plane is to hold it
 // back; and nodes are not taken for dead because a small machine is late with the
 // heartbeats of a thousand.
-func (g *stage) arguments(policy string) []string {
+func (g *stage) arguments() ([]string, error) {
+	policy, simulation := filepath.Join(g.dir, "audit-policy.yaml"), filepath.Join(g.dir, "kwok.yaml")
+	err := errors.Join(os.WriteFile(policy, []byte(auditcheck.Policy), 0o600), os.WriteFile(simulation, []byte(kwok), 0o600))
 	return []string{
-		"--quiet", "--timeout=10m", "--audit-policy=" + policy,
+		"--quiet", "--timeout=10m", "--audit-policy=" + policy, "--kwok-arg=config=" + simulation,
 		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
 		"--controller-manager-arg=node-monitor-grace-period=10m",
 		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
-	}
+	}, err
 }
 
 func (g *stage) open(ctx context.Context) (err error) {
 	g.say("starting a cluster of %d nodes, which takes a while", g.settings.nodes)
-	policy := filepath.Join(g.dir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditcheck.Policy), 0o600); err != nil {
+	arguments, err := g.arguments()
+	if err != nil {
 		return err
 	}
 	g.cluster, err = devcluster.Run(ctx, devcluster.Options{
-		Dir: filepath.Join(g.dir, "cluster"), Nodes: g.settings.nodes, Args: g.arguments(policy), Stderr: g.progress,
+		Dir: filepath.Join(g.dir, "cluster"), Nodes: g.settings.nodes, Args: arguments, Stderr: g.progress,
 	})
 	if err != nil {
 		return err

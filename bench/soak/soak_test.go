@@ -24,7 +24,7 @@ func TestATenthOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenth := settings{
-		nodes: full.nodes / 10, most: full.most / 10, limit: full.limit / 2, rest: time.Second,
+		nodes: full.nodes / 10, steps: []int{1, 10}, limit: full.limit / 2, rest: time.Second,
 		controller: filepath.Join(t.TempDir(), "controller"),
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", tenth.controller, "./cmd/controller")
@@ -47,7 +47,7 @@ func TestATenthOfIt(t *testing.T) {
 			t.Errorf("%d nodes were drained with %d evictions; want %d at least", s.Nodes, s.Evictions, s.Nodes*podsPerNode)
 		}
 	}
-	if diff := cmp.Diff([]int{0, 1, 5, 10}, drained); diff != "" {
+	if diff := cmp.Diff([]int{0, 1, 10}, drained); diff != "" {
 		t.Errorf("nodes drained at once, step by step (-want +got):\n%s", diff)
 	}
 }
@@ -67,6 +67,23 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), r.markdown()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStepsNeedNodes(t *testing.T) {
+	for steps, want := range map[string]bool{"1,10": true, "50,49": true, "50,50": false} {
+		s := settings{nodes: 100}
+		if err := s.setSteps(steps); err != nil {
+			t.Errorf("%s: %v", steps, err)
+		}
+		if err := s.check(); (err == nil) != want {
+			t.Errorf("%s of 100 nodes: %v", steps, err)
+		}
+	}
+	for _, steps := range []string{"", "1,", "0", "-1", "many"} {
+		if err := new(settings).setSteps(steps); err == nil {
+			t.Errorf("%q was taken", steps)
+		}
 	}
 }
 

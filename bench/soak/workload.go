@@ -21,7 +21,7 @@ const (
 	unavailable = 4
 	// gone is how many seconds a pod takes to end at most, which is its grace period as well:
 	// a simulated pod takes all of that at times, whatever else it is told.
-	gone = 5
+	gone = 3
 )
 
 // app is one workload: a pod on each node of a group. The pods of a node are in as many
