@@ -26,7 +26,7 @@ type conditions struct {
 func describe(ctx context.Context) conditions {
 	return conditions{
 		Date: time.Now().UTC().Format(time.DateOnly), Slipway: revision(ctx), Go: runtime.Version(),
-		CPU: proc.Model(), Cores: runtime.NumCPU(), Load: proc.Load(),
+		CPU: proc.Model(), Cores: runtime.NumCPU(),
 	}
 }
 

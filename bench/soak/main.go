@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/bench/internal/page"
+	"github.com/slipway-k8s/slipway/bench/internal/proc"
 )
 
 func main() {
@@ -37,11 +38,13 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, out, readme string) error {
+	measured := describe(ctx) // before anybody commits something else
 	r, err := soak(ctx, s, os.Stderr)
 	if err != nil {
 		return err
 	}
-	r.Conditions = describe(ctx)
+	r.Conditions = measured
+	r.Conditions.Load = proc.Load()
 	if out != "" {
 		if err := r.write(out); err != nil {
 			return err

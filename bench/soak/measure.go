@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditcheck"
-	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
 func (g *stage) measure(ctx context.Context) (results, error) {
@@ -41,15 +40,14 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 	for _, s := range r.Steps { // the kernel's own count may be some pages behind
 		r.PeakKiB = max(r.PeakKiB, s.MostKiB)
 	}
-	g.say("reading the audit log")
-	requests, err := auditlog.ReadFile(g.cluster.AuditLog)
+	requests, broken, err := g.judged(ctx, auditcheck.Options{Cordoned: drained})
 	if err != nil {
 		return r, err
 	}
+	r.Broken = broken
 	for i := range r.Steps {
 		r.Steps[i].count(requests)
 	}
-	r.Broken = auditcheck.Check(requests, auditcheck.Options{Cordoned: drained})
 	return r, nil
 }
 
