@@ -85,19 +85,10 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		facts, now := cached, a.Clock.Now()
-		if !a.looked {
-			if facts, err = a.gather(ctx, a.Live); err != nil {
-				return reconcile.Result{}, err
-			}
-			a.looked = true
-		} else if since := a.lag.of(cached); !since.IsZero() {
-			if wait := since.Add(afterWrite).Sub(now); wait > 0 {
-				return reconcile.Result{RequeueAfter: wait}, nil
-			}
-			if facts, err = a.gather(ctx, a.Live); err != nil {
-				return reconcile.Result{}, err
-			}
+		now := a.Clock.Now()
+		facts, wait, err := a.current(ctx, cached, now)
+		if err != nil || wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
 		decision := transition.Next(facts, now)
@@ -115,6 +106,22 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			a.lag.wrote(cached, now)
 		}
 	}
+}
+
+// current is what to decide on: what the caches show, or the API server where they may be
+// behind. wait is how long to give them first.
+func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.Time) (facts transition.Facts, wait time.Duration, err error) {
+	since := a.lag.of(cached)
+	if a.looked && since.IsZero() {
+		return cached, 0, nil
+	}
+	if wait := since.Add(afterWrite).Sub(now); a.looked && wait > 0 {
+		return cached, wait, nil
+	}
+	if facts, err = a.gather(ctx, a.Live); err == nil {
+		a.looked = true
+	}
+	return facts, 0, err
 }
 
 func wakeAt(wake, now time.Time) reconcile.Result {
