@@ -28,6 +28,7 @@ import (
 type follower struct {
 	mu      sync.Mutex
 	story   *story.Story // guarded by mu
+	over    bool         // guarded by mu: the story is the caller's, and handlers may still be at work
 	changed chan struct{}
 	screen  *screen
 }
@@ -48,7 +49,16 @@ func follow(ctx context.Context, config *rest.Config, node, event string, s *scr
 	if err := apply(ctx); err != nil {
 		return nil, err
 	}
-	return f.story, f.untilOver(ctx)
+	err := f.untilOver(ctx)
+	f.end()
+	return f.story, err
+}
+
+// end leaves the story as it is.
+func (f *follower) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
 }
 
 // checkNode fails with what to do where there is no such node, or no cluster.
@@ -153,7 +163,9 @@ func (f *follower) gone(object any) {
 // take lets something into the story, at the time it is now.
 func (f *follower) take(in func(at time.Time)) {
 	f.mu.Lock()
-	in(time.Now())
+	if !f.over {
+		in(time.Now())
+	}
 	f.mu.Unlock()
 	select {
 	case f.changed <- struct{}{}:

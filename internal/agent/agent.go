@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -118,9 +119,11 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 	if wait := since.Add(afterWrite).Sub(now); a.looked && wait > 0 {
 		return cached, wait, nil
 	}
-	if facts, err = a.gather(ctx, a.Live); err == nil {
-		a.looked = true
+	facts, err = a.gather(ctx, a.Live)
+	if err == nil && !a.looked && !maps.Equal(versionsOf(facts), versionsOf(cached)) {
+		a.lag.wrote(cached, now) // they are behind from the start
 	}
+	a.looked = a.looked || err == nil
 	return facts, 0, err
 }
 

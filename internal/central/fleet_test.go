@@ -219,3 +219,26 @@ func TestWhatALeaderHasClaimedTheNextOneFinishes(t *testing.T) {
 		t.Errorf("node a says %q", got)
 	}
 }
+
+// A standby's caches may show a drain that is over. A call to a driver is no write, which the
+// API server would refuse: nothing would stop it.
+func TestANewLeaderDoesNotDriveWhatIsOver(t *testing.T) {
+	over := claimedOn("a")
+	over.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name}
+	over.Status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: "begun", End: "done"}
+	over.Status.State = "begun"
+	driver, ran := counting()
+	f, queue := newFleet(t, driver, transitionOfD(), readyNode("a"), over)
+	f.live = apiOf(transitionOfD(), readyNode("a"))
+	passes := 0
+	f.drive(t, queue, func() bool {
+		queue.Add("a")
+		if f.drivers.Driver("d").Registered {
+			passes++
+		}
+		return passes > 3
+	})
+	if calls := f.of("a").Calls.Calls(); len(calls)+len(ran()) > 0 {
+		t.Errorf("the driver was called (%v), and ran (%v), for an event that is gone", calls, ran())
+	}
+}

@@ -4,6 +4,7 @@ package harness
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,9 @@ func (n *Node) EvictedOnly(pods ...*corev1.Pod) {
 		uids[pod.Name], missing[pod.Name] = string(pod.UID), true
 	}
 	for _, request := range n.Evictions() {
+		if len(request.Body) == 0 && request.Code >= http.StatusInternalServerError {
+			continue // its sender was killed over it: the server has read no body, and done nothing
+		}
 		delete(missing, request.Name)
 		var eviction policyv1.Eviction
 		if err := json.Unmarshal(request.Body, &eviction); err != nil {
