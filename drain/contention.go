@@ -72,12 +72,8 @@ func (r *rivalry) news(entries map[string]metav1.Time) (ours, theirs bool) {
 	return ours, theirs
 }
 
-// draw draws once for a budget that nothing is known of, for the sake of rivals that were met under others.
-func (r *rivalry) draw(now time.Time, pause time.Duration) {
-	if !r.met && !r.drawn {
-		r.drawn, r.until = true, now.Add(pause)
-	}
-}
+// draw notes our turn under a budget that nothing is known of, for the sake of rivals that were met under others.
+func (r *rivalry) draw(until time.Time) { r.drawn, r.until = true, until }
 
 // lost notes that the server refused our eviction for the sake of the budget: somebody else was faster, or something
 // else has closed it. The next version of the budget tells; until then nothing good can come of another eviction.

@@ -64,8 +64,8 @@ func newLedger(c clock.PassiveClock) *ledger {
 	}
 }
 
-// busy tells whether the budget's slot is taken, left to another process, or not to be tried yet, and until when at most (zero: until an
-// answer comes). If it is taken, wake is poked when that changes.
+// busy tells whether the budget's slot is taken, left to another process, or not to be tried yet, and until when at most
+// (zero: until an answer comes). Unless it is left to another, wake is poked when that changes.
 func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +86,8 @@ func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 			return next, true
 		}
 	}
-	if l.contested {
-		of.draw(now, l.pause())
+	if l.contested && !of.met && !of.drawn {
+		of.draw(now.Add(l.pause()))
 	}
 	return of.until, now.Before(of.until)
 }

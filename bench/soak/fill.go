@@ -12,12 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/slipway-k8s/slipway/bench/internal/until"
 )
 
 // sideBySide is how many objects are created at a time.
@@ -32,7 +28,7 @@ func (g *stage) fill(ctx context.Context) error {
 		return err
 	}
 	running := g.count("pods run", len(g.cluster.Nodes)*podsPerNode)
-	err := await(ctx, g.clients.CoreV1().RESTClient(), "pods", &corev1.Pod{}, func(p *corev1.Pod) bool {
+	err := until.Done(ctx, g.clients.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, &corev1.Pod{}, func(p *corev1.Pod) bool {
 		return running.is(p, p.Status.Phase == corev1.PodRunning)
 	})
 	if err != nil {
@@ -43,7 +39,7 @@ func (g *stage) fill(ctx context.Context) error {
 		return err
 	}
 	owned := g.count("ReplicaSets are ready", len(all))
-	err = await(ctx, g.clients.AppsV1().RESTClient(), "replicasets", &appsv1.ReplicaSet{}, func(r *appsv1.ReplicaSet) bool {
+	err = until.Done(ctx, g.clients.AppsV1().RESTClient(), "replicasets", metav1.NamespaceAll, &appsv1.ReplicaSet{}, func(r *appsv1.ReplicaSet) bool {
 		want := *r.Spec.Replicas
 		return owned.is(r, r.Status.ObservedGeneration == r.Generation && r.Status.Replicas == want && r.Status.ReadyReplicas == want)
 	})
@@ -51,7 +47,7 @@ func (g *stage) fill(ctx context.Context) error {
 		return fmt.Errorf("wait until the ReplicaSets are ready: %w", err)
 	}
 	counted := g.count("budgets have counted", budgets)
-	err = await(ctx, g.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
+	err = until.Done(ctx, g.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", metav1.NamespaceAll, &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
 		return counted.is(b, b.Status.ObservedGeneration == b.Generation && b.Status.DisruptionsAllowed == unavailable)
 	})
 	if err != nil {
@@ -101,15 +97,4 @@ func (g *stage) createOwners(ctx context.Context, all []app) (budgets int, err e
 		}
 	}
 	return budgets, nil
-}
-
-// await watches the objects of all namespaces, those that are there first, until done
-// says so.
-func await[T runtime.Object](ctx context.Context, client rest.Interface, resource string, example T, done func(T) bool) error {
-	lister := cache.NewListWatchFromClient(client, resource, metav1.NamespaceAll, fields.Everything())
-	_, err := watchtools.UntilWithSync(ctx, lister, example, nil, func(e watch.Event) (bool, error) {
-		object, ok := e.Object.(T)
-		return ok && e.Type != watch.Deleted && done(object), nil
-	})
-	return err
 }

@@ -46,12 +46,7 @@ func (o *overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 // until there is one that pods can go to. No more is needed to let an event pass, and
 // a list of all nodes is large.
 func (o *overseer) livePeers(ctx context.Context, cached []oversight.Peer, facts oversight.Facts) ([]oversight.Peer, error) {
-	leaving := map[string]bool{}
-	for _, e := range facts.PeerEvents {
-		if oversight.TakesOut(facts, e) {
-			leaving[e.Spec.BindingNode] = true
-		}
-	}
+	leaving := oversight.Leaving(facts)
 	var peers []oversight.Peer
 	found := false
 	for _, p := range cached {

@@ -39,11 +39,7 @@ const release = "install.yaml"
 // InstallRelease applies what people install: the manifest with the workloads in it, whose
 // pods kwok simulates, and then the transitions. It returns when events can be created.
 func (c *Cluster) InstallRelease(ctx context.Context) error {
-	root, err := Root()
-	if err != nil {
-		return err
-	}
-	admin, err := c.installClient()
+	root, admin, err := c.installer()
 	if err != nil {
 		return err
 	}
@@ -57,11 +53,7 @@ func (c *Cluster) InstallRelease(ctx context.Context) error {
 // others, the transitions of the drain driver, and the admission policies but the optional
 // ones. It returns when events can be created.
 func (c *Cluster) Install(ctx context.Context, group string) error {
-	root, err := Root()
-	if err != nil {
-		return err
-	}
-	admin, err := c.installClient()
+	root, admin, err := c.installer()
 	if err != nil {
 		return err
 	}
@@ -71,6 +63,15 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 		}
 	}
 	return c.finishInstall(ctx, admin, root, group)
+}
+
+// installer is what to install, and by whom.
+func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
+	if root, err = Root(); err != nil {
+		return "", nil, err
+	}
+	admin, err = c.installClient()
+	return root, admin, err
 }
 
 // finishInstall applies the transitions, which can only be when their kind is served.

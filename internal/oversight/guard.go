@@ -51,7 +51,7 @@ func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
 		return nil
 	}
 	var all []objection
-	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), leavingOf(f)
+	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), Leaving(f)
 	// A node that takes no pods now leaves nothing behind that was there before.
 	if self.Usable() {
 		if left := countPeers(f, leaving); left.usable == 0 {
@@ -94,22 +94,22 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// leavingOf are the other nodes that an event takes out, or is about to: one that
+// Leaving are the other nodes that an event takes out, or is about to: one that
 // nothing holds back any more counts as well, or two that are asked for at the same
 // moment would both pass.
-func leavingOf(f Facts) map[string]bool {
+func Leaving(f Facts) map[string]bool {
 	leaving := map[string]bool{}
 	for _, e := range f.PeerEvents {
-		if TakesOut(f, e) {
+		if takesOut(f, e) {
 			leaving[e.Spec.BindingNode] = true
 		}
 	}
 	return leaving
 }
 
-// TakesOut says whether the event takes its node out of service, or will when it is
+// takesOut says whether the event takes its node out of service, or will when it is
 // claimed. What a driver does is not known: all count that do not return a node.
-func TakesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
 		return false
 	}

@@ -12,13 +12,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/slipway-k8s/slipway/bench/drain/internal/scenario"
+	"github.com/slipway-k8s/slipway/bench/internal/until"
 )
 
 // Scene is a workload, ready to be drained.
@@ -63,7 +59,7 @@ func (s *Stage) Set(ctx context.Context, namespace string, of scenario.Scenario,
 // awaitReady waits until all pods of all Deployments are ready.
 func (s *Stage) awaitReady(ctx context.Context, namespace string, apps int) error {
 	ready := map[string]bool{}
-	err := await(ctx, s.clients.AppsV1().RESTClient(), "deployments", namespace, &appsv1.Deployment{}, func(d *appsv1.Deployment) bool {
+	err := until.Done(ctx, s.clients.AppsV1().RESTClient(), "deployments", namespace, &appsv1.Deployment{}, func(d *appsv1.Deployment) bool {
 		ready[d.Name] = d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas == *d.Spec.Replicas
 		return len(ready) == apps && !slices.Contains(values(ready), false)
 	})
@@ -81,7 +77,7 @@ func (s *Stage) awaitBudgets(ctx context.Context, namespace string, apps []scena
 		return nil
 	}
 	counted := map[string]bool{}
-	err := await(ctx, s.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", namespace, &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
+	err := until.Done(ctx, s.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", namespace, &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
 		n := int32(want[b.Name])
 		counted[b.Name] = b.Status.ObservedGeneration == b.Generation && b.Status.ExpectedPods == n &&
 			b.Status.CurrentHealthy == n && b.Status.DisruptionsAllowed == int32(maxUnavailable)
@@ -118,16 +114,6 @@ func (s *Stage) podsOn(ctx context.Context, namespace, node string) ([]corev1.Po
 		return nil, fmt.Errorf("list the pods on %s: %w", node, err)
 	}
 	return list.Items, nil
-}
-
-// await watches objects, those that are there first, until done says so.
-func await[T runtime.Object](ctx context.Context, client rest.Interface, resource, namespace string, example T, done func(T) bool) error {
-	lister := cache.NewListWatchFromClient(client, resource, namespace, fields.Everything())
-	_, err := watchtools.UntilWithSync(ctx, lister, example, nil, func(e watch.Event) (bool, error) {
-		object, ok := e.Object.(T)
-		return ok && done(object), nil
-	})
-	return err
 }
 
 func values(of map[string]bool) []bool {

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/slipway-k8s/slipway/bench/internal/until"
 )
 
 // Emptied checks that the nodes are drained: whoever says so has to be right.
@@ -48,7 +50,7 @@ func (s *Stage) AwaitSchedulable(ctx context.Context, nodes []string) error {
 	for _, node := range nodes {
 		wanted[node] = true
 	}
-	err := await(ctx, s.clients.CoreV1().RESTClient(), "nodes", "", &corev1.Node{}, func(n *corev1.Node) bool {
+	err := until.Done(ctx, s.clients.CoreV1().RESTClient(), "nodes", "", &corev1.Node{}, func(n *corev1.Node) bool {
 		if !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
 			delete(wanted, n.Name)
 		}
