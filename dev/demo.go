@@ -13,8 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-k8s/slipway/dev/internal/story"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/internal/follow"
+	"github.com/slipway-k8s/slipway/internal/story"
 )
 
 func newDemo(local where) *cobra.Command {
@@ -132,7 +133,7 @@ func (d *demo) show(ctx context.Context, e errand) error {
 	d.heading("$ kubectl apply -f " + manifest)
 	fmt.Fprintf(d.out, "%s\n", text)
 	began := time.Now()
-	told, err := follow(ctx, d.cluster.Admin, sampleNode, e.event(sampleNode), newScreen(d.out), func(ctx context.Context) error {
+	told, err := follow.Event(ctx, d.cluster.Admin, sampleNode, e.event(sampleNode), follow.NewScreen(d.out), func(ctx context.Context) error {
 		_, err := d.kubectl.run(ctx, nil, "apply", "-f", manifest)
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/follow"
 )
 
 // errand is what an event is asked for.
@@ -84,7 +85,10 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	}
 	k := kubectl{path: here.kubectl(), kubeconfig: here.kubeconfig(), dir: here.root}
 	applied := false
-	told, err := follow(command.Context(), config, node, e.event(node), newScreen(command.OutOrStdout()), func(ctx context.Context) error {
+	if err := checkNode(command.Context(), config, node); err != nil {
+		return err
+	}
+	told, err := follow.Event(command.Context(), config, node, e.event(node), follow.NewScreen(command.OutOrStdout()), func(ctx context.Context) error {
 		_, err := k.run(ctx, manifest, "apply", "-f", "-")
 		applied = err == nil
 		return err

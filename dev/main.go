@@ -4,7 +4,7 @@
 // control plane, and drains nodes of it. The Makefile calls it.
 //
 //	up, demo ──▶ devcluster: control plane, CRDs, agents
-//	drain, demo ──▶ kubectl apply ──▶ follow: watch ──▶ story ──▶ screen
+//	drain, demo ──▶ kubectl apply ──▶ internal/follow
 package main
 
 import (

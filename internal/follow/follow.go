@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package follow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/dev/internal/story"
 	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/story"
 )
 
 // follower takes what a watch shows into a story, and the story onto a screen.
@@ -30,18 +27,16 @@ type follower struct {
 	story   *story.Story // guarded by mu
 	over    bool         // guarded by mu: the story is the caller's, and handlers may still be at work
 	changed chan struct{}
-	screen  *screen
+	screen  *Screen
+	clock   clock.WithTicker
 }
 
-// follow watches a node and an event of that name, has the event applied, and returns
+// Event watches a node and an event of that name, has the event applied, and returns
 // when it is gone. The story says how it ended.
-func follow(ctx context.Context, config *rest.Config, node, event string, s *screen, apply func(context.Context) error) (*story.Story, error) {
-	if err := checkNode(ctx, config, node); err != nil {
-		return nil, err
-	}
+func Event(ctx context.Context, config *rest.Config, node, event string, s *Screen, apply func(context.Context) error) (*story.Story, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &follower{story: story.New(event), changed: make(chan struct{}, 1), screen: s}
+	f := &follower{story: story.New(event), changed: make(chan struct{}, 1), screen: s, clock: clock.RealClock{}}
 	if err := f.watch(ctx, config, node, event); err != nil {
 		return nil, fmt.Errorf("watch node %s: %w", node, err)
 	}
@@ -59,26 +54,6 @@ func (f *follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
-}
-
-// checkNode fails with what to do where there is no such node, or no cluster.
-func checkNode(ctx context.Context, config *rest.Config, node string) error {
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("build a client: %w", err)
-	}
-	_, err = clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no node %q; 'bin/kubectl get nodes' lists those of the local cluster", node)
-	case err != nil && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("the local cluster does not answer; 'make up' starts what is missing of it: %w", err)
-	default:
-		return err
-	}
 }
 
 // watch returns when all that is there has been seen.
@@ -164,7 +139,7 @@ func (f *follower) gone(object any) {
 func (f *follower) take(in func(at time.Time)) {
 	f.mu.Lock()
 	if !f.over {
-		in(time.Now())
+		in(f.clock.Now())
 	}
 	f.mu.Unlock()
 	select {
@@ -175,7 +150,7 @@ func (f *follower) take(in func(at time.Time)) {
 
 // untilOver keeps the screen up to date until the event is gone.
 func (f *follower) untilOver(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
+	ticker := f.clock.NewTicker(time.Second)
 	defer ticker.Stop()
 	for !f.show() {
 		select {
@@ -183,7 +158,7 @@ func (f *follower) untilOver(ctx context.Context) error {
 			f.screen.clear()
 			return ctx.Err()
 		case <-f.changed:
-		case <-ticker.C:
+		case <-ticker.C():
 		}
 	}
 	return nil
@@ -193,6 +168,6 @@ func (f *follower) untilOver(ctx context.Context) error {
 func (f *follower) show() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.screen.show(f.story, time.Now())
+	f.screen.show(f.story, f.clock.Now())
 	return f.story.Over()
 }

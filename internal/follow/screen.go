@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package follow
 
 import (
 	"fmt"
@@ -11,20 +11,21 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/slipway-k8s/slipway/dev/internal/story"
+	"github.com/slipway-k8s/slipway/internal/story"
 )
 
-// screen shows a story while it goes on: on a terminal, what has happened and below
+// Screen shows a story while it goes on: on a terminal, what has happened and below
 // it how it is now, which is redrawn; elsewhere, what has happened.
-type screen struct {
+type Screen struct {
 	out      io.Writer
 	terminal *os.File // nil: none
 	told     int      // entries of the log
 	drawn    int      // lines of the frame
 }
 
-func newScreen(out io.Writer) *screen {
-	s := &screen{out: out}
+// NewScreen is a screen on a writer.
+func NewScreen(out io.Writer) *Screen {
+	s := &Screen{out: out}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		s.terminal = file
 	}
@@ -32,7 +33,7 @@ func newScreen(out io.Writer) *screen {
 }
 
 // show brings the screen up to date.
-func (s *screen) show(told *story.Story, now time.Time) {
+func (s *Screen) show(told *story.Story, now time.Time) {
 	var text strings.Builder
 	s.erase(&text)
 	for _, entry := range told.Log()[s.told:] {
@@ -48,21 +49,21 @@ func (s *screen) show(told *story.Story, now time.Time) {
 }
 
 // clear removes the frame.
-func (s *screen) clear() {
+func (s *Screen) clear() {
 	var text strings.Builder
 	s.erase(&text)
 	fmt.Fprint(s.out, text.String())
 }
 
 // erase goes up to where the frame begins, and erases what is below.
-func (s *screen) erase(text *strings.Builder) {
+func (s *Screen) erase(text *strings.Builder) {
 	if s.drawn > 0 {
 		fmt.Fprintf(text, "\x1b[%dA\x1b[J", s.drawn)
 		s.drawn = 0
 	}
 }
 
-func (s *screen) width() int {
+func (s *Screen) width() int {
 	const usual = 80
 	width, _, err := term.GetSize(int(s.terminal.Fd()))
 	if err != nil || width <= 0 {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/internal/home"
+)
+
+// cluster is where a command reads and asks.
+type cluster struct {
+	config *rest.Config
+	http   *http.Client
+	// home is where its LifecycleEvents live.
+	home home.Home
+}
+
+// connect finds the cluster of the flags. Where Slipway is not installed, the error is
+// [home.ErrNotInstalled], and the rest of the cluster can be used.
+func (t *tool) connect(ctx context.Context) (cluster, error) {
+	config, err := t.flags.ToRESTConfig()
+	if err != nil {
+		return cluster{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // kubectl's own
+	config.UserAgent = "kubectl-slipway"
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return cluster{}, fmt.Errorf("build a client: %w", err)
+	}
+	c := cluster{config: config, http: client}
+	if c.home, err = home.Find(ctx, config, client); err != nil {
+		return c, fmt.Errorf("find Slipway on the cluster: %w", err)
+	}
+	return c, nil
+}
