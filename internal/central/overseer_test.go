@@ -58,7 +58,7 @@ func newStage(t *testing.T, cached, api client.Client) *stage {
 		options: Options{ClaimMode: ClaimByNode, Namespace: "slipway-system"}, clock: s.clock,
 		cached: cached, live: api, recorder: record.New(api), observer: source, lost: map[string]time.Time{},
 		writer: func(node string) *nodestate.Writer {
-			return nodestate.NewWriter(clients.CoreV1().Nodes(), node, s.clock)
+			return nodestate.NewWriter(nodesOver{api: api}, node, s.clock)
 		},
 	}
 	return s
@@ -203,25 +203,70 @@ func TestADeadAgentsEventIsStalledAndEndedInTime(t *testing.T) {
 	e := claimedOn("a")
 	e.Status.SLA = &metav1.Time{Time: began.Add(time.Minute)}
 	api := apiOf(readyNode("a"), e)
-	s := newStage(t, api, api)
-	for _, step := range []struct {
-		after time.Duration
-		want  string
-	}{
+	follow(t, newStage(t, api, api), []moment{
 		{0, "Claimed "},
 		{39 * time.Second, "Claimed "},
-		{40 * time.Second, "Claimed True"},
-		{89 * time.Second, "Claimed True"},
-		{90 * time.Second, "SlaExpired True"},
-	} {
-		s.clock.SetTime(began.Add(step.after))
+		{40 * time.Second, "Claimed AgentMissing"},
+		{89 * time.Second, "Claimed AgentMissing"},
+		{90 * time.Second, "SlaExpired AgentMissing"},
+	})
+}
+
+// Its rights were taken away, or it hangs.
+func TestAnAgentThatIsReadyAndDoesNothingIsOverruled(t *testing.T) {
+	e := claimedOn("a")
+	e.Status.SLA = &metav1.Time{Time: began.Add(time.Minute)}
+	api := apiOf(readyNode("a"), agentOn("a"), e)
+	s := newStage(t, api, api)
+	follow(t, s, []moment{
+		{0, "Claimed "},
+		{179 * time.Second, "Claimed "},
+		{180 * time.Second, "Claimed AgentNotResponding"},
+		{219 * time.Second, "Claimed AgentNotResponding"},
+		{220 * time.Second, "SlaExpired AgentNotResponding"},
+	})
+	s.clock.SetTime(began.Add(340 * time.Second))
+	s.pass("a", 3)
+	if err := s.api.Get(t.Context(), client.ObjectKeyFromObject(e), e); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("it is still there: %v, finalizers %q", err, e.Finalizers)
+	}
+}
+
+func TestAnAgentThatEndsItsEventAtLastIsNotOverruled(t *testing.T) {
+	e := claimedOn("a")
+	e.Status.SLA = &metav1.Time{Time: began.Add(time.Minute)}
+	behind := apiOf(readyNode("a"), agentOn("a"), e)
+	ended := e.DeepCopy()
+	ended.Status.ClaimStatus = lifecyclev1alpha1.Succeeded
+	s := newStage(t, behind, behind)
+	s.clock.SetTime(began.Add(180 * time.Second))
+	s.pass("a", 1)
+	s.live = apiOf(readyNode("a"), agentOn("a"), ended)
+	s.clock.SetTime(began.Add(220 * time.Second))
+	s.pass("a", 1)
+	if got := s.event("on-a").Status.ClaimStatus; got != lifecyclev1alpha1.Claimed {
+		t.Errorf("the API server has it as Succeeded, which the cache does not show: the controller has written %s", got)
+	}
+}
+
+// moment is how the event stands at some time: its phase, and the reason for which it is stalled.
+type moment struct {
+	after time.Duration
+	want  string
+}
+
+// follow does one pass at each moment, for the event on node a.
+func follow(t *testing.T, s *stage, moments []moment) {
+	t.Helper()
+	for _, m := range moments {
+		s.clock.SetTime(began.Add(m.after))
 		s.pass("a", 1)
 		now, stalled := s.event("on-a"), ""
-		if c := apimeta.FindStatusCondition(now.Status.Conditions, lifecyclev1alpha1.ConditionStalled); c != nil {
-			stalled = string(c.Status)
+		if c := apimeta.FindStatusCondition(now.Status.Conditions, lifecyclev1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+			stalled = c.Reason
 		}
-		if got := string(now.Status.ClaimStatus) + " " + stalled; got != step.want {
-			t.Errorf("after %s it is %q; want %q", step.after, got, step.want)
+		if got := string(now.Status.ClaimStatus) + " " + stalled; got != m.want {
+			t.Errorf("after %s it is %q; want %q", m.after, got, m.want)
 		}
 	}
 }

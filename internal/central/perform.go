@@ -60,7 +60,7 @@ func (o *overseer) writeStatus(ctx context.Context, node string, s oversight.Wri
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
 		return nil
 	}
-	logger.Info("Ended for an agent that is not there", "phase", s.Status.ClaimStatus)
+	logger.Info("Ended for an agent that does not", "phase", s.Status.ClaimStatus)
 	o.observer.Node(node).Finished(s.Event, s.Status)
 	return nil
 }

@@ -7,11 +7,11 @@
 //	Facts (a node's events, its Node, its agent, other nodes) ── Next(facts, now) ──▶ one Step, and when to ask again
 //
 //	Pending   no Node ─▶ noted, then Failed      no agent ─▶ noted      gate of ours ─▶ held, or removed
-//	Claimed   no Node ─▶ Failed                  agent dead ─▶ Stalled, then SlaExpired or Canceled
-//	terminal  agent dead ─▶ mark the Node, unprotect, delete
+//	Claimed   no Node ─▶ Failed                  agent dead, or silent when the event is over ─▶ Stalled, then SlaExpired or Canceled
+//	terminal  agent dead, or overruled ─▶ mark the Node, unprotect, delete
 //
 // What was noted, and since when, is read from the event: after a crash at any point,
 // Next gives the step that was not done, or one that may be done twice. How an event
-// ends is package transition's. It never does what an agent that is alive would do,
+// ends is package transition's. It never does what an agent that works would do,
 // and in central mode leaves what the controller has claimed to that loop.
 package oversight

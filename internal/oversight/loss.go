@@ -127,6 +127,46 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 	}
 }
 
+// silence is that the agent of a claimed event leaves it alone although it is over,
+// since when that is so; nil while it is not over, and where no agent has claimed it.
+// Whether that is long enough is the caller's to judge: an agent that works is silent
+// for some seconds.
+func silence(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *Loss {
+	by := e.Status.ClaimedBy
+	over := overSince(e)
+	if by == nil || by.Kind != lifecyclev1alpha1.NodeAgent || over.IsZero() {
+		return nil
+	}
+	return &Loss{
+		lifecyclev1alpha1.ReasonAgentNotResponding, over,
+		fmt.Sprintf("the agent of node %q is Ready, and has not ended it", f.NodeName),
+		"see the log of the agent's pod, which may lack rights, or restart it",
+	}
+}
+
+// overSince is when the event's deadline passes, or when it was deleted, if that was
+// before. Zero: neither.
+func overSince(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
+	var over time.Time
+	if e.Status.SLA != nil {
+		over = e.Status.SLA.Time
+	}
+	if deleted := e.DeletionTimestamp; deleted != nil && (over.IsZero() || deleted.Time.Before(over)) {
+		over = deleted.Time
+	}
+	return over
+}
+
+// overruled is since when an event has ended whose agent was silent; zero for any other.
+// One that came to itself, and has ended it after all, has [SilentAfter] to wind it up.
+func overruled(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
+	stalled, finished := stalledBy(e), condition(e, lifecyclev1alpha1.ConditionFinished)
+	if stalled == nil || stalled.Reason != lifecyclev1alpha1.ReasonAgentNotResponding || finished == nil {
+		return time.Time{}
+	}
+	return finished.LastTransitionTime.Time
+}
+
 // unattended says whether whoever would wind the event up is dead. If not, the
 // decision says when that has to be asked again.
 func unattended(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) (bool, Decision) {
@@ -137,10 +177,17 @@ func unattended(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) (bo
 	if f.Node == nil {
 		return true, Decision{}
 	}
-	loss := claimerLoss(f, e, now)
-	if loss == nil {
+	var at time.Time
+	if since := overruled(e); !since.IsZero() {
+		at = since.Add(SilentAfter)
+	}
+	if loss := claimerLoss(f, e, now); loss != nil {
+		if deadAt := loss.Since.Add(DeadAfter); at.IsZero() || deadAt.Before(at) {
+			at = deadAt
+		}
+	}
+	if at.IsZero() {
 		return false, Decision{}
 	}
-	deadAt := loss.Since.Add(DeadAfter)
-	return !now.Before(deadAt), waitUntil(deadAt)
+	return !now.Before(at), waitUntil(at)
 }

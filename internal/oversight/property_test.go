@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -154,21 +153,41 @@ func admissible(t *rapid.T, w *world, f Facts, step Step) {
 }
 
 // mayWrite: an event whose Node is there ends only after it was stalled, and stalls
-// only after its agent was lost for long enough.
+// only after its agent was lost for long enough, or silent.
 func mayWrite(t *rapid.T, w *world, f Facts, s WriteStatus) {
 	if f.Node == nil {
 		return
 	}
-	loss, stalled := claimerLoss(f, s.Event, w.now), condition(s.Event, lifecyclev1alpha1.ConditionStalled)
-	wasStalled := stalled != nil && stalled.Status == metav1.ConditionTrue
-	isStalled := apimeta.IsStatusConditionTrue(s.Status.Conditions, lifecyclev1alpha1.ConditionStalled)
+	stalled, before := stalledBy(&lifecyclev1alpha1.LifecycleEvent{Status: s.Status}), stalledBy(s.Event)
 	switch {
-	case isStalled && !wasStalled && (loss == nil || w.now.Sub(loss.Since) < DeadAfter):
-		t.Fatalf("stalls too early: %s", describe(s))
-	case s.Ends() && (loss == nil || !wasStalled):
+	case s.Ends():
+		mayEnd(t, w, f, s, before)
+	case stalled == nil:
+	case stalled.Reason == lifecyclev1alpha1.ReasonAgentNotResponding:
+		if over := overSince(s.Event); over.IsZero() || w.now.Sub(over) < SilentAfter {
+			t.Fatalf("stalls too early for an agent that is there: %s", describe(s))
+		}
+	case before == nil:
+		if loss := claimerLoss(f, s.Event, w.now); loss == nil || w.now.Sub(loss.Since) < DeadAfter {
+			t.Fatalf("stalls too early: %s", describe(s))
+		}
+	}
+}
+
+func mayEnd(t *rapid.T, w *world, f Facts, s WriteStatus, stalled *metav1.Condition) {
+	if stalled == nil {
 		t.Fatalf("ends what its agent can end: %s", describe(s))
-	case reasonOf(&lifecyclev1alpha1.LifecycleEvent{Status: s.Status}, lifecyclev1alpha1.ConditionFinished) == lifecyclev1alpha1.ReasonCanceled &&
-		w.now.Sub(stalled.LastTransitionTime.Time) < CancelAfter:
+	}
+	after := w.now.Sub(stalled.LastTransitionTime.Time)
+	finished := reasonOf(&lifecyclev1alpha1.LifecycleEvent{Status: s.Status}, lifecyclev1alpha1.ConditionFinished)
+	switch {
+	case stalled.Reason == lifecyclev1alpha1.ReasonAgentNotResponding:
+		if over := overSince(s.Event); w.now.Sub(over) < SilentAfter+DeadAfter || after < DeadAfter {
+			t.Fatalf("does not give an agent that is there its time: %s", describe(s))
+		}
+	case claimerLoss(f, s.Event, w.now) == nil:
+		t.Fatalf("ends what its agent can end: %s", describe(s))
+	case finished == lifecyclev1alpha1.ReasonCanceled && after < CancelAfter:
 		t.Fatalf("cancels too early: %s", describe(s))
 	}
 }

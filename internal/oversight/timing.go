@@ -14,6 +14,10 @@ const (
 	// DeadlineGrace is how much longer than its deadline an event of a dead agent goes
 	// on: one that is alive after all ends it first, and tells the driver.
 	DeadlineGrace = 30 * time.Second
+	// SilentAfter is how long after its deadline, or its deletion, an event of an agent
+	// that is Ready may stay claimed. An agent that works needs some seconds. Deadlines are
+	// written by the clock of the node: one that is this far behind is taken for silent.
+	SilentAfter = 2 * time.Minute
 	// CancelAfter is how long a canceled event may be stalled: then nobody is expected to
 	// undo its cordon any more.
 	CancelAfter = 2 * time.Minute

@@ -60,6 +60,9 @@ const (
 
 // Further reasons of ConditionStalled.
 const (
+	// ReasonAgentNotResponding: the agent is Ready, and has not ended the event 2 min after
+	// it was deleted or its deadline has passed.
+	ReasonAgentNotResponding = "AgentNotResponding"
 	// ReasonClaimModeChanged: the controller claimed it in central mode, and does not
 	// run in that mode any more.
 	ReasonClaimModeChanged = "ClaimModeChanged"
