@@ -24,7 +24,7 @@ func (o *overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	if err != nil {
 		return nil, err
 	}
-	facts.LostSince = cached.LostSince
+	facts.Lost = cached.Lost
 	// Of this event alone: what holds another up may be said differently of fewer peers.
 	facts.Events = slices.DeleteFunc(facts.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
 	if len(cached.Peers) > 0 {

@@ -34,8 +34,8 @@ type overseer struct {
 	writer   func(node string) *nodestate.Writer
 	observer *observe.Source
 
-	since time.Time            // of the first pass, which is when this process began to lead
-	lost  map[string]time.Time // since when agents are lost, by node: of nodes with events only
+	since time.Time                     // of the first pass, which is when this process began to lead
+	lost  map[string]oversight.Sighting // of agents that are lost, by node: of nodes with events only
 }
 
 // Reconcile does one step for a node, if there is one. What it writes wakes it again.
@@ -48,7 +48,9 @@ func (o *overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	o.remember(&facts, now)
+	facts.Lost = o.lost[node]
+	facts.Lost = oversight.Look(facts, now)
+	o.remember(node, facts.Lost)
 	decision := oversight.Next(facts, now)
 	if decision.Step == nil {
 		if decision.Wake.IsZero() {
@@ -56,7 +58,9 @@ func (o *overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 		}
 		return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Millisecond)}, nil
 	}
-	err = o.perform(ctx, facts, decision.Step)
+	if err = o.perform(ctx, facts, decision.Step); err == nil {
+		o.remember(node, facts.Lost.After(decision.Step))
+	}
 	if errors.Is(err, record.ErrStale) {
 		log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
 	} else if err != nil {
@@ -65,14 +69,11 @@ func (o *overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 	return reconcile.Result{RequeueAfter: afterStep}, nil
 }
 
-// remember keeps since when the node's agent is lost, while the node has events.
-func (o *overseer) remember(facts *oversight.Facts, now time.Time) {
-	facts.LostSince = o.lost[facts.NodeName]
-	loss := oversight.AgentLoss(*facts, now)
-	if loss == nil || len(facts.Events) == 0 {
-		delete(o.lost, facts.NodeName)
-		facts.LostSince = time.Time{}
+// remember keeps what is remembered of a node while its agent is lost.
+func (o *overseer) remember(node string, seen oversight.Sighting) {
+	if seen.Since.IsZero() {
+		delete(o.lost, node)
 		return
 	}
-	o.lost[facts.NodeName], facts.LostSince = loss.Since, loss.Since
+	o.lost[node] = seen
 }

@@ -56,7 +56,7 @@ func newStage(t *testing.T, cached, api client.Client) *stage {
 	s := &stage{t: t, clock: clocktesting.NewFakePassiveClock(began), api: api}
 	s.overseer = &overseer{
 		options: Options{ClaimMode: ClaimByNode, Namespace: "slipway-system"}, clock: s.clock,
-		cached: cached, live: api, recorder: record.New(api), observer: source, lost: map[string]time.Time{},
+		cached: cached, live: api, recorder: record.New(api), observer: source, lost: map[string]oversight.Sighting{},
 		writer: func(node string) *nodestate.Writer {
 			return nodestate.NewWriter(nodesOver{api: api}, node, s.clock)
 		},
@@ -187,7 +187,7 @@ func TestOfNodesWithoutEventsNothingIsRemembered(t *testing.T) {
 	s := newStage(t, api, api)
 	s.pass("a", 1)
 	s.pass("b", 1)
-	if diff := cmp.Diff(map[string]time.Time{"a": began}, s.lost); diff != "" {
+	if diff := cmp.Diff(map[string]oversight.Sighting{"a": {Since: began, Told: map[types.UID]bool{"on-a": true}}}, s.lost); diff != "" {
 		t.Errorf("agents that are lost (-want +got):\n%s", diff)
 	}
 	if err := api.Delete(t.Context(), s.event("on-a")); err != nil {

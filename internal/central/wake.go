@@ -19,6 +19,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/agent"
+	"github.com/slipway-k8s/slipway/internal/oversight"
 	"github.com/slipway-k8s/slipway/internal/record"
 )
 
@@ -32,7 +33,7 @@ const (
 func (p *process) addOverseer() error {
 	o := &overseer{
 		options: p.options, clock: p.clock, cached: p.manager.GetCache(), live: p.manager.GetAPIReader(),
-		recorder: record.New(p.manager.GetClient()), writer: p.writer, observer: p.observer, lost: map[string]time.Time{},
+		recorder: record.New(p.manager.GetClient()), writer: p.writer, observer: p.observer, lost: map[string]oversight.Sighting{},
 	}
 	c, err := controller.NewTyped("overseer", p.manager, controller.TypedOptions[string]{
 		Reconciler:              o,

@@ -123,6 +123,10 @@ func endsAt(e *lifecyclev1alpha1.LifecycleEvent, loss Loss, stalledSince time.Ti
 	case reachedEnd(e):
 		return stalledSince
 	case e.DeletionTimestamp != nil:
+		// An agent that we cannot see may be at work: it has its time from the deletion on.
+		if deleted := e.DeletionTimestamp.Time; deleted.After(stalledSince) {
+			return deleted.Add(CancelAfter)
+		}
 		return stalledSince.Add(CancelAfter)
 	case e.Status.SLA != nil:
 		return e.Status.SLA.Add(DeadlineGrace)

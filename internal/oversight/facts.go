@@ -27,8 +27,8 @@ type Facts struct {
 	CordonedFor []types.UID
 	// AgentPods are the agents' pods on the node: two while it is being updated.
 	AgentPods []*corev1.Pod
-	// LostSince is since when the agent is lost, as far as we remember. Zero: it was not.
-	LostSince time.Time
+	// Lost is what we remember of the agent's loss.
+	Lost Sighting
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Transitions by name.

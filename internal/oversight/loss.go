@@ -33,8 +33,8 @@ func AgentLoss(f Facts, now time.Time) *Loss {
 	}
 	loss := currentLoss(f, now)
 	// It may have been lost in another way before.
-	if loss != nil && !f.LostSince.IsZero() && f.LostSince.Before(loss.Since) {
-		loss.Since = f.LostSince
+	if loss != nil && !f.Lost.Since.IsZero() && f.Lost.Since.Before(loss.Since) {
+		loss.Since = f.Lost.Since
 	}
 	return loss
 }

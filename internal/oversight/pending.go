@@ -37,7 +37,9 @@ var controllers = []string{
 
 // noteAgent says that there is nobody to claim the event. What an agent has said there
 // is replaced only when the agent's pod is gone, because then it cannot write any more:
-// its token is bound to the pod. Else the two would overwrite each other.
+// its token is bound to the pod. And that once: an agent whose pod is not where, or not
+// labelled as, we look for it writes all the same, and the two would overwrite each
+// other. No clock tells which note is newer: that of the node may be wrong.
 func noteAgent(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	loss := AgentLoss(f, now)
 	if loss == nil || f.Central {
@@ -45,7 +47,7 @@ func noteAgent(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Deci
 	}
 	said := reasonOf(e, lifecyclev1alpha1.ConditionClaimable)
 	if said != "" && !slices.Contains(controllers, said) {
-		if loss.Reason != lifecyclev1alpha1.ReasonAgentMissing {
+		if loss.Reason != lifecyclev1alpha1.ReasonAgentMissing || f.Lost.Told[e.UID] {
 			return Decision{}
 		}
 		if deadAt := loss.Since.Add(DeadAfter); now.Before(deadAt) {

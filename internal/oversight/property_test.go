@@ -187,7 +187,7 @@ func mayEnd(t *rapid.T, w *world, f Facts, s WriteStatus, stalled *metav1.Condit
 		}
 	case claimerLoss(f, s.Event, w.now) == nil:
 		t.Fatalf("ends what its agent can end: %s", describe(s))
-	case finished == lifecyclev1alpha1.ReasonCanceled && after < CancelAfter:
+	case finished == lifecyclev1alpha1.ReasonCanceled && min(after, w.now.Sub(s.Event.DeletionTimestamp.Time)) < CancelAfter:
 		t.Fatalf("cancels too early: %s", describe(s))
 	}
 }

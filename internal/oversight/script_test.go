@@ -93,12 +93,11 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status.State = e.Status.Driver.End })
 	case "note":
 		e := w.events[first(d)]
-		decision := noteClaimable(e, d.CmdArgs[1].Key, "", w.now)
-		w.perform(e.Spec.BindingNode, decision.Step)
+		w.apply(e.Spec.BindingNode, noteClaimable(e, d.CmdArgs[1].Key, "", w.now).Step)
 	case "end":
 		e := w.events[first(d)]
 		e.Status.State = e.Status.Driver.End
-		w.perform(e.Spec.BindingNode, finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, "", w.now).Step)
+		w.apply(e.Spec.BindingNode, finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, "", w.now).Step)
 	case "edit":
 		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
 			if d.HasArg("ungate") {

@@ -18,7 +18,7 @@ const (
 	// that is Ready may stay claimed. An agent that works needs some seconds. Deadlines are
 	// written by the clock of the node: one that is this far behind is taken for silent.
 	SilentAfter = 2 * time.Minute
-	// CancelAfter is how long a canceled event may be stalled: then nobody is expected to
-	// undo its cordon any more.
+	// CancelAfter is how long an event may be both canceled and stalled: then nobody is
+	// expected to undo its cordon any more.
 	CancelAfter = 2 * time.Minute
 )

@@ -31,7 +31,7 @@ type world struct {
 
 	// the controller's memory
 	since time.Time
-	lost  map[string]time.Time
+	lost  map[string]Sighting
 
 	// history is each claim status that an event has had, by UID.
 	history map[types.UID][]lifecyclev1alpha1.ClaimStatus
@@ -57,12 +57,12 @@ func newWorld() *world {
 }
 
 // crash forgets what a controller that restarts does not know.
-func (w *world) crash() { w.since, w.lost = w.now, map[string]time.Time{} }
+func (w *world) crash() { w.since, w.lost = w.now, map[string]Sighting{} }
 
 // facts are those of a node, as package central gathers them.
 func (w *world) facts(node string) Facts {
 	f := Facts{
-		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], LostSince: w.lost[node],
+		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], Lost: w.lost[node],
 		Transitions: w.transitions, Central: w.central, Since: w.since, FinishedEventTTL: w.ttl,
 	}
 	if pod := w.pods[node]; pod != nil {
@@ -80,12 +80,8 @@ func (w *world) facts(node string) Facts {
 			f.Peers = append(f.Peers, PeerOf(n, len(w.cordons[name]) > 0))
 		}
 	}
-	if loss := AgentLoss(f, w.now); loss == nil {
-		delete(w.lost, node)
-	} else {
-		w.lost[node] = loss.Since
-		f.LostSince = loss.Since
-	}
+	f.Lost = Look(f, w.now)
+	w.lost[node] = f.Lost
 	return f
 }
 
@@ -192,8 +188,14 @@ func (w *world) deleteEvent(name string) {
 	}
 }
 
-// perform does the step, as the API server would let it be done.
+// perform does a step of the controller's.
 func (w *world) perform(node string, step Step) {
+	w.apply(node, step)
+	w.lost[node] = w.lost[node].After(step)
+}
+
+// apply does a step, of whoever, as the API server would let it be done.
+func (w *world) apply(node string, step Step) {
 	switch s := step.(type) {
 	case WriteStatus:
 		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status = *s.Status.DeepCopy() })
