@@ -11,7 +11,9 @@
 //	terminal  agent dead, or overruled ─▶ mark the Node, unprotect, delete
 //
 // What was noted, and since when, is read from the event: after a crash at any point,
-// Next gives the step that was not done, or one that may be done twice. How an event
+// Next gives the step that was not done, or one that may be done twice. Only since when
+// an agent is lost is remembered ([Sighting]), because the clocks of nodes may be wrong:
+// after a restart that time begins anew, unless it is noted already. How an event
 // ends is package transition's. It never does what an agent that works would do,
 // and in central mode leaves what the controller has claimed to that loop.
 package oversight

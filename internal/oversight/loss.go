@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -26,43 +25,48 @@ type Loss struct {
 // Advice is what is the matter, and what helps.
 func (l Loss) Advice() string { return l.Message + ": " + l.Help }
 
-// AgentLoss is nil while the node's agent is well, and where there is no Node.
+// AgentLoss is nil while the node's agent is well, and where there is no Node. It counts
+// from when the controller has seen it first, not from when the node says: that is
+// the node's clock, which may be wrong by more than [DeadAfter].
 func AgentLoss(f Facts, now time.Time) *Loss {
 	if f.Node == nil {
 		return nil
 	}
-	loss := currentLoss(f, now)
+	loss := currentLoss(f)
+	if loss == nil {
+		return nil
+	}
 	// It may have been lost in another way before.
-	if loss != nil && !f.Lost.Since.IsZero() && f.Lost.Since.Before(loss.Since) {
-		loss.Since = f.Lost.Since
+	if loss.Since = f.Lost.Since; loss.Since.IsZero() {
+		loss.Since = now
 	}
 	return loss
 }
 
-func currentLoss(f Facts, now time.Time) *Loss {
+func currentLoss(f Facts) *Loss {
 	pod := agentPod(f.AgentPods)
-	if pod == nil {
+	switch {
+	case pod == nil:
 		return &Loss{
-			lifecyclev1alpha1.ReasonAgentMissing, now,
-			fmt.Sprintf("no pod of Slipway's agent is on node %q", f.NodeName),
-			"its DaemonSet must be installed, and tolerate the node's taints",
+			Reason:  lifecyclev1alpha1.ReasonAgentMissing,
+			Message: fmt.Sprintf("no pod of Slipway's agent is on node %q", f.NodeName),
+			Help:    "its DaemonSet must be installed, and tolerate the node's taints",
 		}
-	}
-	if ready, since := nodeReady(f.Node); !ready {
+	case !nodeReady(f.Node):
 		return &Loss{
-			lifecyclev1alpha1.ReasonNodeNotReady, since,
-			fmt.Sprintf("node %q is not Ready, so its agent may be dead", f.NodeName),
-			"see kubectl describe node " + f.NodeName,
+			Reason:  lifecyclev1alpha1.ReasonNodeNotReady,
+			Message: fmt.Sprintf("node %q is not Ready, so its agent may be dead", f.NodeName),
+			Help:    "see kubectl describe node " + f.NodeName,
 		}
-	}
-	if ready, since := podReady(pod); !ready {
+	case !podReady(pod):
 		return &Loss{
-			lifecyclev1alpha1.ReasonAgentNotReady, since,
-			fmt.Sprintf("the agent of node %q is not Ready", f.NodeName),
-			fmt.Sprintf("see kubectl -n %s describe pod %s", pod.Namespace, pod.Name),
+			Reason:  lifecyclev1alpha1.ReasonAgentNotReady,
+			Message: fmt.Sprintf("the agent of node %q is not Ready", f.NodeName),
+			Help:    fmt.Sprintf("see kubectl -n %s describe pod %s", pod.Namespace, pod.Name),
 		}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // agentPod is the one of the agents' pods that works: one that is Ready before the
@@ -72,9 +76,7 @@ func agentPod(pods []*corev1.Pod) *corev1.Pod {
 		return nil
 	}
 	return slices.MaxFunc(pods, func(a, b *corev1.Pod) int {
-		aReady, _ := podReady(a)
-		bReady, _ := podReady(b)
-		if aReady != bReady {
+		if aReady := podReady(a); aReady != podReady(b) {
 			if aReady {
 				return 1
 			}
@@ -84,29 +86,16 @@ func agentPod(pods []*corev1.Pod) *corev1.Pod {
 	})
 }
 
-func podReady(pod *corev1.Pod) (ready bool, since time.Time) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue, orCreation(c.LastTransitionTime, pod)
-		}
-	}
-	return false, pod.CreationTimestamp.Time
+func podReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
-func nodeReady(node *corev1.Node) (ready bool, since time.Time) {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue, orCreation(c.LastTransitionTime, node)
-		}
-	}
-	return false, node.CreationTimestamp.Time
-}
-
-func orCreation(t metav1.Time, object metav1.Object) time.Time {
-	if t.IsZero() {
-		return object.GetCreationTimestamp().Time
-	}
-	return t.Time
+func nodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // claimerLoss is nil while whoever claimed the event, or may claim it, is there.
@@ -120,9 +109,9 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 		return nil // it is this controller, or the one before it
 	default:
 		return &Loss{
-			lifecyclev1alpha1.ReasonClaimModeChanged, f.Since,
-			"the event was claimed in central mode, and the controller does not run in that mode now",
-			"delete the event to cancel it, or see the controller's --claim-mode",
+			Reason: lifecyclev1alpha1.ReasonClaimModeChanged, Since: f.Since,
+			Message: "the event was claimed in central mode, and the controller does not run in that mode now",
+			Help:    "delete the event to cancel it, or see the controller's --claim-mode",
 		}
 	}
 }
@@ -138,9 +127,9 @@ func silence(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *Loss {
 		return nil
 	}
 	return &Loss{
-		lifecyclev1alpha1.ReasonAgentNotResponding, over,
-		fmt.Sprintf("the agent of node %q is Ready, and has not ended it", f.NodeName),
-		"see the log of the agent's pod, which may lack rights, or restart it",
+		Reason: lifecyclev1alpha1.ReasonAgentNotResponding, Since: over,
+		Message: fmt.Sprintf("the agent of node %q is Ready, and has not ended it", f.NodeName),
+		Help:    "see the log of the agent's pod, which may lack rights, or restart it",
 	}
 }
 

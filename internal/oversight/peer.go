@@ -26,10 +26,9 @@ type Peer struct {
 
 // PeerOf is the node as the guards see it. ours says whether a cordon of it is ours.
 func PeerOf(node *corev1.Node, ours bool) Peer {
-	ready, _ := nodeReady(node)
 	_, labelled := node.Labels[controlPlane]
 	return Peer{
-		Name: node.Name, Ready: ready, Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil,
+		Name: node.Name, Ready: nodeReady(node), Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil,
 		ControlPlane: labelled, Reserved: slices.ContainsFunc(node.Spec.Taints, reserves),
 		Cordoned: ours && node.Spec.Unschedulable,
 	}

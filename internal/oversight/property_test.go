@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -42,7 +41,7 @@ func disturb(t *rapid.T, w *world) {
 	names := slices.Sorted(maps.Keys(w.events))
 	node := rapid.SampledFrom(nodeNames).Draw(t, "node")
 	present := w.nodes[node] != nil
-	switch what := rapid.SampledFrom([]int{1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9}).Draw(t, "disturbance"); {
+	switch what := rapid.SampledFrom([]int{1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 10}).Draw(t, "disturbance"); {
 	case what == 1:
 		if name := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name"); w.events[name] == nil {
 			addRandomEvent(t, w, name, node)
@@ -67,6 +66,8 @@ func disturb(t *rapid.T, w *world) {
 		w.crash()
 	case what == 8:
 		w.now = w.now.Add(time.Duration(rapid.Int64Range(0, int64(90*time.Second)).Draw(t, "clock")))
+	case what == 10:
+		w.skew[node] = time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(t, "skew"))
 	case len(names) > 0:
 		claimRandomly(t, w, w.events[rapid.SampledFrom(names).Draw(t, "claimed")])
 	}
@@ -203,7 +204,7 @@ func mayPass(t *rapid.T, w *world, e *lifecyclev1alpha1.LifecycleEvent) {
 			return o.Spec.BindingNode == name && o.Spec.TransitionName == "drain" && !o.Status.ClaimStatus.Terminal() &&
 				(o.Status.ClaimStatus == lifecyclev1alpha1.Claimed || len(o.Spec.Gates) == 0 && o.DeletionTimestamp == nil)
 		})
-		if isReady(node) && !node.Spec.Unschedulable && !leaving {
+		if nodeReady(node) && !node.Spec.Unschedulable && !leaving {
 			left++
 		}
 		if _, labelled := node.Labels[controlPlane]; labelled && (leaving || len(w.cordons[name]) > 0) {
@@ -211,18 +212,12 @@ func mayPass(t *rapid.T, w *world, e *lifecyclev1alpha1.LifecycleEvent) {
 		}
 	}
 	node := w.nodes[e.Spec.BindingNode]
-	if takesPods := isReady(node) && !node.Spec.Unschedulable; takesPods && left == 0 && len(e.Spec.Allow) == 0 {
+	if takesPods := nodeReady(node) && !node.Spec.Unschedulable; takesPods && left == 0 && len(e.Spec.Allow) == 0 {
 		t.Fatalf("%s passes although no node is left", e.Name)
 	}
 	if _, labelled := node.Labels[controlPlane]; labelled && controlPlaneOut > 0 {
 		t.Fatalf("%s passes although %d nodes of the control plane are out", e.Name, controlPlaneOut)
 	}
-}
-
-func isReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // lawful holds the history of each event against the order of phases.

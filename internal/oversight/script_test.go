@@ -31,6 +31,7 @@ import (
 //	delete NAME                         a user deletes it
 //	cordon NAME                         the driver cordons the node for it
 //	ttl DURATION
+//	skew NODE DURATION                  its clock, by which it says since when, is wrong
 //	crash                               the controller restarts
 //	clock DURATION                      time passes
 func TestScripts(t *testing.T) {
@@ -113,6 +114,8 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.nodes[e.Spec.BindingNode].Spec.Unschedulable = true
 	case "ttl":
 		w.ttl = duration(t, first(d))
+	case "skew":
+		w.skew[first(d)] = duration(t, d.CmdArgs[1].Key)
 	case "crash":
 		w.crash()
 	case "clock":

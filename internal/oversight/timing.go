@@ -8,8 +8,8 @@ const (
 	// NodeTimeout is how long an event waits for a Node that does not exist: it may be
 	// about to register.
 	NodeTimeout = 60 * time.Second
-	// DeadAfter is how long an agent may be lost before it counts as dead. It takes a
-	// rolling update, or a restart, less.
+	// DeadAfter is how long an agent may be lost before it counts as dead, from when the
+	// controller has seen it first. It takes a rolling update, or a restart, less.
 	DeadAfter = 40 * time.Second
 	// DeadlineGrace is how much longer than its deadline an event of a dead agent goes
 	// on: one that is alive after all ends it first, and tells the driver.

@@ -27,6 +27,7 @@ type world struct {
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	central     bool
 	ttl         time.Duration
+	skew        map[string]time.Duration // of the clocks of nodes
 	serial      int
 
 	// the controller's memory
@@ -46,6 +47,7 @@ func newWorld() *world {
 		nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, cordons: map[string][]types.UID{},
 		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
 		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
+		skew: map[string]time.Duration{},
 	}
 	for name, end := range map[string]string{"drain": "drain-complete", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
 		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
@@ -108,7 +110,7 @@ func (w *world) addNode(name string, labels map[string]string, taints ...corev1.
 func (w *world) setNodeReady(name string, ready bool) {
 	node := w.nodes[name].DeepCopy()
 	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: statusOf(ready), LastTransitionTime: metav1.NewTime(w.now),
+		Type: corev1.NodeReady, Status: statusOf(ready), LastTransitionTime: w.kubelets(name),
 	}}
 	w.nodes[name] = node
 }
@@ -121,10 +123,13 @@ func (w *world) setAgent(node string, present, ready bool) {
 	w.pods[node] = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system", Name: "agent-" + node, CreationTimestamp: metav1.NewTime(w.now)},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
-			Type: corev1.PodReady, Status: statusOf(ready), LastTransitionTime: metav1.NewTime(w.now),
+			Type: corev1.PodReady, Status: statusOf(ready), LastTransitionTime: w.kubelets(node),
 		}}},
 	}
 }
+
+// kubelets is the time by the clock of a node.
+func (w *world) kubelets(node string) metav1.Time { return metav1.NewTime(w.now.Add(w.skew[node])) }
 
 func statusOf(b bool) corev1.ConditionStatus {
 	if b {
