@@ -7,8 +7,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 )
+
+// AbandonedAfter is how long a run goes on that nobody calls for: the agent is gone, and
+// its event may have been ended for it. An agent that works asks again within a minute,
+// even if a call goes unanswered for as long as it may.
+const AbandonedAfter = 2 * time.Minute
+
+// forgetAfter is how long a node is remembered whose work is over. A call takes less than
+// a minute, so no Start that its Stop has overtaken comes after that.
+const forgetAfter = 10 * time.Minute
 
 // RunFunc is work for one event. It returns nil when the end state has been reached,
 // and an error when it has failed for good.
@@ -17,7 +30,8 @@ import (
 // what is left to do, because it is run again for the same event when the driver
 // restarted, and when the event's parameters have changed. When ctx ends, it stops
 // what it has begun and returns: nothing must go on after that. context.Cause(ctx)
-// says why: [ErrStopped], [ErrReplaced], [ErrParametersChanged] or [ErrShutdown].
+// says why: [ErrStopped], [ErrReplaced], [ErrParametersChanged], [ErrAbandoned] or
+// [ErrShutdown].
 // What it returns then does not count, not even nil: a run that was told to stop has
 // never reached the end state.
 //
@@ -40,22 +54,28 @@ type RunFunc func(ctx context.Context, call Call, report func(Answer)) error
 //     has reported.
 //   - Start or End for another event ends the older one's run first.
 //   - Stop ends the run; the event cannot be begun again.
-//   - How a run ended is kept, and answered, until another event comes.
+//   - Without a Start or End for the event for [AbandonedAfter], the run ends; the next
+//     one begins it again.
+//   - How a run ended is kept, and answered, until another event comes. Of several
+//     nodes, one that nobody has called for in ten minutes is forgotten when its work is
+//     over.
 //
 // Ending a run means to cancel its ctx and to wait until it has returned. If that
 // takes longer than the call has, the call is answered with [ErrTryAgain]. A panic of
 // the run fails the event, as [Driver] says. The Driver is for one [Serve]: after its
 // Close it begins nothing any more.
 func Background(run RunFunc) Driver {
-	return &background{run: run, nodes: map[string]*slot{}}
+	return &background{run: run, clock: clock.RealClock{}, nodes: map[string]*slot{}}
 }
 
 type background struct {
-	run RunFunc
+	run   RunFunc
+	clock clock.WithDelayedExecution
 
-	mu     sync.Mutex
-	nodes  map[string]*slot
-	closed bool
+	mu      sync.Mutex
+	nodes   map[string]*slot
+	sweptAt time.Time // when nodes were forgotten last
+	closed  bool
 }
 
 // slot is what is known of one node.
@@ -64,6 +84,8 @@ type slot struct {
 	// stopped is the UID of the event that was stopped last: a Start that was overtaken
 	// by its Stop must not begin it again.
 	stopped string
+	// calledAt is when a call for the node came last.
+	calledAt time.Time
 }
 
 func (b *background) Start(ctx context.Context, call Call) (Answer, error) {
@@ -109,14 +131,22 @@ func (b *background) Close(ctx context.Context) error {
 
 // replace ends the node's run if it is for another event.
 func (b *background) replace(ctx context.Context, call Call) error {
-	b.mu.Lock()
-	j := b.slot(call.Node).job
-	b.mu.Unlock()
+	j := b.current(call.Node)
 	if j == nil || j.call.EventUID == call.EventUID {
 		return nil
 	}
 	j.cancel(ErrReplaced)
 	return j.awaitEnd(ctx)
+}
+
+// current is the node's job; nil if there is none.
+func (b *background) current(node string) *job {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s, known := b.nodes[node]; known {
+		return s.job
+	}
+	return nil
 }
 
 // jobFor is the job of the call's event, which it begins if there is none.
@@ -146,6 +176,7 @@ func (b *background) jobOrOutdated(ctx context.Context, call Call, isStart bool)
 	case s.stopped == call.EventUID && (call.hasUID() || !isStart):
 		return nil, nil, ErrStopped
 	case s.job != nil && s.job.serves(call, isStart):
+		s.job.keep()
 		return s.job, nil, nil
 	case s.job != nil && !s.job.over():
 		s.job.cancel(s.job.outdatedBy(call))
@@ -158,13 +189,28 @@ func (b *background) jobOrOutdated(ctx context.Context, call Call, isStart bool)
 	return s.job, nil, nil
 }
 
+// slot is that of the node of a call.
 func (b *background) slot(node string) *slot {
+	now := b.clock.Now()
 	s, ok := b.nodes[node]
 	if !ok {
 		s = &slot{}
 		b.nodes[node] = s
 	}
+	s.calledAt = now
+	b.forget(now)
 	return s
+}
+
+// forget drops nodes whose work is over. Not at each call: it looks at all of them.
+func (b *background) forget(now time.Time) {
+	if now.Sub(b.sweptAt) < forgetAfter/2 {
+		return
+	}
+	b.sweptAt = now
+	maps.DeleteFunc(b.nodes, func(_ string, s *slot) bool {
+		return now.Sub(s.calledAt) >= forgetAfter && (s.job == nil || s.job.over())
+	})
 }
 
 // markStopped cancels the event's job, if there is one.

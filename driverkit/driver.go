@@ -69,6 +69,9 @@ var (
 	// ErrParametersChanged: the event has new parameters. The run is started again
 	// with them as soon as it has returned.
 	ErrParametersChanged = errors.New("the parameters of the event have changed")
+	// ErrAbandoned: nobody has called for the event for [AbandonedAfter]. The run is started
+	// again with the next call.
+	ErrAbandoned = errors.New("nobody asks for the event any more")
 	// ErrShutdown: the driver process ends. The event goes on when it is back.
 	ErrShutdown = errors.New("the driver is shutting down")
 )

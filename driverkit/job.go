@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
 // job is one run for one event, and what is to be said about it.
@@ -29,6 +30,8 @@ type job struct {
 	canceled error         // why the run was told to stop; nil: it was not
 	ended    bool
 	failure  error
+	// abandon ends the run when no call has come for it.
+	abandon clock.Timer
 }
 
 // begin starts a run. Its ctx has the call's logger, and outlives the call.
@@ -43,6 +46,7 @@ func (b *background) begin(ctx context.Context, call Call, before *job) *job {
 		changed:    make(chan struct{}),
 	}
 	j.continueFrom(before)
+	j.abandon = b.clock.AfterFunc(AbandonedAfter, func() { j.cancel(ErrAbandoned) })
 	// The goroutine is waited for by whoever cancels it: Stop, Close, a newer call.
 	go func() {
 		defer close(j.hasEnded)
@@ -90,6 +94,7 @@ func (j *job) finish(ctx context.Context, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
+	j.abandon.Stop()
 	j.cancelRun = nil // with it goes the context of the call, which is larger than the rest
 	if j.canceled != nil {
 		klog.FromContext(ctx).V(1).Info("The run has stopped", "cause", j.canceled.Error(), "result", fmt.Sprint(err))
@@ -108,6 +113,15 @@ func (j *job) cancel(cause error) {
 	}
 	j.canceled = cause
 	j.cancelRun(cause)
+}
+
+// keep lets the run go on for as long as after its first call.
+func (j *job) keep() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.ended {
+		j.abandon.Reset(AbandonedAfter)
+	}
 }
 
 // awaitEnd waits until the run has returned.

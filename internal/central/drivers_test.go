@@ -7,7 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/dispatch"
 	"github.com/slipway-k8s/slipway/internal/plugins"
+	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
 // oneDriver is a registry with a driver in it.
@@ -18,6 +21,14 @@ type oneDriver struct {
 
 func (d *oneDriver) Driver(string) plugins.State { return d.state }
 func (d *oneDriver) Check(name, key string)      { d.checks = append(d.checks, name+" for "+key) }
+
+// The next call comes once the one before it is answered, or has had its time, and then
+// after a pause at most: no work ends that an agent asks for.
+func TestWorkIsNotAbandonedBetweenTwoCalls(t *testing.T) {
+	if pause := dispatch.CallTimeout + transition.PollInterval; pause >= driverkit.AbandonedAfter {
+		t.Errorf("there may be %s between two calls; a driver gives up after %s", pause, driverkit.AbandonedAfter)
+	}
+}
 
 func TestADriverThatHasAnsweredForOneNodeHasAnsweredForAll(t *testing.T) {
 	registry := &oneDriver{state: plugins.State{Registered: true}}
