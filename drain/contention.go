@@ -97,6 +97,11 @@ func (all rivalries) of(b *budget) *rivalry {
 	return of[b.UID]
 }
 
+// watched says whether there is one of the budget: not before it is shown, nor when nobody watches it any more.
+func (all rivalries) watched(namespace string, budget types.UID) bool {
+	return all[namespace][budget] != nil
+}
+
 // lag is how long it lately took from sending an eviction until the watch showed it: so long nobody else can know of it.
 // It grows where the server is busy, and where rivals collide: the server holds up whoever was slower by half a second.
 // An eviction that is still under way says more than those before it (ledger.pause).

@@ -27,8 +27,11 @@ type ledger struct {
 	random func() float64
 	mu     sync.Mutex
 	slots  map[types.UID]*slot
-	rivals rivalries
-	lag    lag
+	// sent are the slots by age, and tried those of them that are probes, of which tries are counted.
+	sent, tried ages
+	tries       int
+	rivals      rivalries
+	lag         lag
 	// contested: somebody else evicts under one of the budgets.
 	contested bool
 	// reach is how many budgets that nothing is known of may be tried at once.
@@ -38,7 +41,7 @@ type ledger struct {
 }
 
 type slot struct {
-	pod string
+	pod, namespace string
 	// entry is what the budget said about a pod of that name before, should an earlier eviction of it have failed.
 	entry metav1.Time
 	// taken is when the eviction was sent.
@@ -47,14 +50,16 @@ type slot struct {
 	inFlight bool
 	// seen: the watch has shown the budget with this eviction in it.
 	seen bool
-	// probes: nothing was known of the budget when the eviction was sent.
-	probes bool
-	// lost: the server refused the eviction for the sake of the budget.
+	// probes: nothing was known of the budget when the eviction was sent. counted: among those that are being tried.
+	probes, counted bool
+	// lost: the server refused the eviction for the sake of the budget, or what it says is forgotten.
 	lost bool
 	// until is when to stop waiting for that, once answered.
 	until time.Time
 	// waiting are woken when the slot becomes free.
 	waiting map[signal]struct{}
+	// free: it is not taken any more.
+	free bool
 }
 
 func newLedger(c clock.PassiveClock) *ledger {
@@ -102,15 +107,17 @@ func (l *ledger) take(b *budget, pod string, wake signal) bool {
 	if _, taken := l.slots[b.UID]; taken {
 		return false // another Drain was faster
 	}
-	l.slots[b.UID] = &slot{
-		pod:      pod,
-		entry:    b.Status.DisruptedPods[pod],
-		taken:    l.clock.Now(),
-		inFlight: true,
-		probes:   !l.rivals.of(b).met,
-		waiting:  map[signal]struct{}{},
-	}
-	l.rivals.of(b).sent(pod)
+	of := l.rivals.of(b)
+	l.add(b.UID, &slot{
+		pod:       pod,
+		namespace: b.Namespace,
+		entry:     b.Status.DisruptedPods[pod],
+		taken:     l.clock.Now(),
+		inFlight:  true,
+		probes:    !of.met,
+		waiting:   map[signal]struct{}{},
+	})
+	of.sent(pod)
 	return true
 }
 
@@ -123,7 +130,7 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 	if !ok {
 		return
 	}
-	if !changed || s.seen {
+	if !changed || s.seen || !l.rivals.watched(s.namespace, budget) {
 		l.free(budget)
 		return
 	}
@@ -137,14 +144,17 @@ func (l *ledger) settle(budget types.UID, changed bool) {
 func (l *ledger) lose(b *budget, pod string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lag = l.lag.after(time.Duration(2 * l.lag))
 	if s, taken := l.slots[b.UID]; taken {
 		s.lost = true
 	}
+	if !l.rivals.watched(b.Namespace, b.UID) {
+		return
+	}
+	l.lag = l.lag.after(time.Duration(2 * l.lag))
 	l.rivals.of(b).lost(pod, l.clock.Now(), l.pause())
 }
 
-// forget is told when the budgets of a namespace are not watched any more.
+// forget is told when the budgets of a namespace are not watched any more. A slot in flight is free once it is answered.
 func (l *ledger) forget(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,16 +166,17 @@ func (l *ledger) forget(namespace string) {
 	delete(l.rivals, namespace)
 	if len(l.rivals) == 0 {
 		l.reach, l.contested, l.lag = 1, false, lagFirst // whoever comes next meets others
+		for _, s := range l.slots {
+			s.lost = true
+		}
 	}
 }
 
 // pause is how long to leave a budget to others now.
 func (l *ledger) pause() time.Duration {
 	now, most := l.clock.Now(), l.lag
-	for _, s := range l.slots {
-		if !s.seen && !s.expired(now) {
-			most = max(most, lag(now.Sub(s.taken)))
-		}
+	if s := l.sent.oldest(func(s *slot) bool { return !s.free && !s.seen && !s.expired(now) }); s != nil {
+		most = max(most, lag(now.Sub(s.taken)))
 	}
 	return min(most, lagMost).pause(l.random())
 }
@@ -173,13 +184,35 @@ func (l *ledger) pause() time.Duration {
 // probing counts the budgets that are being tried, and tells when the next of them will not count any more at the latest:
 // one that takes long, as behind a webhook that hangs, must not hold up all others.
 func (l *ledger) probing(now time.Time) (n int, next time.Time) {
-	for _, s := range l.slots {
-		if until := s.taken.Add(time.Duration(lagMost)); s.probes && now.Before(until) {
-			n++
-			next = earlier(next, until)
+	oldest := l.tried.oldest(func(s *slot) bool {
+		if s.counted && !now.Before(s.taken.Add(time.Duration(lagMost))) {
+			l.uncount(s)
 		}
+		return s.counted
+	})
+	if oldest == nil {
+		return 0, time.Time{}
 	}
-	return n, next
+	return l.tries, oldest.taken.Add(time.Duration(lagMost))
+}
+
+// add takes a slot.
+func (l *ledger) add(budget types.UID, s *slot) {
+	l.slots[budget] = s
+	l.sent.add(s, len(l.slots))
+	if s.probes {
+		s.counted = true
+		l.tries++
+		l.tried.add(s, len(l.slots))
+	}
+}
+
+// uncount counts a slot no more among those that are being tried.
+func (l *ledger) uncount(s *slot) {
+	if s.counted {
+		s.counted = false
+		l.tries--
+	}
 }
 
 // observe is told each version of a budget that the watch shows.
@@ -210,6 +243,8 @@ func (l *ledger) observe(b *budget) {
 func (l *ledger) free(budget types.UID) {
 	s := l.slots[budget]
 	delete(l.slots, budget)
+	s.free = true
+	l.uncount(s)
 	if s.probes && !s.lost {
 		l.reach++
 	}

@@ -111,3 +111,44 @@ func TestLedgerWakesThoseWhoWait(t *testing.T) {
 		t.Error("not woken")
 	}
 }
+
+// TestLedgerForgetsWhatIsAnsweredAfterItsWatchHasEnded shows what a Drain that leaves a namespace with an eviction under
+// way leaves behind.
+func TestLedgerForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
+	b := newPDB("web")
+	for name, answer := range map[string]func(l *ledger){
+		"accepted": func(l *ledger) { l.settle(b.UID, true) },
+		"refused": func(l *ledger) {
+			l.lose(b, "a")
+			l.settle(b.UID, false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger(testingclock.NewFakeClock(noon))
+			l.take(b, "a", newSignal())
+			l.forget(b.Namespace)
+			if len(l.slots) != 1 {
+				t.Fatal("its slot is free before it is answered")
+			}
+			answer(l)
+			if len(l.slots) > 0 || len(l.rivals) > 0 {
+				t.Errorf("%d slots and the rivalries of %d namespaces are left", len(l.slots), len(l.rivals))
+			}
+			if l.reach != 1 || l.lag != lagFirst {
+				t.Errorf("who comes next begins with reach %d, lag %s", l.reach, time.Duration(l.lag))
+			}
+		})
+	}
+}
+
+func TestLedgerKeepsASlotOfANamespaceThatIsWatchedAgain(t *testing.T) {
+	l := newLedger(testingclock.NewFakeClock(noon))
+	b := newPDB("web")
+	l.take(b, "a", newSignal())
+	l.forget(b.Namespace)
+	l.observe(b)
+	l.settle(b.UID, true)
+	if _, busy := l.busy(b, newSignal()); !busy {
+		t.Error("it is free although the watch has not shown the eviction yet")
+	}
+}
