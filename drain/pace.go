@@ -4,6 +4,7 @@ package drain
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -101,6 +102,11 @@ func (p *pacing) send(s send) {
 	}
 	p.free--
 	p.sends = append(p.sends, s)
+}
+
+// sendsFor tells whether something is to be sent for a pod.
+func (p *pacing) sendsFor(pod types.UID) bool {
+	return slices.ContainsFunc(p.sends, func(s send) bool { return s.pod.UID == pod })
 }
 
 // turn decides for one pod, as if it were the only one.

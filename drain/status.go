@@ -15,6 +15,9 @@ type Status struct {
 	Total int
 	// Done counts those of them that are gone. A pod that is terminating is not gone.
 	Done int
+	// Moving counts those that remain and are on their way: their first eviction is being sent, or they are terminating
+	// and have time left for it. Where it is zero and there are Blockers, the drain is held up.
+	Moving int
 	// Blockers say what holds the drain up, sorted by pod and reason; those of the node itself come first. A pod that
 	// only waits for its turn is not listed.
 	Blockers []Blocker
@@ -119,6 +122,6 @@ const (
 )
 
 func (s Status) equal(o Status) bool {
-	return s.Total == o.Total && s.Done == o.Done && s.Message == o.Message && s.Reached == o.Reached &&
+	return s.Total == o.Total && s.Done == o.Done && s.Moving == o.Moving && s.Message == o.Message && s.Reached == o.Reached &&
 		slices.Equal(s.Blockers, o.Blockers) && slices.Equal(s.Left, o.Left) && slices.Equal(s.Overridden, o.Overridden)
 }

@@ -30,6 +30,8 @@ type summary struct {
 	blockers []Blocker
 	left     []Blocker
 	since    map[blockerKey]time.Time
+	// moving counts the pods that are on their way.
+	moving int
 }
 
 // summarise says how far the drain is. It also says when a pod will be overdue.
@@ -53,6 +55,7 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 	return Status{
 		Total:      f.gone + len(leaving),
 		Done:       f.gone,
+		Moving:     s.moving,
 		Blockers:   s.blockers,
 		Left:       s.left,
 		Reached:    e.reached,
@@ -65,13 +68,17 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 	for _, l := range leaving {
 		o := paced.holds[l.pod.UID]
-		if o == nil && isTerminating(l.pod) {
+		terminating := isTerminating(l.pod)
+		if o == nil && terminating {
 			var look time.Time
 			o, look = s.ending(l, paced.turns)
 			wake = earlier(wake, look)
 		}
-		if o != nil {
+		switch {
+		case o != nil:
 			s.blockers = append(s.blockers, s.blocker(l.pod, *o))
+		case terminating, s.facts.tries[l.pod.UID].inFlight, paced.sendsFor(l.pod.UID):
+			s.moving++
 		}
 	}
 	return wake

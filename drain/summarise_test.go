@@ -27,7 +27,7 @@ func TestSummarise(t *testing.T) {
 		"a drain that goes well has no blockers": {
 			pods:   []*corev1.Pod{newPod("a"), newPod("b", endingAt(noon))},
 			change: func(f *facts) { f.gone = 3 },
-			want:   Status{Total: 5, Done: 3, Message: "3 of 5 pods gone, 1 terminating, 0 held up"},
+			want:   Status{Total: 5, Done: 3, Moving: 2, Message: "3 of 5 pods gone, 1 terminating, 0 held up"},
 		},
 		"before anything is known it says so": {
 			change: func(f *facts) { f.podsKnown, f.node = false, nodeFacts{} },
@@ -47,7 +47,7 @@ func TestSummarise(t *testing.T) {
 		},
 		"a pod within its grace period is no blocker": {
 			pods: []*corev1.Pod{newPod("a", endingAt(overdueSince.Add(1)), finalizers("x/y"))},
-			want: Status{Total: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
+			want: Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
 		},
 		"a pod that should have ended is one": {
 			pods: []*corev1.Pod{newPod("a", endingAt(overdueSince))},
@@ -83,7 +83,7 @@ func TestSummarise(t *testing.T) {
 		"a missing taint matters only at the end": {
 			pods:   []*corev1.Pod{newPod("a")},
 			change: func(f *facts) { f.node.tainted = false },
-			want:   Status{Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up"},
+			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up"},
 		},
 		"a missing taint holds up the end": {
 			change: func(f *facts) { f.node.tainted = false },
@@ -111,7 +111,7 @@ func TestSummarise(t *testing.T) {
 		"an overloaded server does not matter when there is nothing to evict": {
 			pods:   []*corev1.Pod{newPod("a", endingAt(noon))},
 			change: func(f *facts) { f.brake = brake{until: noon.Add(1), obstacle: &obstacle{reason: APIServerOverloaded}} },
-			want:   Status{Total: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
+			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
 		},
 	}
 	for name, tc := range cases {

@@ -64,7 +64,7 @@ func (f *fleet) watch(c controller.TypedController[string]) error {
 	for _, s := range []source.TypedSource[string]{
 		source.TypedKind(cache, &lifecyclev1alpha1.LifecycleEvent{}, nodesOf(b.eventChanged)),
 		source.TypedKind(cache, &lifecyclev1alpha1.LifecycleTransition{}, wakeAll[*lifecyclev1alpha1.LifecycleTransition](f)),
-		source.TypedKind(cache, &corev1.Node{}, nodesOf(b.nodeChanged)),
+		source.TypedKind(cache, &corev1.Node{}, nodesOf(b.drainChanged)),
 		source.TypedFunc[string](f.bells.start),
 	} {
 		if err := c.Watch(s); err != nil {

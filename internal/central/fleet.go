@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/dispatch"
 	"github.com/slipway-k8s/slipway/internal/plugins"
 	"github.com/slipway-k8s/slipway/internal/record"
+	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
 // fleet is the loops of all nodes that have events: the same that an agent runs on its
@@ -44,7 +46,9 @@ func (f *fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 	}
 	a := f.of(node)
 	if a == nil && empty {
-		return reconcile.Result{}, nil
+		if left, err := f.drainIsLeft(ctx, node); !left {
+			return reconcile.Result{}, err
+		}
 	}
 	if a == nil {
 		if a, err = f.begin(ctx, node); err != nil {
@@ -65,6 +69,15 @@ func (f *fleet) isEmpty(ctx context.Context, node string) (bool, error) {
 		return false, fmt.Errorf("list the events of node %s: %w", node, err)
 	}
 	return len(events.Items) == 0, nil
+}
+
+// drainIsLeft says whether a node without events says that it is being drained for one.
+func (f *fleet) drainIsLeft(ctx context.Context, name string) (bool, error) {
+	var node corev1.Node
+	if err := f.cached.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return transition.DrainShown(&node), nil
 }
 
 // begin makes the loop of a node.

@@ -30,6 +30,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/observe"
 	"github.com/slipway-k8s/slipway/internal/plugins"
 	"github.com/slipway-k8s/slipway/internal/record"
+	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
 // nodesOver are the Nodes of a client, as others want them.
@@ -240,5 +241,32 @@ func TestANewLeaderDoesNotDriveWhatIsOver(t *testing.T) {
 	})
 	if calls := f.of("a").Calls.Calls(); len(calls)+len(ran()) > 0 {
 		t.Errorf("the driver was called (%v), and ran (%v), for an event that is gone", calls, ran())
+	}
+}
+
+// Somebody has removed the event, with its finalizer, while nobody led.
+func TestADrainWhoseEventIsGoneIsEndedOnItsNode(t *testing.T) {
+	node := readyNode("n")
+	node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
+		Type: corev1.NodeDrainInProgress, Status: corev1.ConditionTrue, Reason: "AdminRequested", Message: "event e (UID 1): 1/2 pods",
+	})
+	driver, _ := counting()
+	f, _ := newFleet(t, driver, node, readyNode("other"))
+	b := bell{f.cached}
+	if got := append(b.drainChanged(t.Context(), node), b.drainChanged(t.Context(), readyNode("other"))...); len(got) != 1 {
+		t.Fatalf("woken are the loops of %q; want that of n", got)
+	}
+	if _, err := f.Reconcile(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	var after corev1.Node
+	if err := f.cached.Get(t.Context(), client.ObjectKeyFromObject(node), &after); err != nil {
+		t.Fatal(err)
+	}
+	if transition.DrainShown(&after) {
+		t.Errorf("the Node says that it is being drained: %+v", after.Status.Conditions)
+	}
+	if _, err := f.Reconcile(t.Context(), "n"); err != nil || len(f.nodes()) > 0 {
+		t.Errorf("error %v, loops of %q are left; want none", err, f.nodes())
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/agent"
 	"github.com/slipway-k8s/slipway/internal/oversight"
 	"github.com/slipway-k8s/slipway/internal/record"
+	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
 // The backoff after errors, which are those of API requests.
@@ -106,6 +107,14 @@ func (b bell) transitionChanged(ctx context.Context, _ *lifecyclev1alpha1.Lifecy
 
 func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
 	return b.withEvents(ctx, n.Name)
+}
+
+// drainChanged is the node, if it has events, or says that one that may be gone drains it.
+func (b bell) drainChanged(ctx context.Context, n *corev1.Node) []string {
+	if transition.DrainShown(n) {
+		return []string{n.Name}
+	}
+	return b.nodeChanged(ctx, n)
 }
 
 func (b bell) peerChanged(ctx context.Context, _ *corev1.Node) []string { return b.waiting(ctx) }

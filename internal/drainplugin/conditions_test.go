@@ -35,7 +35,7 @@ func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 	}})
 	want := driverkit.Answer{
 		Message: "m", Progress: &driverkit.Progress{Total: 5, Done: 2}, BlockersTotal: 10,
-		EventConditions: []driverkit.Condition{noneLeft},
+		EventConditions: []driverkit.Condition{noneLeft}, NodeConditions: goingOn("DrainBlocked", "2/5 pods"),
 		Blockers: []driverkit.Blocker{
 			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted", By: "PodDisruptionBudget shop/cart", Message: "why"},
 			{Object: "Pod shop/cart-0", Reason: "MultipleBudgets", By: "PodDisruptionBudget shop/cart, PodDisruptionBudget shop/shop"},

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
 )
@@ -19,10 +20,12 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
+	begun := driverkit.Answer{NodeConditions: goingOn(lifecyclev1alpha1.NodeReasonAdminRequested, "")}
 	if request.Hold {
 		// Newer parameters begin a new run: what was reached with the older ones is no more.
-		report(driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false, true)}})
+		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
 	}
+	report(begun)
 	err = persist(ctx, report, func(ctx context.Context) error {
 		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
 	})
@@ -54,7 +57,7 @@ func answer(request drain.Request, s drain.Status) driverkit.Answer {
 		Message:         s.Message,
 		Progress:        &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
 		BlockersTotal:   len(s.Blockers),
-		EventConditions: conditions(request, s),
+		EventConditions: conditions(request, s), NodeConditions: nodeConditions(request, s),
 	}
 	for _, b := range s.Blockers {
 		a.Blockers = append(a.Blockers, blocker(request.NodeName, b))

@@ -112,7 +112,7 @@ func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := driverkit.Answer{Message: tc.want.Message, EventConditions: []driverkit.Condition{tc.want}}
+			want := driverkit.Answer{Message: tc.want.Message, EventConditions: []driverkit.Condition{tc.want}, NodeConditions: nodeReturned()}
 			if diff := cmp.Diff(want, returned("n", tc.left)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

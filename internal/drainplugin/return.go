@@ -52,5 +52,5 @@ func returned(node string, left *nodestate.Foreign) driverkit.Answer {
 		condition.Message = fmt.Sprintf("node %s stays cordoned: it was cordoned by %s, which is not Slipway's to undo (kubectl uncordon %s)",
 			node, left, node)
 	}
-	return driverkit.Answer{Message: condition.Message, EventConditions: []driverkit.Condition{condition}}
+	return driverkit.Answer{Message: condition.Message, EventConditions: []driverkit.Condition{condition}, NodeConditions: nodeReturned()}
 }

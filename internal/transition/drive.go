@@ -17,7 +17,7 @@ func drive(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 		return windUp(f, e, now)
 	}
 	// An end state that was reached in time counts, whatever came after it.
-	if e.Status.State == "" || e.Status.State != driverOf(e).End {
+	if !reachedEnd(e) {
 		if over := isOver(f, e, now); over != nil {
 			return endEarly(f, e, *over, now)
 		}
@@ -130,7 +130,7 @@ func tell(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision 
 // advance moves a claimed and protected event on by what its driver says.
 func advance(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	call := f.Calls[e.UID]
-	ended := e.Status.State != "" && e.Status.State == driverOf(e).End
+	ended := reachedEnd(e)
 	if call.Answer != nil && !ended {
 		if broken := check(call, e, f.NodeName); broken != nil {
 			return finish(e, lifecyclev1alpha1.Failed, broken.reason, broken.message, now)
@@ -139,15 +139,17 @@ func advance(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisi
 			return step
 		}
 	}
+	mark := Decision{}
 	if e.Status.State != "" {
-		if step := markNode(f, e, now); step.Step != nil {
-			return step
+		if mark = markNode(f, e, now); mark.Step != nil {
+			return mark
 		}
 	}
 	if ended {
 		return finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, answered(call).Message, now)
 	}
-	return availability(f, e, call, now).
+	return mark.
+		or(availability(f, e, call, now)).
 		or(callNext(f, e, call, now)).
 		or(throttled(f, e, call, now))
 }

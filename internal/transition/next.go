@@ -24,6 +24,7 @@ func Next(f Facts, now time.Time) Decision {
 	return decision.
 		or(sweep(f, events, current, now)).
 		or(admit(f, events, current, now)).
+		or(forgetDrain(f, now)).
 		or(forgetTransitions(f, now))
 }
 

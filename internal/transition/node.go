@@ -20,14 +20,26 @@ func markNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 	if f.Node == nil {
 		return Decision{}
 	}
+	return set(f.Node, wanted(f, e), e.Status.ClaimStatus.Terminal(), now)
+}
+
+// set is a step that writes those of the conditions that are due, or the time at which
+// the first of them will be.
+func set(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now time.Time) Decision {
+	decision := Decision{}
 	var changed []corev1.NodeCondition
-	for _, want := range wanted(f, e) {
-		if c, differs := stamped(f.Node, want, e.Status.ClaimStatus.Terminal(), now); differs {
+	for _, want := range conditions {
+		c, due := stamped(node, want, last, now)
+		switch {
+		case due.IsZero():
+		case due.After(now):
+			decision = decision.or(waitUntil(due))
+		default:
 			changed = append(changed, c)
 		}
 	}
 	if len(changed) == 0 {
-		return Decision{}
+		return decision
 	}
 	return do(MarkNode{Conditions: changed})
 }
@@ -38,15 +50,26 @@ func wanted(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []corev1.NodeCondition
 	conditions := []corev1.NodeCondition{lifecycleCondition(e)}
 	call := f.Calls[e.UID]
 	if call.Answer == nil || check(call, e, f.NodeName) != nil {
-		return conditions
+		return append(conditions, concluded(f.Node, e)...)
 	}
+	asked := false // of the drain
 	for _, c := range call.Answer.NodeConditions {
-		conditions = append(conditions, corev1.NodeCondition{
+		want := corev1.NodeCondition{
 			Type: corev1.NodeConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
 			Reason: c.Reason, Message: shortened(c.Message),
-		})
+		}
+		if isDrains(want.Type) {
+			if endedOtherwise(e) || takenOver(f.Node, want.Type, e) {
+				continue
+			}
+			asked, want.Message = true, signed(e, c.Message)
+		}
+		conditions = append(conditions, want)
 	}
-	return conditions
+	if asked {
+		return conditions
+	}
+	return append(conditions, concluded(f.Node, e)...)
 }
 
 // lifecycleCondition is the condition of KEP-5683: its reason is the state reached.
@@ -59,7 +82,7 @@ func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeConditio
 		Reason:  e.Status.State,
 		Message: fmt.Sprintf("Lifecycle Transition '%s'", e.Spec.TransitionName),
 	}
-	if e.Status.ClaimStatus.Terminal() && e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+	if endedOtherwise(e) {
 		c.Status = corev1.ConditionFalse
 		c.Reason = finishedReason(e)
 		if finished := condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil && finished.Message != "" {
@@ -69,26 +92,43 @@ func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeConditio
 	return c
 }
 
-// stamped is want with its times set, and whether it must be written: the time of
-// the transition changes only with the status; a mere change of the message waits,
-// unless it is the last one.
-func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.Time) (corev1.NodeCondition, bool) {
+// endedOtherwise says whether the event has ended without reaching its end.
+func endedOtherwise(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded
+}
+
+// stamped is want with its times set, and when it must be written; never, if that is
+// zero. The time of the transition changes only with the status. Where only the message
+// differs, or of a drain that goes on only the reason, that waits, unless it is the last.
+func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.Time) (_ corev1.NodeCondition, due time.Time) {
 	want.LastHeartbeatTime = metav1.NewTime(now)
 	want.LastTransitionTime = metav1.NewTime(now)
-	for _, have := range node.Status.Conditions {
-		if have.Type != want.Type {
-			continue
-		}
-		if have.Status == want.Status {
-			want.LastTransitionTime = have.LastTransitionTime
-		}
-		if have.Status != want.Status || have.Reason != want.Reason {
-			return want, true
-		}
-		due := last || !now.Before(have.LastHeartbeatTime.Add(nodeMessageInterval))
-		return want, have.Message != want.Message && due
+	have := nodeCondition(node, want.Type)
+	if have == nil {
+		return want, now
 	}
-	return want, true
+	if have.Status == want.Status {
+		want.LastTransitionTime = have.LastTransitionTime
+	}
+	switch {
+	case have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message:
+		return want, time.Time{}
+	case last, have.Status != want.Status, have.Reason != want.Reason && !sameDrain(*have, want):
+		return want, now
+	}
+	if due := have.LastHeartbeatTime.Add(nodeMessageInterval); due.After(now) {
+		return want, due
+	}
+	return want, now
+}
+
+func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == conditionType {
+			return c
+		}
+	}
+	return nil
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away

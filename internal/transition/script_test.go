@@ -24,10 +24,14 @@ import (
 //	edit NAME ungate | parameters=BYTES
 //	driver NAME registered|silent|missing
 //	answer EVENT [state=S] [error=E] [node=N] [malformed=M] [progress=D/T] [waits] [message=M]
+//	    [condition=TYPE/STATUS/REASON[/MESSAGE]] of the Node, or several in (...)
 //	fail EVENT                  the call ended with "ask again"
 //	delete EVENT                a user deletes it
 //	cordon EVENT                the driver cordons the node for it
 //	node gone | back            a Node is deleted or created
+//	others TYPE/STATUS/REASON[/MESSAGE] | gone-event
+//	                            somebody else writes a condition of the Node; gone-event: we did, long ago
+//	strip EVENT                 somebody takes off its finalizer, and deletes it
 //	home                        the API moves to another group and back
 //	crash [alone]               the agent restarts; alone: no driver has registered again yet
 //	clock DURATION              time passes
@@ -92,6 +96,14 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		} else {
 			w.node = newWorld().node
 		}
+	case "others":
+		if first(d) == "gone-event" {
+			w.others(Condition{"DrainInProgress", "True", "AdminRequested", "event old (UID 1234): 1/2 pods"})
+		} else {
+			w.others(scanCondition(first(d)))
+		}
+	case "strip":
+		delete(w.events, first(d))
 	case "home":
 		w.homeSince = w.now
 	case "ttl":
@@ -193,14 +205,21 @@ func scanAnswer(t *testing.T, d *datadriven.TestData) Answer {
 			t.Fatal(err)
 		}
 	}
-	if d.HasArg("condition") {
-		var text string
-		d.ScanArgs(t, "condition", &text)
-		parts := strings.Split(text, "/")
-		a.NodeConditions = []Condition{{Type: parts[0], Status: parts[1], Reason: parts[2]}}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "condition" {
+			for _, text := range arg.Vals {
+				a.NodeConditions = append(a.NodeConditions, scanCondition(text))
+			}
+		}
 	}
 	a.Waits = d.HasArg("waits")
 	return a
+}
+
+// scanCondition reads TYPE/STATUS/REASON[/MESSAGE].
+func scanCondition(text string) Condition {
+	parts := append(strings.SplitN(text, "/", 4), "")
+	return Condition{Type: parts[0], Status: parts[1], Reason: parts[2], Message: parts[3]}
 }
 
 func poolSelector(pool string) *corev1.NodeSelector {

@@ -36,8 +36,9 @@ func Missed(e *lifecyclev1alpha1.LifecycleEvent) string { return missed(e) }
 
 // NodeConditions are those of the Node that must be written when e has ended.
 func NodeConditions(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) []corev1.NodeCondition {
-	if c, differs := stamped(node, lifecycleCondition(e), true, now); differs {
-		return []corev1.NodeCondition{c}
+	wanted := append([]corev1.NodeCondition{lifecycleCondition(e)}, concluded(node, e)...)
+	if mark, ok := set(node, wanted, true, now).Step.(MarkNode); ok {
+		return mark.Conditions
 	}
 	return nil
 }

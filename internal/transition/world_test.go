@@ -160,12 +160,7 @@ func (w *world) perform(step Step) {
 		call.Kind, call.InFlight, call.Generation, call.StartedAt = s.Kind, true, s.Event.Generation, w.now
 		w.calls[s.Event.UID] = call
 	case MarkNode:
-		w.node = w.node.DeepCopy()
-		for _, c := range s.Conditions {
-			w.node.Status.Conditions = slices.DeleteFunc(w.node.Status.Conditions,
-				func(o corev1.NodeCondition) bool { return o.Type == c.Type })
-			w.node.Status.Conditions = append(w.node.Status.Conditions, c)
-		}
+		w.mark(s.Conditions...)
 	case ReleaseCordon:
 		w.cordonedFor = slices.DeleteFunc(slices.Clone(w.cordonedFor), func(uid types.UID) bool { return uid == s.Event.UID })
 	case DeleteTransition:
@@ -173,6 +168,24 @@ func (w *world) perform(step Step) {
 	default:
 		panic(fmt.Sprintf("unknown step %T", step))
 	}
+}
+
+// mark writes conditions of the Node.
+func (w *world) mark(conditions ...corev1.NodeCondition) {
+	w.node = w.node.DeepCopy()
+	for _, c := range conditions {
+		w.node.Status.Conditions = slices.DeleteFunc(w.node.Status.Conditions,
+			func(o corev1.NodeCondition) bool { return o.Type == c.Type })
+		w.node.Status.Conditions = append(w.node.Status.Conditions, c)
+	}
+}
+
+// others is what kubectl does.
+func (w *world) others(c Condition) {
+	w.mark(corev1.NodeCondition{
+		Type: corev1.NodeConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+		LastHeartbeatTime: metav1.NewTime(w.now), LastTransitionTime: metav1.NewTime(w.now),
+	})
 }
 
 // answer is what a driver says to the call in flight.
@@ -219,6 +232,9 @@ func (w *world) describe(step Step) string {
 		lines := make([]string, len(s.Conditions))
 		for i, c := range s.Conditions {
 			lines[i] = fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)
+			if isDrains(c.Type) {
+				lines[i] += " since " + w.at(c.LastTransitionTime.Time)
+			}
 		}
 		return strings.Join(lines, "\n")
 	case ReleaseCordon:

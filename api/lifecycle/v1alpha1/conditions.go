@@ -105,5 +105,26 @@ const (
 	ReasonHomeChanged = "HomeChanged"
 )
 
+// Reasons of the Node's conditions DrainInProgress and Drained (corev1.NodeDrainInProgress,
+// corev1.NodeDrained). Where a drain ended otherwise, SlaExpired and Canceled are reasons
+// as well.
+const (
+	// NodeReasonAdminRequested: DrainInProgress is True, because somebody asked for it.
+	NodeReasonAdminRequested = "AdminRequested"
+	// NodeReasonDrainBlocked: DrainInProgress is True, and nothing moves.
+	NodeReasonDrainBlocked = "DrainBlocked"
+	// NodeReasonDrainStarted: Drained is False, because a drain has begun.
+	NodeReasonDrainStarted = "DrainStarted"
+	// NodeReasonDrainCompleted: the drain has reached its end. Drained is True.
+	NodeReasonDrainCompleted = "DrainCompleted"
+	// NodeReasonDrainFailed: the drain has ended without reaching its end.
+	NodeReasonDrainFailed = "DrainFailed"
+	// NodeReasonNodeReturned: the node is in service again. Both are False.
+	NodeReasonNodeReturned = "NodeReturned"
+	// NodeReasonEventGone: the event that drained the node is gone, and nobody said how
+	// it ended. Both are False.
+	NodeReasonEventGone = "EventGone"
+)
+
 // MaxParametersBytes is the size limit of spec.parameters, as JSON.
 const MaxParametersBytes = 16 << 10
