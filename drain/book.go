@@ -123,6 +123,8 @@ type answered struct {
 	answer
 	pod *corev1.Pod
 	by  means
+	// budget is the one whose slot the eviction needed. Nil if it needed none.
+	budget *budget
 }
 
 // learned notes the answer to an eviction. random is in [0,1).

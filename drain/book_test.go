@@ -87,7 +87,7 @@ func TestADeletionWhoseAnswerWasLostIsToldWhenItIsSeen(t *testing.T) {
 			exists := func(types.UID) bool { return true }
 			b.saw([]*corev1.Pod{pod}, exists)
 			b.sent(send{pod: pod, by: byDeletion})
-			b.learned(answered{tc.answer, pod, byDeletion}, noon, 0)
+			b.learned(answered{answer: tc.answer, pod: pod, by: byDeletion}, noon, 0)
 			for range 2 {
 				b.saw([]*corev1.Pod{newPod("a", endingAt(noon))}, exists)
 			}

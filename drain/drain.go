@@ -45,6 +45,9 @@ type Config struct {
 	// OnEvicted, if set, is called after each eviction that the server accepted, before anything else is decided for
 	// that drain. Calls of one Drain do not overlap; those of several Drains may. It must not block long.
 	OnEvicted func(pod types.NamespacedName)
+
+	// Observer, if set, is told what becomes of evictions, to count them.
+	Observer Observer
 }
 
 // Drainer drains nodes. Its methods may be called from several goroutines: Drains of one Drainer share the watches of

@@ -55,6 +55,7 @@ func (r *run) gather(ctx context.Context) facts {
 			}
 		}
 	}
+	r.opened.saw(f.budgets, f.now)
 	f.reading, f.readingLate = r.reading(f.now)
 	return f
 }

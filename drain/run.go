@@ -31,6 +31,8 @@ type run struct {
 
 	book
 	told Status // last, to the caller
+	// opened are the budgets that are open, for the observer.
+	opened openings
 
 	answers chan answered
 	flights sync.WaitGroup
@@ -47,6 +49,7 @@ func newRun(d *Drainer, req Request) *run {
 		budgets: map[string]*budgetWatch{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
+		opened:  openings{},
 		book:    newBook(),
 		answers: make(chan answered, maxInFlight),
 	}
@@ -155,8 +158,8 @@ func (r *run) launch(ctx, wire context.Context, s send) (wake time.Time) {
 	r.sent(s)
 	r.flights.Go(func() {
 		a := r.request(ctx, wire, s)
-		r.answers <- answered{a, s.pod, s.by} // never blocks: it has room for all
-		if s.budget != nil {                  // after the answer, so that no next eviction is decided on without it
+		r.answers <- answered{a, s.pod, s.by, s.budget} // never blocks: it has room for all
+		if s.budget != nil {                            // after the answer, so that no next eviction is decided on without it
 			if a.outcome == budgetRefused {
 				r.d.ledger.lose(s.budget, s.pod.Name)
 			}
@@ -179,7 +182,9 @@ func (r *run) request(ctx, wire context.Context, s send) answer {
 
 // learn takes in the answer to an eviction.
 func (r *run) learn(ctx context.Context, a answered) {
-	r.learned(a, r.d.config.Clock.Now(), rand.Float64())
+	now := r.d.config.Clock.Now()
+	r.learned(a, now, rand.Float64())
+	r.observe(a, now)
 	log := klog.FromContext(ctx).V(1)
 	switch {
 	case a.outcome == accepted && a.by != byEviction:

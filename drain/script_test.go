@@ -214,7 +214,7 @@ func (s *story) answer(t *testing.T, name string, ok bool) {
 	if !ok {
 		a = answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, by: "webhook"}}
 	}
-	s.learned(answered{a, send.pod, send.by}, s.facts.now, 1)
+	s.learned(answered{answer: a, pod: send.pod, by: send.by}, s.facts.now, 1)
 	if !ok {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/daemon"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
 	"github.com/slipway-k8s/slipway/internal/identity"
+	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -85,14 +86,14 @@ What rights are missing it says when it starts.`,
 	return command
 }
 
-func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (func(context.Context) error, error) {
+func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (func(context.Context, *observe.Drains) error, error) {
 	if name != "drain" {
 		return nil, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
 	}
-	return func(ctx context.Context) error {
+	return func(ctx context.Context, drains *observe.Drains) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
 			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, ActAs: options.ActAs, Namespace: namespace,
-			DataDir: dataDir, RegistrationDir: options.RegistrationDir,
+			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: drains,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})
 	}, nil

@@ -92,9 +92,10 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
+		look := a.Observer.Look(facts.Events, facts.CordonedFor, now)
 		decision := transition.Next(facts, now)
 		if decision.Step == nil {
-			return wakeAt(decision.Wake, now), nil
+			return wakeAt(now, decision.Wake, look), nil
 		}
 		wrote, err := a.perform(ctx, decision.Step)
 		stale := errors.Is(err, record.ErrStale)
@@ -127,11 +128,17 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 	return facts, 0, err
 }
 
-func wakeAt(wake, now time.Time) reconcile.Result {
-	if wake.IsZero() {
-		return reconcile.Result{}
+// wakeAt asks for a pass at the earliest of the times, of which zero means never.
+func wakeAt(now time.Time, times ...time.Time) (result reconcile.Result) {
+	for _, at := range times {
+		if at.IsZero() {
+			continue
+		}
+		if after := max(at.Sub(now), time.Millisecond); result.IsZero() || after < result.RequeueAfter {
+			result.RequeueAfter = after
+		}
 	}
-	return reconcile.Result{RequeueAfter: max(wake.Sub(now), time.Millisecond)}
+	return result
 }
 
 // forgetGone drops what is remembered of events that are not there any more.

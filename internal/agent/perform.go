@@ -66,12 +66,11 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 	if err := a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err
 	}
-	a.Observer.Reported(s.Event, s.Status)
+	a.Observer.Wrote(s.Event, s.Status, a.Clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	switch s.Purpose {
 	case transition.PurposeClaim:
 		logger.Info("Claimed", "driver", s.Status.Driver.Name, "deadline", deadlineOf(s.Status))
-		a.Observer.Claimed(s.Event)
 		faultpoint.Reach(faultpoint.Claimed)
 	case transition.PurposeState:
 		logger.Info("Reached a state", "state", s.Status.State)
@@ -80,7 +79,6 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 		a.reportedAt[s.Event.UID] = a.Clock.Now()
 	case transition.PurposeFinish:
 		logger.Info("Finished", "phase", s.Status.ClaimStatus)
-		a.Observer.Finished(s.Event, s.Status)
 		faultpoint.Reach(faultpoint.TerminalWritten)
 	case transition.PurposeNote:
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)

@@ -49,7 +49,7 @@ type Options struct {
 	// ActAs is as whom it acts on the Node. Empty: as the node.
 	ActAs identity.ActAs
 	// Builtin are drivers that run in this process.
-	Builtin []func(ctx context.Context) error
+	Builtin []func(ctx context.Context, drains *observe.Drains) error
 }
 
 // Run runs the agent of a node until ctx ends.
@@ -118,7 +118,9 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 	if err != nil {
 		return fmt.Errorf("build the node's client: %w", err)
 	}
-	if p.observer, err = observe.New(ctx, observe.NodeAgent, nodeClient.CoreV1(), metrics.Registry); err != nil {
+	if p.observer, err = observe.New(ctx, observe.Options{
+		Component: observe.NodeAgent, APIGroup: p.home.Group(), Events: nodeClient.CoreV1(), Metrics: metrics.Registry,
+	}); err != nil {
 		return err
 	}
 	writer := nodestate.NewWriter(nodeClient.CoreV1().Nodes(), p.options.NodeName, clock.RealClock{})
@@ -128,7 +130,7 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 	}
 	loop := &loop{nodeName: p.options.NodeName}
 	drivers := plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: loop.wake})
-	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, loop.wake)
+	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), loop.wake)
 	agent := New(Config{
 		NodeName:         p.options.NodeName,
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
@@ -153,7 +155,9 @@ func (p *process) addRunnables(drivers *plugins.Registry) error {
 		p.manager.AddReadyzCheck("api-home", p.watch.Check),
 	}
 	for _, serve := range p.options.Builtin {
-		errs = append(errs, p.manager.Add(manager.RunnableFunc(serve)))
+		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			return serve(ctx, p.observer.Drains())
+		})))
 	}
 	return errors.Join(errs...)
 }

@@ -83,7 +83,7 @@ func (f *fleet) serveDrain(ctx context.Context, self *rest.Config) error {
 	return drainplugin.Serve(ctx, self, drainplugin.Options{
 		DriverName: drainplugin.DefaultDriverName, AnyNode: true, Namespace: f.options.Namespace,
 		DataDir: filepath.Join(f.dir, "d"), RegistrationDir: f.registrationDir(),
-		SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+		Observer: f.observer.Drains(), SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 	})
 }
 

@@ -96,7 +96,7 @@ func (f *fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 		HomeSince:        homeSince, Since: f.clock.Now(), Clock: f.clock,
 		Cached:  readers(f.cached),
 		Live:    readers(f.live),
-		Drivers: drivers, Calls: dispatch.New(node, f.drivers, f.clock, wake),
+		Drivers: drivers, Calls: dispatch.New(node, f.drivers, f.clock, f.observer.Calls(), wake),
 		Recorder: f.recorder, Node: writer, Observer: f.observer.Node(node),
 	})
 	f.mu.Lock()

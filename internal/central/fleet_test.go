@@ -60,7 +60,9 @@ func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := observe.New(t.Context(), observe.Controller, kubernetesfake.NewClientset().CoreV1(), prometheus.NewRegistry())
+	source, err := observe.New(t.Context(), observe.Options{
+		Component: observe.Controller, APIGroup: lifecyclev1alpha1.GroupSlipway, Events: kubernetesfake.NewClientset().CoreV1(), Metrics: prometheus.NewRegistry(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,9 @@ func apiOf(objects ...client.Object) client.Client {
 func newStage(t *testing.T, cached, api client.Client) *stage {
 	t.Helper()
 	clients := kubernetesfake.NewClientset()
-	source, err := observe.New(t.Context(), observe.Controller, clients.CoreV1(), prometheus.NewRegistry())
+	source, err := observe.New(t.Context(), observe.Options{
+		Component: observe.Controller, APIGroup: lifecyclev1alpha1.GroupSlipway, Events: clients.CoreV1(), Metrics: prometheus.NewRegistry(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

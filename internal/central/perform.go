@@ -55,12 +55,12 @@ func (o *overseer) writeStatus(ctx context.Context, node string, s oversight.Wri
 	if err := o.recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err
 	}
+	o.observer.Node(node).Wrote(s.Event, s.Status, o.clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	if !s.Ends() {
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
 		return nil
 	}
 	logger.Info("Ended for an agent that does not", "phase", s.Status.ClaimStatus)
-	o.observer.Node(node).Finished(s.Event, s.Status)
 	return nil
 }

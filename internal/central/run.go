@@ -68,7 +68,9 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		return fmt.Errorf("build the client for Nodes: %w", err)
 	}
 	p.nodes = clients.CoreV1().Nodes()
-	if p.observer, err = observe.New(ctx, observe.Controller, clients.CoreV1(), metrics.Registry); err != nil {
+	if p.observer, err = observe.New(ctx, observe.Options{
+		Component: observe.Controller, APIGroup: p.home.Group(), Events: clients.CoreV1(), Metrics: metrics.Registry,
+	}); err != nil {
 		return err
 	}
 	if err := p.addOverseer(); err != nil {

@@ -4,6 +4,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/codes"
@@ -30,10 +31,15 @@ func (d *Dispatcher) do(ctx context.Context, kind transition.CallKind, event *li
 		return outcome{failure: err.Error()}
 	}
 	var response *driverv1.LifecycleTransitionResponse
+	method, began := "StartLifecycleTransition", d.clock.Now()
 	if kind == transition.CallStart {
 		response, err = client.StartLifecycleTransition(ctx, d.startRequest(event))
 	} else {
+		method = "EndLifecycleTransition"
 		response, err = client.EndLifecycleTransition(ctx, d.endRequest(kind, event))
+	}
+	if !errors.Is(context.Cause(ctx), errSuperseded) { // that is no fault of the driver's
+		d.observer.Called(event.Status.Driver.Name, method, status.Code(err).String(), d.clock.Since(began))
 	}
 	if err != nil {
 		return failed(ctx, event.Generation, err)

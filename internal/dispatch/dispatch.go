@@ -32,11 +32,18 @@ type Clients interface {
 	Client(driver string) (driverv1.SLMPluginClient, error)
 }
 
+// Observer is told of each call that has ended.
+type Observer interface {
+	// Called is told of the gRPC code, and how long it took.
+	Called(driver, method, code string, took time.Duration)
+}
+
 // Dispatcher calls the drivers of one node.
 type Dispatcher struct {
 	nodeName string
 	clients  Clients
 	clock    clock.PassiveClock
+	observer Observer
 	wake     func()
 
 	running sync.WaitGroup
@@ -53,8 +60,8 @@ type entry struct {
 }
 
 // New returns a dispatcher that calls wake whenever a call has ended.
-func New(nodeName string, clients Clients, clock clock.PassiveClock, wake func()) *Dispatcher {
-	return &Dispatcher{nodeName: nodeName, clients: clients, clock: clock, wake: wake, calls: map[types.UID]*entry{}}
+func New(nodeName string, clients Clients, clock clock.PassiveClock, observer Observer, wake func()) *Dispatcher {
+	return &Dispatcher{nodeName: nodeName, clients: clients, clock: clock, observer: observer, wake: wake, calls: map[types.UID]*entry{}}
 }
 
 // Call begins a call to the driver of a claimed event and returns at once. A call

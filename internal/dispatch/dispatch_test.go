@@ -85,7 +85,9 @@ func claimed() *lifecyclev1alpha1.LifecycleEvent {
 	}
 }
 
-func newDispatcher(d *driver) *Dispatcher { return New("n", d, clock.RealClock{}, func() {}) }
+func newDispatcher(d *driver) *Dispatcher {
+	return New("n", d, clock.RealClock{}, uncounted{}, func() {})
+}
 
 // called is what is remembered after one call.
 func called(t *testing.T, d *driver, kind transition.CallKind) transition.Call {
@@ -278,7 +280,7 @@ func TestACallTakesThePlaceOfOneInFlight(t *testing.T) {
 func TestWhoeverWaitsIsWokenWhenACallHasEnded(t *testing.T) {
 	woken := make(chan struct{}, 1)
 	d := &driver{answer: always(&driverv1.LifecycleTransitionResponse{}, nil)}
-	dispatcher := New("n", d, clock.RealClock{}, func() { woken <- struct{}{} })
+	dispatcher := New("n", d, clock.RealClock{}, uncounted{}, func() { woken <- struct{}{} })
 	dispatcher.Call(t.Context(), transition.CallStart, claimed())
 	<-woken
 	dispatcher.Wait()
@@ -340,4 +342,38 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 			t.Errorf("after %s got %+v", time.Since(began), got)
 		}
 	})
+}
+
+// uncounted is told of calls, and does nothing about it.
+type uncounted struct{}
+
+func (uncounted) Called(string, string, string, time.Duration) {}
+
+// counter keeps what it is told.
+type counter struct{ lines chan string }
+
+func (c counter) Called(driver, method, code string, _ time.Duration) {
+	c.lines <- driver + " " + method + " " + code
+}
+
+func TestCallsAreCountedByTheirCodes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		kind transition.CallKind
+		want string
+	}{
+		"an answer": {nil, transition.CallStart, "d StartLifecycleTransition OK"},
+		"trouble":   {status.Error(codes.Unavailable, "gone"), transition.CallEnd, "d EndLifecycleTransition Unavailable"},
+		"a failure": {errors.New("odd"), transition.CallLastEnd, "d EndLifecycleTransition Unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counted := counter{make(chan string, 1)}
+			dispatcher := New("n", &driver{answer: always(&driverv1.LifecycleTransitionResponse{}, tc.err)}, clock.RealClock{}, counted, func() {})
+			dispatcher.Call(t.Context(), tc.kind, claimed())
+			if got := <-counted.lines; got != tc.want {
+				t.Errorf("counted is %q; want %q", got, tc.want)
+			}
+			dispatcher.Wait()
+		})
+	}
 }

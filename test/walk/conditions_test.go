@@ -138,6 +138,12 @@ func TestTheNodeSaysWhetherItIsBeingDrained(t *testing.T) {
 
 	half := halfDrain(t, env, node)
 	awaitNodeCondition(node, inProgress, corev1.ConditionTrue, "DrainBlocked", fmt.Sprintf("event %s (UID %s): 1/2 pods", half.event.Name, half.event.UID))
+	// People are told as well, at the node and at the event.
+	for _, reason := range []string{"LifecycleEventClaimed", "NodeCordoned", "LifecycleEventBlocked"} {
+		env.AwaitCoreEvent(t, node.Name, reason)
+		harness.Await(t, env, "a core Event "+reason+" of the event", &corev1.EventList{}, func(*corev1.Event) bool { return true },
+			client.MatchingFields{"involvedObject.kind": "LifecycleEvent", "involvedObject.uid": string(half.event.UID), "reason": reason})
+	}
 	env.Delete(t, half.event)
 	canceled(t, env.Outcome(t, half.event.Name))
 	awaitNodeCondition(node, drained, corev1.ConditionFalse, "Canceled", string(half.event.UID))

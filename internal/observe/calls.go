@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Calls counts calls to drivers. It may be used by several at a time.
+type Calls struct {
+	total    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	drivers  *vocabulary
+}
+
+func newCalls() *Calls {
+	return &Calls{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slipway_driver_calls_total",
+			Help: "Calls to lifecycle drivers that have ended, by driver, method of the contract and gRPC code.",
+		}, []string{"driver", "method", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "slipway_driver_call_duration_seconds",
+			Help:    "How long calls to lifecycle drivers took. A driver may hold its answer to EndLifecycleTransition for 30 s.",
+			Buckets: []float64{.005, .025, .1, .5, 1, 5, 10, 20, 31, 45},
+		}, []string{"driver", "method"}),
+		drivers: newVocabulary(),
+	}
+}
+
+// Calls counts the calls to drivers of this process.
+func (s *Source) Calls() *Calls { return s.metrics.calls }
+
+// Called counts a call. What the agent itself has given up, to make another one, is not
+// counted by it.
+func (c *Calls) Called(driver, method, code string, took time.Duration) {
+	driver = c.drivers.of(driver)
+	c.total.WithLabelValues(driver, method, code).Inc()
+	c.duration.WithLabelValues(driver, method).Observe(took.Seconds())
+}
+
+// Describe is for the registry.
+func (c *Calls) Describe(all chan<- *prometheus.Desc) {
+	c.total.Describe(all)
+	c.duration.Describe(all)
+}
+
+// Collect is for the registry.
+func (c *Calls) Collect(all chan<- prometheus.Metric) {
+	c.total.Collect(all)
+	c.duration.Collect(all)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// noticeAnnotation says on a core Event what it tells, and of which LifecycleEvent. Two
+// that tell the same have the same.
+const noticeAnnotation = "slipway.dev/notice"
+
+// maxBaseName leaves room for the hash in the name of a core Event.
+const maxBaseName = 200
+
+// sink names core Events after what they tell. One that is there already, by this process
+// or by the one before it, is not created again.
+type sink struct{ record.EventSink }
+
+// Create creates a core Event.
+func (s sink) Create(event *corev1.Event) (*corev1.Event, error) {
+	if notice, has := event.Annotations[noticeAnnotation]; has {
+		event.Name = nameOf(event.InvolvedObject.Name, event.InvolvedObject.Kind, notice)
+	}
+	return s.EventSink.Create(event)
+}
+
+func nameOf(object, kind, notice string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + notice))
+	return object[:min(len(object), maxBaseName)] + "." + hex.EncodeToString(sum[:8])
+}
