@@ -43,6 +43,8 @@
 // A restart forgets how long pods have been waited for: the times of PodTimeout, Rule.Deadline and
 // Escalation.DeleteAfter begin anew. Escalation.KillAfter does not: the pod itself says since when it is ending.
 //
+// Preview says what Drain would do, without a client: rehearsal.go lets the same code decide about a copy of the facts.
+//
 // What it must not do: cordon or uncordon, touch mirror pods, touch DaemonSet pods unless a Target names them, delete a
 // pod or override a budget unless an Escalation asks for it, evict from a node that is not cordoned, or send anything
 // after its context has ended.

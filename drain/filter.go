@@ -43,16 +43,30 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 // covered keeps the pods that the targets speak of. The verdicts for the default target are those of kubectl drain with
 // --ignore-daemonsets, --delete-emptydir-data and --force.
 func covered(pods []*corev1.Pod, targets []Target) []*corev1.Pod {
-	if len(targets) == 0 {
-		targets = []Target{{PodType: PodTypeDefault}}
-	}
 	var in []*corev1.Pod
 	for _, pod := range pods {
-		if !isMirror(pod) && isTarget(pod, targets) {
+		if exemption(pod, targets) == "" {
 			in = append(in, pod)
 		}
 	}
 	return in
+}
+
+// exemption says why the targets do not speak of a pod. Empty: they do.
+func exemption(pod *corev1.Pod, targets []Target) Exemption {
+	if len(targets) == 0 {
+		targets = []Target{{PodType: PodTypeDefault}}
+	}
+	switch {
+	case isMirror(pod):
+		return StaticPod
+	case isTarget(pod, targets):
+		return ""
+	case typeOf(pod) == PodTypeDaemonSet:
+		return DaemonSetPod
+	default:
+		return NotTargeted
+	}
 }
 
 func isTarget(pod *corev1.Pod, targets []Target) bool {

@@ -124,21 +124,23 @@ func (r *run) reading(now time.Time) (all []obstacle, late time.Time) {
 				return
 			}
 		}
-		note(what+" of namespace "+namespace, err)
+		note(what, err)
 	}
 	for namespace, w := range r.budgets {
 		_, known := w.list()
-		wait("budgets", namespace, known, w.trouble())
+		wait("budgets of namespace "+namespace, namespace, known, w.trouble())
 	}
 	for namespace, w := range r.rules {
 		_, known := w.list()
-		wait("drain rules", namespace, known, w.trouble())
+		wait(rulesOf(namespace), namespace, known, w.trouble())
 	}
 	note("last look at node "+r.req.NodeName, r.book.last.err)
 	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
 	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
 	return all, late
 }
+
+func rulesOf(namespace string) string { return "drain rules of namespace " + namespace }
 
 var errNotRead = errors.New("the server has not answered")
 

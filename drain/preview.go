@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Snapshot is a cluster at one moment, as far as a drain of some of its nodes looks at it.
+type Snapshot struct {
+	// Nodes are those that are drained, at the same time.
+	Nodes []NodeSnapshot
+	// Budgets are all of the namespaces that the pods are in, by namespace.
+	Budgets map[string][]*policyv1.PodDisruptionBudget
+	// Rules are those for the pods of a namespace, by namespace.
+	Rules map[string][]Rule
+	// BadRules say which namespaces have rules that cannot be understood, and why: the pods there stay.
+	BadRules map[string]error
+	// OwnNamespace is what it is in Config.
+	OwnNamespace string
+	// Unreplaced are pods whose replacements will not become ready, because they fit nowhere. Those of other pods that have
+	// a controller are taken to become as ready as the pods are.
+	Unreplaced map[types.UID]bool
+}
+
+// NodeSnapshot is one node that is drained.
+type NodeSnapshot struct {
+	// Node is required.
+	Node *corev1.Node
+	// Pods are those bound to the node. Others are ignored.
+	Pods []*corev1.Pod
+	// Request says how it is drained. Its NodeName is that of Node.
+	Request Request
+}
+
+// Outlook is what a drain of a node would do.
+type Outlook struct {
+	// Node is its name.
+	Node string
+	// Steps counts the steps in which its pods leave.
+	Steps int
+	// Pods are all pods of the node: first those that must leave, in the order in which they do, then the others.
+	Pods []PodOutlook
+}
+
+// PodOutlook is what a drain would do with a pod.
+type PodOutlook struct {
+	Pod *corev1.Pod
+	// Verdict is what would become of it.
+	Verdict Verdict
+	// Step is the step in which the pod's turn comes, from 1. 0: it has none.
+	Step int
+	// Round orders the evictions of all nodes of the Snapshot, from 1: those of one round can all be sent before anything
+	// has to happen, such as a pod becoming ready elsewhere. 0: none is sent.
+	Round int
+	// After is how long after the beginning a limit of time is over without which the pod would not leave: a deadline, or
+	// Escalation.DeleteAfter. For WaitCompleted it is how long the drain waits. 0: there is no such limit.
+	After time.Duration
+	// Exemption is why a pod is left, for Skip. Empty: a rule skips it.
+	Exemption Exemption
+	// Reason, By and Message are those of the Blocker that a drain would show: for Blocked, Stuck, WaitCompleted and Recur
+	// at its end, for Skip by a rule, and for EvictLater and Delete until then. They are empty where a pod only waits for
+	// its step.
+	Reason  Reason
+	By      string
+	Message string
+	// LocalStorage are the emptyDir volumes of a pod that would leave: their content is lost.
+	LocalStorage []string
+	// Unmanaged tells that the pod would leave and that nobody starts it again.
+	Unmanaged bool
+}
+
+// Verdict is what would become of a pod.
+type Verdict string
+
+// The verdicts.
+const (
+	// EvictNow: the pod is evicted as soon as the drain begins.
+	EvictNow Verdict = "Evict"
+	// EvictLater: the pod is evicted when it is its step's turn, or its budget allows it again.
+	EvictLater Verdict = "EvictLater"
+	// DeleteLater: the pod is deleted past its budgets, as the request's Escalation asks for.
+	DeleteLater Verdict = "Delete"
+	// AwaitCompletion: the drain waits until the pod has ended by itself, as a rule asks for.
+	AwaitCompletion Verdict = "WaitCompleted"
+	// Recur: the pod is evicted, its DaemonSet starts it again on the node, and when that has happened three times, it
+	// stays.
+	Recur Verdict = "Recur"
+	// Ending: the pod is ending already.
+	Ending Verdict = "Ending"
+	// Stay: the pod is left, and the drain does not wait for it.
+	Stay Verdict = "Skip"
+	// Blocked: the pod does not leave, for the Reason. Somebody has to do something.
+	Blocked Verdict = "Blocked"
+	// Behind: the pod does not get its turn, because pods that leave before it do not leave.
+	Behind Verdict = "Behind"
+	// Stuck: the pod is evicted and nobody confirms its end, for the Reason.
+	Stuck Verdict = "Stuck"
+)
+
+// Exemption is why a drain leaves a pod that no rule speaks of.
+type Exemption string
+
+// The exemptions.
+const (
+	// StaticPod: the kubelet runs it from a file, so that nobody can evict it.
+	StaticPod Exemption = "Static"
+	// DaemonSetPod: its DaemonSet would start it again, and no target names such pods.
+	DaemonSetPod Exemption = "DaemonSet"
+	// NotTargeted: the request speaks of other pods.
+	NotTargeted Exemption = "NotTargeted"
+)
+
+// Preview says what drains of nodes would do, beginning together at a time. It rehearses them: the very code of Drain
+// decides, again and again, about a cluster in which
+//
+//   - the nodes are cordoned, and nobody but the drains does anything;
+//   - the server accepts the evictions that its budgets allow;
+//   - pods that are evicted end, if the node's kubelet reports, and within their time;
+//   - pods that are waited for end by themselves;
+//   - a replacement runs elsewhere and is as ready as the pod was, but for those in Snapshot.Unreplaced.
+//
+// Where a budget lets only some pods go, which of them goes first is sure for one node. Between nodes it is a matter of
+// chance. Volumes are taken to be detached.
+//
+// An error says that a Request is wrong, or that a node is missing.
+func Preview(s Snapshot, now time.Time) ([]Outlook, error) {
+	r := newRehearsal(s, now)
+	for _, n := range s.Nodes {
+		if n.Node == nil {
+			return nil, fmt.Errorf("drain: NodeSnapshot.Node is missing")
+		}
+		n.Request.NodeName = n.Node.Name
+		if err := n.Request.validate(); err != nil {
+			return nil, err
+		}
+		r.add(n)
+	}
+	r.play()
+	outlooks := make([]Outlook, 0, len(r.drains))
+	for _, d := range r.drains {
+		outlooks = append(outlooks, d.outlook())
+	}
+	return outlooks, nil
+}
