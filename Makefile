@@ -111,7 +111,7 @@ CRDS_SLIPWAY := config/crd/slm.slipway.dev
 CRDS_OWN := config/crd/slipway.dev
 
 .PHONY: generate
-generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(TOOLS)/.controller-gen ## Generate the driver contract's code, deep copies and CRDs
+generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(TOOLS)/.controller-gen ## Generate the driver contract's code, deep copies, CRDs and docs/reference
 	@buf generate
 	@controller-gen object paths=./api/lifecycle/... paths=./api/slipway/...
 	@rm -rf $(CRDS) $(CRDS_SLIPWAY) $(CRDS_OWN)
@@ -122,6 +122,7 @@ generate: $(TOOLS)/.buf $(TOOLS)/.protoc-gen-go $(TOOLS)/.protoc-gen-go-grpc $(T
 		sed -E -e '/^    api-approved\.kubernetes\.io: /d' -e '/^  (group|name): /s/lifecycle\.k8s\.io$$/slm.slipway.dev/' \
 			$(CRDS)/lifecycle.k8s.io_$$kind.yaml > $(CRDS_SLIPWAY)/slm.slipway.dev_$$kind.yaml; \
 	done
+	@$(GO) run ./docs/generate
 
 .PHONY: manifests
 manifests: generate ## Bring the chart's files and config/install*.yaml up to date

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command generate writes the pages of docs/reference that are made of the source.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/slipway-k8s/slipway/internal/explain"
+)
+
+func main() {
+	pages := map[string]func() string{
+		explain.Page: reasons,
+	}
+	for path, write := range pages {
+		if err := os.WriteFile(path, []byte(write()), 0o644); err != nil {
+			fail(err)
+		}
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "generate:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipway-k8s/slipway/internal/explain"
+)
+
+const reasonsHead = `<!-- Written by docs/generate, from internal/explain. make generate -->
+
+# Reason codes
+
+What the codes mean that stand in the status of a LifecycleEvent and on the Node, and what helps. ` + "`kubectl slipway explain NODE`" + `
+says the same of what is there now, with names and figures.
+
+| it stands in | as |
+|---|---|
+| a blocker | ` + "`status.blockers[].reason`" + ` of the event, or in its condition ` + "`PodsLeft`" + ` |
+| a condition of the event | ` + "`status.conditions[].reason`" + ` |
+| the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, where that is False, the reason of the event's condition ` + "`Finished`" + ` |
+
+`
+
+// reasons is the reference of all reason codes.
+func reasons() string {
+	var page strings.Builder
+	page.WriteString(reasonsHead)
+	last := ""
+	for _, e := range explain.Entries() {
+		if e.Code != last {
+			fmt.Fprintf(&page, "## %s\n\n", e.Code)
+			last = e.Code
+		}
+		fmt.Fprintf(&page, "%s. %s %s\n\n", where(e), e.Means, helps(e))
+	}
+	return strings.TrimRight(page.String(), "\n") + "\n"
+}
+
+func where(e explain.Entry) string {
+	switch e.Place {
+	case explain.Blocker:
+		return "**A blocker**"
+	case explain.NodeState:
+		return "**On the Node**, condition `LifecycleTransition`"
+	default:
+		return fmt.Sprintf("**Condition `%s`**, %s", e.Place, e.Status)
+	}
+}
+
+func helps(e explain.Entry) string {
+	switch {
+	case e.Helps == "":
+		return "Nothing needs to be done."
+	case e.Passes:
+		return "It passes by itself. If it does not: " + strings.TrimPrefix(e.Helps, "if it stays, ") + "."
+	default:
+		return "What helps: " + e.Helps + "."
+	}
+}
