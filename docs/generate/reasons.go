@@ -45,6 +45,8 @@ func where(e explain.Entry) string {
 		return "**A blocker**"
 	case explain.NodeState:
 		return "**On the Node**, condition `LifecycleTransition`"
+	case explain.Explained:
+		return "**In what `kubectl slipway explain` says**"
 	default:
 		return fmt.Sprintf("**Condition `%s`**, %s", e.Place, e.Status)
 	}

@@ -25,6 +25,7 @@ var sources = []struct {
 	{files: "../../api/lifecycle/v1alpha1/*.go", typed: "Guard"},
 	{files: "../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../drainplugin/*.go", prefix: "Reason"},
+	{files: "*.go", prefix: "Code"},
 }
 
 func TestEveryReasonCodeIsInTheCatalogueAndNoOther(t *testing.T) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// Facts is what somebody has read of one node. Any of it may be missing: Unread says what
+// could not be read, and why. Explain changes none of it.
+type Facts struct {
+	NodeName string `json:"nodeName"`
+	// Node is nil where there is no such Node, or where it could not be read.
+	Node *corev1.Node `json:"node,omitempty"`
+	// Events are the LifecycleEvents of the node, in any order.
+	Events []lifecyclev1alpha1.LifecycleEvent `json:"events,omitempty"`
+	// Transitions are all that there are.
+	Transitions []lifecyclev1alpha1.LifecycleTransition `json:"transitions,omitempty"`
+	// Pods are those of the node.
+	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Budgets are those of the namespaces that blockers are in.
+	Budgets []Budget `json:"budgets,omitempty"`
+	// Rules are the DrainRules that blockers name.
+	Rules []slipwayv1alpha1.DrainRule `json:"rules,omitempty"`
+	// Namespaces are those that blockers name.
+	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
+	// Attachments are the VolumeAttachments of the node.
+	Attachments []storagev1.VolumeAttachment `json:"attachments,omitempty"`
+	// Namespace is Slipway's own, with its agents' pods on the node, its controllers' pods
+	// and their lease, where they were asked for.
+	Namespace      string                `json:"namespace,omitempty"`
+	AgentPods      []corev1.Pod          `json:"agentPods,omitempty"`
+	ControllerPods []corev1.Pod          `json:"controllerPods,omitempty"`
+	Lease          *coordinationv1.Lease `json:"lease,omitempty"`
+	// CoreEvents are those of the node, and of its LifecycleEvents.
+	CoreEvents []corev1.Event `json:"coreEvents,omitempty"`
+	// Unread is what could not be read.
+	Unread []Unread `json:"unread,omitempty"`
+}
+
+// Budget is a disruption budget, with the pods that it counts.
+type Budget struct {
+	policyv1.PodDisruptionBudget `json:",inline"`
+
+	// Pods are those that its selector selects, wherever they run.
+	Pods []corev1.Pod `json:"pods,omitempty"`
+}
+
+// Kind is a kind of fact that may be unread.
+type Kind string
+
+// The kinds.
+const (
+	TheNode        Kind = "Node"
+	Pods           Kind = "Pods"
+	Budgets        Kind = "PodDisruptionBudgets"
+	BudgetPods     Kind = "Pods of budgets"
+	Rules          Kind = "DrainRules"
+	Namespaces     Kind = "Namespaces"
+	Attachments    Kind = "VolumeAttachments"
+	AgentPods      Kind = "Pods of Slipway's agent"
+	ControllerPods Kind = "Pods of Slipway's controller"
+	Lease          Kind = "Lease of Slipway's controller"
+	CoreEvents     Kind = "Events"
+)
+
+// Unread is something that could not be read.
+type Unread struct {
+	Kind Kind `json:"kind"`
+	// Why is what the server said.
+	Why string `json:"why"`
+}
+
+func (f Facts) unread(kind Kind) bool {
+	for _, u := range f.Unread {
+		if u.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func (f Facts) pod(namespace, name string) *corev1.Pod {
+	for i, p := range f.Pods {
+		if p.Namespace == namespace && p.Name == name {
+			return &f.Pods[i]
+		}
+	}
+	return nil
+}
+
+func (f Facts) budget(namespace, name string) *Budget {
+	for i, b := range f.Budgets {
+		if b.Namespace == namespace && b.Name == name {
+			return &f.Budgets[i]
+		}
+	}
+	return nil
+}
+
+func (f Facts) transition(name string) *lifecyclev1alpha1.LifecycleTransition {
+	for i, t := range f.Transitions {
+		if t.Name == name {
+			return &f.Transitions[i]
+		}
+	}
+	return nil
+}
+
+// Selects tells whether the budget counts a pod. A selector that cannot be read selects
+// nothing, as for the server.
+func (b Budget) Selects(pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && pod.Namespace == b.Namespace && selector.Matches(labels.Set(pod.Labels))
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// maxNamed is how many objects of a kind are named.
+const maxNamed = 5
+
+// tellBudget does the arithmetic of the budget in the way.
+func tellBudget(t telling) {
+	namespace, name := nameIn(t.cause.By)
+	b := t.budget(namespace, name)
+	if b == nil {
+		t.unknownBudget(namespace, name)
+		return
+	}
+	t.detail("%s", arithmetic(*b))
+	unhealthy := t.unhealthy(*b)
+	if len(unhealthy) > 0 {
+		p := unhealthy[0]
+		t.remedy("see why pods of it are not Ready, and mend that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+	}
+	t.scaleUp(*b)
+	t.relax(*b)
+}
+
+func (t telling) unknownBudget(namespace, name string) {
+	if t.unread(Budgets) {
+		t.detail("the budget could not be read, so there is no arithmetic")
+	}
+	if name != "" {
+		t.remedy("see the budget and its pods", "kubectl -n %s describe pdb %s", namespace, name)
+		return
+	}
+	namespace, _ = t.first()
+	t.remedy("see the budgets of the namespace", "kubectl -n %s get pdb", namespace)
+}
+
+// arithmetic is how many pods there are, how many must be healthy, and how many are.
+func arithmetic(b Budget) string {
+	s := b.Status
+	wants := "no limit"
+	switch {
+	case b.Spec.MinAvailable != nil:
+		wants = "minAvailable " + b.Spec.MinAvailable.String()
+	case b.Spec.MaxUnavailable != nil:
+		wants = "maxUnavailable " + b.Spec.MaxUnavailable.String()
+	}
+	text := fmt.Sprintf("PodDisruptionBudget %s/%s: %s, %d healthy, %s → needs %d healthy, so %d may be disrupted now",
+		b.Namespace, b.Name, pods(int(s.ExpectedPods)), s.CurrentHealthy, wants, s.DesiredHealthy, s.DisruptionsAllowed)
+	if n := len(s.DisruptedPods); n > 0 {
+		text += fmt.Sprintf("; %d evicted pods of it are still on their way", n)
+	}
+	return text
+}
+
+func pods(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
+}
+
+// unhealthy tells which pods of the budget are not Ready, where and why.
+func (t telling) unhealthy(b Budget) []corev1.Pod {
+	var found []corev1.Pod
+	for _, p := range b.Pods {
+		if !isReady(&p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			found = append(found, p)
+		}
+	}
+	for i, p := range found {
+		if i == maxNamed {
+			t.detail("and %d more that are not Ready", len(found)-maxNamed)
+			break
+		}
+		t.detail("%s", notReady(p))
+	}
+	if len(found) == 0 && t.unread(BudgetPods) {
+		t.detail("its pods could not be read, so it is not known which of them are not Ready")
+	}
+	return found
+}
+
+func notReady(p corev1.Pod) string {
+	where := "on no node yet"
+	if p.Spec.NodeName != "" {
+		where = "on " + p.Spec.NodeName
+	}
+	text := fmt.Sprintf("%s %s is not Ready", p.Name, where)
+	if p.DeletionTimestamp != nil {
+		return text + " (it is ending)"
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
+			return fmt.Sprintf("%s (%s)", text, c.State.Waiting.Reason)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("%s (%s: %s)", text, c.Reason, c.Message)
+		}
+	}
+	return text
+}
+
+// maxMore is how many replicas more are proposed at most.
+const maxMore = 10
+
+// scaleUp proposes replicas, where the pods have one owner that can be scaled, and where
+// more of them let one go. Under maxUnavailable they do not.
+func (t telling) scaleUp(b Budget) {
+	kind, owner := scalable(b.Pods)
+	if owner == "" || b.Status.ExpectedPods == 0 {
+		return
+	}
+	for more := 1; more <= maxMore; more++ {
+		if replicas := int(b.Status.ExpectedPods) + more; int(b.Status.CurrentHealthy)+more > desired(b, replicas) {
+			t.remedy(fmt.Sprintf("run %d more of its pods: when they are Ready, one may go", more),
+				"kubectl -n %s scale %s %s --replicas=%d", b.Namespace, kind, owner, replicas)
+			return
+		}
+	}
+}
+
+// desired is how many of so many pods the budget wants healthy.
+func desired(b Budget, pods int) int {
+	value, least := b.Spec.MinAvailable, true
+	if value == nil {
+		value, least = b.Spec.MaxUnavailable, false
+	}
+	if value == nil {
+		return int(b.Status.DesiredHealthy)
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(value, pods, true)
+	if err != nil {
+		return pods // the server allows nothing either
+	}
+	if least {
+		return n
+	}
+	return max(pods-n, 0)
+}
+
+// scalable is the owner that all pods have in common. The Deployment of a ReplicaSet is
+// known by the hash that ends the ReplicaSet's name.
+func scalable(pods []corev1.Pod) (kind, name string) {
+	for i, p := range pods {
+		owner := metav1.GetControllerOfNoCopy(&p)
+		if owner == nil {
+			return "", ""
+		}
+		k, n := strings.ToLower(owner.Kind), owner.Name
+		if hash := p.Labels["pod-template-hash"]; hash != "" && k == "replicaset" {
+			if deployment, cut := strings.CutSuffix(n, "-"+hash); cut {
+				k, n = "deployment", deployment
+			}
+		}
+		if k != "deployment" && k != "statefulset" && k != "replicaset" || i > 0 && (k != kind || n != name) {
+			return "", ""
+		}
+		kind, name = k, n
+	}
+	return kind, name
+}
+
+// relax proposes the change of the budget that lets one more pod go.
+func (t telling) relax(b Budget) {
+	s := b.Status
+	healthy, expected := int(s.CurrentHealthy), int(s.ExpectedPods)
+	if expected == 0 { // nobody could count: by number, and without a scale, it can be
+		expected = len(b.Pods)
+		healthy = expected - len(notReadyOf(b.Pods))
+	}
+	if len(b.Pods) == 0 && s.ExpectedPods == 0 {
+		t.remedy("correct the budget: give it minAvailable with a number, and no maxUnavailable", "kubectl -n %s edit pdb %s", b.Namespace, b.Name)
+		return
+	}
+	const text = "or ask who owns the budget to relax it, so that one more pod may go"
+	if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 && t.cause.Code != "BudgetSyncFailed" {
+		t.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"maxUnavailable":%d}}'`,
+			b.Namespace, b.Name, max(expected-healthy+1, 1))
+		return
+	}
+	t.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"minAvailable":%d,"maxUnavailable":null}}'`,
+		b.Namespace, b.Name, max(healthy-1, 0))
+}
+
+func notReadyOf(pods []corev1.Pod) []string {
+	var names []string
+	for _, p := range pods {
+		if !isReady(&p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func tellBudgetController(t telling) {
+	namespace, name := nameIn(t.cause.By)
+	if b := t.budget(namespace, name); b != nil {
+		t.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has seen %d; %d evictions are not confirmed",
+			b.Namespace, b.Name, b.Generation, b.Status.ObservedGeneration, len(b.Status.DisruptedPods))
+	}
+	t.remedy("look at kube-controller-manager, which computes budgets: is its lease renewed?",
+		"kubectl -n kube-system get lease kube-controller-manager -o yaml")
+}
+
+// tellBudgets is for pods that several budgets select.
+func tellBudgets(t telling) {
+	namespace, _ := nameIn(t.cause.By)
+	last := ""
+	for part := range strings.SplitSeq(t.cause.By, ", ") {
+		_, name := nameIn(part)
+		if b := t.budget(namespace, name); b != nil {
+			t.detail("%s; it selects %s", arithmetic(*b), metav1.FormatLabelSelector(b.Spec.Selector))
+		}
+		last = name
+	}
+	t.remedy("compare the budgets: change their selectors so that one remains for each pod", "kubectl -n %s get pdb -o yaml", namespace)
+	t.remedy("or delete one of them, if the other is enough for its pods", "kubectl -n %s delete pdb %s", namespace, last)
+}
