@@ -71,13 +71,14 @@ var conditionTellers = map[string]func(telling, []*event){
 
 func tellGated(t telling, _ []*event) {
 	for i, gate := range t.event.Spec.Gates {
-		if gate.Name == lifecyclev1alpha1.GateGuards {
+		if t.cause.By == "" {
 			t.cause.By = "gate " + gate.Name
+		}
+		if gate.Name == lifecyclev1alpha1.GateGuards {
 			t.controller()
 			t.remedy("slipway.dev/guards is removed by Slipway's controller, when no other gate is left and its guards let the event pass", "")
 			continue
 		}
-		t.cause.By = "gate " + gate.Name
 		owner, _, found := strings.Cut(gate.Name, "/")
 		if found {
 			t.detail("gate %s belongs to %s", gate.Name, owner)

@@ -60,6 +60,8 @@ type Kind string
 // The kinds.
 const (
 	TheNode        Kind = "Node"
+	Events         Kind = "LifecycleEvents"
+	Transitions    Kind = "LifecycleTransitions"
 	Pods           Kind = "Pods"
 	Budgets        Kind = "PodDisruptionBudgets"
 	BudgetPods     Kind = "Pods of budgets"
@@ -69,7 +71,7 @@ const (
 	AgentPods      Kind = "Pods of Slipway's agent"
 	ControllerPods Kind = "Pods of Slipway's controller"
 	Lease          Kind = "Lease of Slipway's controller"
-	CoreEvents     Kind = "Events"
+	CoreEvents     Kind = "core Events"
 )
 
 // Unread is something that could not be read.

@@ -66,7 +66,10 @@ func progress(e *event) string {
 
 // ofNode is for a node without events.
 func ofNode(f Facts) (State, string) {
-	const none = "no LifecycleEvent is bound to it"
+	none := "no LifecycleEvent is bound to it"
+	if f.unread(Events) {
+		none = "whether a LifecycleEvent is bound to it could not be read"
+	}
 	switch {
 	case f.Node == nil && f.unread(TheNode):
 		return Unknown, fmt.Sprintf("%s: the Node could not be read; %s", f.NodeName, none)

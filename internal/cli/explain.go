@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/show"
+	"github.com/slipway-k8s/slipway/internal/survey"
+)
+
+func newExplain(t *tool) *cobra.Command {
+	var output *outputFlag
+	command := &cobra.Command{
+		Use:   "explain NODE",
+		Short: "Say why a node is not moving, and what helps",
+		Long: `Says how a node is: whether a drain of it is moving or held up, by what, since when, and what
+helps, the safest first; and what has happened so far. It changes nothing. It reads with your
+rights, and says what it may not read.`,
+		Example: `  kubectl slipway explain worker-1
+  kubectl slipway explain worker-1 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			c, err := t.connect(command.Context())
+			if err != nil {
+				return err
+			}
+			reader, err := survey.New(c.config, c.http, c.home)
+			if err != nil {
+				return err
+			}
+			facts, err := reader.Node(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			report := explain.Explain(facts, t.clock.Now())
+			if output.format != people {
+				return encode(t.Out, output.format, report)
+			}
+			return printReport(t.Out, show.StyleOf(t.Out, os.Getenv), report, t.clock.Now())
+		},
+	}
+	output = addOutput(command.Flags(), jsonText, yamlText)
+	return command
+}
