@@ -107,7 +107,7 @@ func lost(code string) Entry {
 	case lifecyclev1alpha1.ReasonAgentMissing:
 		return Entry{
 			Code: code, Means: "No pod of Slipway's agent is on the node.",
-			Helps: "install its DaemonSet, or let it tolerate the node's taints",
+			Helps: "install its DaemonSet, or let it tolerate the node's taints; one at work has other labels, or is not in the controller's --namespace",
 		}
 	case lifecyclev1alpha1.ReasonAgentNotReady:
 		return Entry{
