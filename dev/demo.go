@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/follow"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
@@ -58,7 +57,7 @@ type demo struct {
 type act struct {
 	manifest string
 	took     time.Duration
-	story    *story.Story
+	story    *story.Stories
 }
 
 func (d *demo) run(ctx context.Context) (err error) {
@@ -133,14 +132,14 @@ func (d *demo) show(ctx context.Context, e errand) error {
 	d.heading("$ kubectl apply -f " + manifest)
 	fmt.Fprintf(d.out, "%s\n", text)
 	began := time.Now()
-	told, err := follow.Event(ctx, d.cluster.Admin, sampleNode, e.event(sampleNode), follow.NewScreen(d.out), func(ctx context.Context) error {
+	told, err := e.follow(ctx, d.cluster.Admin, d.out, sampleNode, func(ctx context.Context) error {
 		_, err := d.kubectl.run(ctx, nil, "apply", "-f", manifest)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.verdict(told.Outcome().Phase, sampleNode); err != nil {
+	if err := e.verdict(outcome(told).Phase, sampleNode); err != nil {
 		return err
 	}
 	d.acts = append(d.acts, act{manifest: manifest, took: time.Since(began), story: told})
@@ -168,8 +167,8 @@ func (d *demo) tell(ctx context.Context, args ...string) error {
 func (d *demo) sum() {
 	d.heading("What happened")
 	for _, a := range d.acts {
-		outcome := a.story.Outcome()
-		fmt.Fprintf(d.out, "%s: %s after %.1fs, %s\n", a.manifest, outcome.Phase, a.took.Seconds(), outcome.Message)
+		end := outcome(a.story)
+		fmt.Fprintf(d.out, "%s: %s after %.1fs, %s\n", a.manifest, end.Phase, a.took.Seconds(), end.Message)
 		for _, entry := range a.story.Log() {
 			if entry.Step {
 				fmt.Fprintln(d.out, entry.Line())

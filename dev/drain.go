@@ -12,10 +12,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/follow"
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/show"
+	"github.com/slipway-k8s/slipway/internal/story"
 )
 
 // errand is what an event is asked for.
@@ -88,7 +93,7 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err := checkNode(command.Context(), config, node); err != nil {
 		return err
 	}
-	told, err := follow.Event(command.Context(), config, node, e.event(node), follow.NewScreen(command.OutOrStdout()), func(ctx context.Context) error {
+	told, err := e.follow(command.Context(), config, command.OutOrStdout(), node, func(ctx context.Context) error {
 		_, err := k.run(ctx, manifest, "apply", "-f", "-")
 		applied = err == nil
 		return err
@@ -99,8 +104,34 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err != nil {
 		return err
 	}
-	return e.verdict(told.Outcome().Phase, node)
+	return e.verdict(outcome(told).Phase, node)
 }
+
+// follow has the event applied, and shows what becomes of it.
+func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*story.Stories, error) {
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	found, err := home.Find(ctx, config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	cluster := follow.Cluster{Config: config, HTTP: httpClient, Home: found}
+	asked := story.Asked{Node: node, Event: e.event(node)}
+	return follow.New(cluster, screenOn(out), clock.RealClock{}, asked).Follow(ctx, apply)
+}
+
+func screenOn(out io.Writer) follow.Screen {
+	style := func() show.Style { return show.StyleOf(out, os.Getenv) }
+	if style().Terminal {
+		return &follow.Terminal{Out: out, Style: style}
+	}
+	return &follow.Lines{Out: out}
+}
+
+// outcome is how the only event has ended.
+func outcome(told *story.Stories) story.Outcome { return told.All()[0].Outcome() }
 
 // verdict is an error unless the event has succeeded.
 func (e errand) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {

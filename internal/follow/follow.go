@@ -9,134 +9,114 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
-// follower takes what a watch shows into a story, and the story onto a screen.
-type follower struct {
-	mu      sync.Mutex
-	story   *story.Story // guarded by mu
-	over    bool         // guarded by mu: the story is the caller's, and handlers may still be at work
-	changed chan struct{}
-	screen  *Screen
+// Follower takes what a watch shows into stories, and the stories onto a screen.
+type Follower struct {
+	cluster Cluster
+	screen  Screen
 	clock   clock.WithTicker
+	// OnRefusal is called once for an event that was asked not to evict some of the pods,
+	// while nothing has left. May be nil.
+	OnRefusal func(ctx context.Context, s *story.Story)
+
+	mu      sync.Mutex
+	stories *story.Stories // guarded by mu
+	over    bool           // guarded by mu: the stories are the caller's, and handlers may still be at work
+	changed chan struct{}
+	refused map[*story.Story]bool
 }
 
-// Event watches a node and an event of that name, has the event applied, and returns
-// when it is gone. The story says how it ended.
-func Event(ctx context.Context, config *rest.Config, node, event string, s *Screen, apply func(context.Context) error) (*story.Story, error) {
+// New follows events of a cluster on a screen.
+func New(cluster Cluster, screen Screen, clock clock.WithTicker, asked ...story.Asked) *Follower {
+	return &Follower{
+		cluster: cluster, screen: screen, clock: clock,
+		stories: story.New(asked...), changed: make(chan struct{}, 1), refused: map[*story.Story]bool{},
+	}
+}
+
+// Follow watches, has the events created, and returns when they have ended, or with the
+// error of ctx when that ends. The stories say how they ended.
+func (f *Follower) Follow(ctx context.Context, create func(context.Context) error) (*story.Stories, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	f := &follower{story: story.New(event), changed: make(chan struct{}, 1), screen: s, clock: clock.RealClock{}}
-	if err := f.watch(ctx, config, node, event); err != nil {
-		return nil, fmt.Errorf("watch node %s: %w", node, err)
+	defer f.end()
+	seen, err := f.cluster.Watch(ctx, f.scope(), f)
+	if err != nil {
+		return f.stories, fmt.Errorf("watch LifecycleEvents: %w", err)
 	}
-	f.take(f.story.Begin)
-	if err := apply(ctx); err != nil {
-		return nil, err
+	f.take(func(at time.Time) {
+		if seen.Pods {
+			f.stories.WatchPods()
+		}
+		f.stories.Begin(at)
+	})
+	if err := create(ctx); err != nil {
+		return f.stories, err
 	}
-	err := f.untilOver(ctx)
-	f.end()
-	return f.story, err
+	return f.stories, f.untilOver(ctx)
 }
 
-// end leaves the story as it is.
-func (f *follower) end() {
+// Expect says which event is followed: as it was created, or found.
+func (f *Follower) Expect(event *lifecyclev1alpha1.LifecycleEvent) {
+	f.take(func(at time.Time) { f.stories.Expect(event, at) })
+}
+
+// scope is a node with all that happens there; of several, only their events: what else
+// happens on many nodes is more than a person can follow, and than a cluster should be
+// asked for.
+func (f *Follower) scope() Scope {
+	if all := f.stories.All(); len(all) == 1 {
+		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}
+	}
+	return Scope{}
+}
+
+// end leaves the stories as they are.
+func (f *Follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
 }
 
-// watch returns when all that is there has been seen.
-func (f *follower) watch(ctx context.Context, config *rest.Config, node, event string) error {
-	found, err := findHome(ctx, config)
-	if err != nil {
-		return err
-	}
-	watched, err := cache.New(config, cache.Options{
-		Scheme: found.Scheme(),
-		Mapper: found.Mapper(),
-		ByObject: map[client.Object]cache.ByObject{
-			&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector("metadata.name", event)},
-			&corev1.Node{}:                      {Field: fields.OneTermEqualSelector("metadata.name", node)},
-			&corev1.Pod{}:                       {Field: fields.OneTermEqualSelector("spec.nodeName", node)},
-		},
-		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
-			f.take(func(at time.Time) { f.story.Lost(err.Error(), at) })
-		},
-	})
-	if err != nil {
-		return err
-	}
-	go func() { _ = watched.Start(ctx) }() // ends with ctx, and for no other reason
-	var synced []toolscache.InformerSynced
-	for _, kind := range []client.Object{&corev1.Node{}, &corev1.Pod{}, &lifecyclev1alpha1.LifecycleEvent{}} {
-		informer, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-		if err != nil {
-			return err
-		}
-		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    f.saw,
-			UpdateFunc: func(_, object any) { f.saw(object) },
-			DeleteFunc: f.gone,
-		})
-		if err != nil {
-			return err
-		}
-		synced = append(synced, registration.HasSynced)
-	}
-	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-func findHome(ctx context.Context, config *rest.Config) (home.Home, error) {
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return home.Home{}, fmt.Errorf("build a client: %w", err)
-	}
-	return home.Find(ctx, config, httpClient)
-}
-
-func (f *follower) saw(object any) {
+// Saw takes in what the watch has seen.
+func (f *Follower) Saw(object client.Object) {
 	f.take(func(at time.Time) {
 		switch o := object.(type) {
 		case *lifecyclev1alpha1.LifecycleEvent:
-			f.story.SawEvent(o, at)
+			f.stories.SawEvent(o, at)
 		case *corev1.Node:
-			f.story.SawNode(o, at)
+			f.stories.SawNode(o, at)
 		case *corev1.Pod:
-			f.story.SawPod(o, at)
+			f.stories.SawPod(o, at)
 		}
 	})
 }
 
-func (f *follower) gone(object any) {
-	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = missed.Obj
-	}
+// Gone takes in what the watch has seen go.
+func (f *Follower) Gone(object client.Object) {
 	f.take(func(at time.Time) {
 		switch o := object.(type) {
 		case *lifecyclev1alpha1.LifecycleEvent:
-			f.story.EventGone(o, at)
+			f.stories.EventGone(o, at)
 		case *corev1.Pod:
-			f.story.PodGone(o, at)
+			f.stories.PodGone(o, at)
 		}
 	})
 }
 
-// take lets something into the story, at the time it is now.
-func (f *follower) take(in func(at time.Time)) {
+// Lost takes in that nothing can be seen for now.
+func (f *Follower) Lost(why error) {
+	f.take(func(at time.Time) { f.stories.Lost(why.Error(), at) })
+}
+
+// take lets something into the stories, at the time it is now.
+func (f *Follower) take(in func(at time.Time)) {
 	f.mu.Lock()
 	if !f.over {
 		in(f.clock.Now())
@@ -148,26 +128,43 @@ func (f *follower) take(in func(at time.Time)) {
 	}
 }
 
-// untilOver keeps the screen up to date until the event is gone.
-func (f *follower) untilOver(ctx context.Context) error {
-	ticker := f.clock.NewTicker(time.Second)
+// The screen is brought up to date when something changes, but not more often than a
+// person can see; and each second, for the times on it.
+const (
+	atLeastEvery = time.Second
+	atMostEvery  = 100 * time.Millisecond
+)
+
+// untilOver keeps the screen up to date until all events have ended.
+func (f *Follower) untilOver(ctx context.Context) error {
+	ticker := f.clock.NewTicker(atLeastEvery)
 	defer ticker.Stop()
-	for !f.show() {
+	for {
+		over := f.show()
+		f.lookAfter(ctx)
+		if over {
+			return nil
+		}
+		breath := f.clock.NewTimer(atMostEvery)
 		select {
 		case <-ctx.Done():
-			f.screen.clear()
-			return ctx.Err()
+		case <-breath.C():
+		}
+		select {
+		case <-ctx.Done():
+			f.screen.Clear()
+			return context.Cause(ctx)
 		case <-f.changed:
 		case <-ticker.C():
 		}
 	}
-	return nil
 }
 
-// show says whether the event is gone.
-func (f *follower) show() bool {
+// show says whether all events have ended.
+func (f *Follower) show() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.screen.show(f.story, f.clock.Now())
-	return f.story.Over()
+	now := f.clock.Now()
+	f.screen.Show(f.stories, now)
+	return f.stories.Over(now)
 }

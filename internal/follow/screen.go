@@ -3,71 +3,127 @@
 package follow
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/slipway-k8s/slipway/internal/show"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
-// Screen shows a story while it goes on: on a terminal, what has happened and below
-// it how it is now, which is redrawn; elsewhere, what has happened.
-type Screen struct {
-	out      io.Writer
-	terminal *os.File // nil: none
-	told     int      // entries of the log
-	drawn    int      // lines of the frame
+// Screen shows stories while they go on.
+type Screen interface {
+	// Show brings it up to date.
+	Show(told *story.Stories, now time.Time)
+	// Clear removes what would be drawn again.
+	Clear()
 }
 
-// NewScreen is a screen on a writer.
-func NewScreen(out io.Writer) *Screen {
-	s := &Screen{out: out}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		s.terminal = file
-	}
-	return s
+// Terminal shows how it is now, which is redrawn, and above it what has happened.
+type Terminal struct {
+	// Out is the terminal.
+	Out io.Writer
+	// Style is asked for each time: a terminal may change its size.
+	Style func() show.Style
+	// Steps leaves out all but the few steps that every event takes.
+	Steps bool
+
+	told  int    // entries of the log
+	frame string // as it was drawn last
 }
 
-// show brings the screen up to date.
-func (s *Screen) show(told *story.Story, now time.Time) {
-	var text strings.Builder
-	s.erase(&text)
-	for _, entry := range told.Log()[s.told:] {
-		fmt.Fprintln(&text, entry.Line())
+// Show brings the terminal up to date.
+func (s *Terminal) Show(told *story.Stories, now time.Time) {
+	entries := told.Log()[s.told:]
+	s.told += len(entries)
+	frame := ""
+	if !told.Over(now) {
+		frame = told.Frame(now, s.Style())
 	}
-	s.told = len(told.Log())
-	if s.terminal != nil && !told.Over() {
-		frame := told.Frame(now, s.width())
-		s.drawn = strings.Count(frame, "\n")
-		text.WriteString(frame)
+	var news strings.Builder
+	for _, entry := range entries {
+		if entry.Step || !s.Steps {
+			fmt.Fprintln(&news, entry.Line())
+		}
 	}
-	fmt.Fprint(s.out, text.String())
+	if news.Len() == 0 && frame == s.frame {
+		return
+	}
+	fmt.Fprint(s.Out, s.erase()+news.String()+frame)
+	s.frame = frame
 }
 
-// clear removes the frame.
-func (s *Screen) clear() {
-	var text strings.Builder
-	s.erase(&text)
-	fmt.Fprint(s.out, text.String())
+// Clear removes the frame.
+func (s *Terminal) Clear() {
+	fmt.Fprint(s.Out, s.erase())
+	s.frame = ""
 }
 
 // erase goes up to where the frame begins, and erases what is below.
-func (s *Screen) erase(text *strings.Builder) {
-	if s.drawn > 0 {
-		fmt.Fprintf(text, "\x1b[%dA\x1b[J", s.drawn)
-		s.drawn = 0
+func (s *Terminal) erase() string {
+	if drawn := strings.Count(s.frame, "\n"); drawn > 0 {
+		return fmt.Sprintf("\x1b[%dA\x1b[J", drawn)
+	}
+	return ""
+}
+
+// Lines tells what has happened, a line each, where nothing can be redrawn. If nothing
+// happens for a while, it says what is still waited for.
+type Lines struct {
+	Out io.Writer
+
+	told int
+	last time.Time
+}
+
+// silence is how long nothing is said.
+const silence = 30 * time.Second
+
+// Show prints what is new.
+func (s *Lines) Show(told *story.Stories, now time.Time) {
+	entries := told.Log()[s.told:]
+	s.told += len(entries)
+	if s.last.IsZero() {
+		s.last = now
+	}
+	if len(entries) == 0 && now.Sub(s.last) >= silence {
+		entries = told.Still(now)
+	}
+	for _, entry := range entries {
+		fmt.Fprintln(s.Out, entry.Line())
+		s.last = now
 	}
 }
 
-func (s *Screen) width() int {
-	const usual = 80
-	width, _, err := term.GetSize(int(s.terminal.Fd()))
-	if err != nil || width <= 0 {
-		return usual
-	}
-	return width
+// Clear has nothing to remove.
+func (s *Lines) Clear() {}
+
+// Objects tells programs: one JSON object a change.
+type Objects struct {
+	Out io.Writer
+
+	told int
 }
+
+// Show prints what is new.
+func (s *Objects) Show(told *story.Stories, _ time.Time) {
+	encoder := json.NewEncoder(s.Out)
+	for _, change := range told.Changes()[s.told:] {
+		_ = encoder.Encode(change) //nolint:errchkjson // its times are ours, and who does not read any more does not want to
+		s.told++
+	}
+}
+
+// Clear has nothing to remove.
+func (s *Objects) Clear() {}
+
+// Nothing shows nothing.
+type Nothing struct{}
+
+// Show does nothing.
+func (Nothing) Show(*story.Stories, time.Time) {}
+
+// Clear does nothing.
+func (Nothing) Clear() {}

@@ -16,12 +16,17 @@ type Style struct {
 	Terminal bool
 	// Width is the number of columns. 0: no limit.
 	Width int
+	// Height is the number of lines of a terminal.
+	Height int
 	// Color tells that escape sequences for colors are wanted.
 	Color bool
 }
 
-// usualWidth is that of a terminal which does not say.
-const usualWidth = 80
+// The usual size is that of a terminal which does not say.
+const (
+	usualWidth  = 80
+	usualHeight = 24
+)
 
 // StyleOf is the style for a writer. NO_COLOR (https://no-color.org) and TERM=dumb are
 // honored.
@@ -30,12 +35,12 @@ func StyleOf(out io.Writer, getenv func(string) string) Style {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return Style{}
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil || width <= 0 {
-		width = usualWidth
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		width, height = usualWidth, usualHeight
 	}
 	dumb := getenv("TERM") == "dumb"
-	return Style{Terminal: !dumb, Width: width, Color: !dumb && getenv("NO_COLOR") == ""}
+	return Style{Terminal: !dumb, Width: width, Height: height, Color: !dumb && getenv("NO_COLOR") == ""}
 }
 
 // Tone is what a color says.

@@ -4,46 +4,43 @@ package story
 
 import (
 	"fmt"
-	"strings"
 	"time"
-
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// SawEvent takes in how the event is.
-func (s *Story) SawEvent(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	s.found(at)
+// take takes in how the event is, or how it was when it went.
+func (s *Story) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.Time) {
 	before := s.event
 	if before == nil || before.UID != event.UID {
 		before = &lifecyclev1alpha1.LifecycleEvent{}
+		s.ended = nil
 		s.tell(at, true, "LifecycleEvent "+event.Name+" is there")
 	}
-	s.event, s.gone = event, false
-	if !s.begun {
+	s.event, s.gone = event, gone
+	if !s.in.begun {
 		return
 	}
 	s.tellPhase(before, at)
+	s.tellProgress(before, at)
 	s.tellBlockers(at)
 	if before.DeletionTimestamp == nil && event.DeletionTimestamp != nil && !event.Status.ClaimStatus.Terminal() {
 		s.tell(at, false, "LifecycleEvent "+event.Name+" is being deleted: that cancels it")
 	}
-}
-
-// EventGone takes in that the event is gone, and how it was at last.
-func (s *Story) EventGone(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	s.SawEvent(event, at)
-	s.gone = true
-	s.tell(at, true, "LifecycleEvent "+event.Name+" is gone")
+	if (gone || event.Status.ClaimStatus.Terminal()) && s.ended == nil {
+		s.ended = &at
+	}
+	if gone {
+		s.tell(at, true, "LifecycleEvent "+event.Name+" is gone")
+	}
+	s.change(at)
 }
 
 // tellPhase tells what the agent says of the event.
 func (s *Story) tellPhase(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	was, is := before.Status, s.event.Status
-	if wait := waitsFor(&is); wait != "" && wait != waitsFor(&was) {
-		s.tell(at, false, wait)
+	if wait := Waits(s.event); wait.Reason != "" && wait != Waits(before) {
+		s.tell(at, false, wait.String())
 	}
 	if was.ClaimStatus == is.ClaimStatus {
 		return
@@ -72,15 +69,16 @@ func (s *Story) claim(at time.Time) string {
 	return text
 }
 
-// waitsFor is what keeps the event from going on, in the words of the agent.
-func waitsFor(status *lifecyclev1alpha1.LifecycleEventStatus) string {
-	for _, conditionType := range []string{lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ConditionDriverAvailable} {
-		c := apimeta.FindStatusCondition(status.Conditions, conditionType)
-		if c != nil && c.Status == metav1.ConditionFalse && !status.ClaimStatus.Terminal() {
-			return fmt.Sprintf("Waits (%s): %s", c.Reason, c.Message)
-		}
+// tellProgress tells how many are done, where it is not told of each.
+func (s *Story) tellProgress(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	p := s.event.Status.Progress
+	if p == nil {
+		return
 	}
-	return ""
+	s.pace.saw(*p, at)
+	if was := before.Status.Progress; !s.in.pods && p.Total > 0 && (was == nil || *was != *p) {
+		s.tell(at, false, fmt.Sprintf("%d of %d done", p.Done, p.Total))
+	}
 }
 
 // tellBlockers tells of each blocker once.
@@ -88,7 +86,7 @@ func (s *Story) tellBlockers(at time.Time) {
 	for _, b := range s.event.Status.Blockers {
 		if text := heldUp(b); !s.blocked[text] {
 			s.blocked[text] = true
-			s.tell(at, false, text)
+			s.tell(at, false, text+helps(b, ": "))
 		}
 	}
 }
@@ -99,46 +97,4 @@ func heldUp(b lifecyclev1alpha1.Blocker) string {
 		text += ", by " + b.By
 	}
 	return text
-}
-
-// Outcome is how an event has ended.
-type Outcome struct {
-	Phase           lifecyclev1alpha1.ClaimStatus
-	Reason, Message string
-}
-
-// String is the outcome in one line.
-func (o Outcome) String() string {
-	text := string(o.Phase)
-	if o.Reason != "" && o.Reason != text {
-		text += " (" + o.Reason + ")"
-	}
-	if o.Message != "" {
-		text += ": " + o.Message
-	}
-	return text
-}
-
-// Outcome is how the event has ended, as far as that has been seen. If the event
-// went while the watch was cut, the Node's condition says it.
-func (s *Story) Outcome() Outcome {
-	if s.event == nil {
-		return Outcome{}
-	}
-	status := s.event.Status
-	outcome := Outcome{Phase: status.ClaimStatus}
-	if c := apimeta.FindStatusCondition(status.Conditions, lifecyclev1alpha1.ConditionFinished); c != nil {
-		outcome.Reason, outcome.Message = c.Reason, c.Message
-	}
-	if c := s.nodeCondition(); s.gone && !status.ClaimStatus.Terminal() && status.Driver != nil && c != nil {
-		outcome = Outcome{Phase: lifecyclev1alpha1.Failed, Reason: c.Reason, Message: c.Message}
-		switch c.Reason {
-		case status.Driver.End:
-			outcome = Outcome{Phase: lifecyclev1alpha1.Succeeded}
-		case lifecyclev1alpha1.ReasonSLAExpired:
-			outcome.Phase = lifecyclev1alpha1.SlaExpired
-		}
-	}
-	outcome.Message = strings.TrimSpace(outcome.Message)
-	return outcome
 }

@@ -7,106 +7,156 @@ import (
 	"strings"
 	"time"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-)
+	"k8s.io/apimachinery/pkg/util/duration"
 
-const (
-	maxRows  = 12 // pods in a frame
-	barWidth = 24
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // Line is the entry as it is printed.
-func (e Entry) Line() string { return fmt.Sprintf("%6.1fs  %s", e.After.Seconds(), e.Text) }
+func (e Entry) Line() string {
+	if e.Node == "" {
+		return fmt.Sprintf("%6.1fs  %s", e.After.Seconds(), e.Text)
+	}
+	return fmt.Sprintf("%6.1fs  %s: %s", e.After.Seconds(), e.Node, e.Text)
+}
 
-// Frame is how it is now, in lines of at most width runes.
-func (s *Story) Frame(now time.Time, width int) string {
-	lines := []string{fmt.Sprintf("%6.1fs  %s", now.Sub(s.began).Seconds(), s.headline(now))}
+// Frame is how it is now: a line for each node, and under it what holds it up. It is not
+// higher than the terminal.
+func (s *Stories) Frame(now time.Time, style show.Style) string {
+	var lines []string
 	if s.lost != "" {
-		lines = append(lines, "         The API server does not answer: "+s.lost)
+		lines = append(lines, style.Line(show.Span{Text: "The API server does not answer: " + s.lost, Tone: show.Bad}))
 	}
-	if s.event != nil {
-		if wait := waitsFor(&s.event.Status); wait != "" {
-			lines = append(lines, "         "+wait)
-		}
-		lines = append(lines, s.bar()...)
-		lines = append(lines, s.rows(now)...)
+	const usualHeight = 24
+	height := style.Height
+	if height == 0 {
+		height = usualHeight
 	}
-	for i, line := range lines {
-		lines[i] = clip(line, width)
+	room := max(height-1-len(lines), 1) // the cursor has a line
+	shown, hidden := s.all, 0
+	if len(shown) > room {
+		shown = s.unfinishedFirst(now)[:room-1]
+		hidden = len(s.all) - len(shown)
+		room--
+	}
+	const most = 10
+	blockers := min(max((room-len(shown))/(2*max(len(shown), 1))-1, 0), most)
+	width := s.widest(shown)
+	for _, one := range shown {
+		lines = append(lines, one.lines(now, style, width, blockers)...)
+	}
+	if hidden > 0 {
+		lines = append(lines, style.Line(show.Span{Text: fmt.Sprintf("and %d more nodes", hidden), Tone: show.Faint}))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func (s *Story) headline(now time.Time) string {
+func (s *Stories) unfinishedFirst(now time.Time) []*Story {
+	var first, last []*Story
+	for _, one := range s.all {
+		if one.over(now) {
+			last = append(last, one)
+		} else {
+			first = append(first, one)
+		}
+	}
+	return append(first, last...)
+}
+
+func (s *Stories) widest(shown []*Story) int {
+	const most = 30
+	width := 0
+	for _, one := range shown {
+		width = max(width, len(one.asked.Node))
+	}
+	return min(width, most)
+}
+
+// lines are the node's line, and what holds it up.
+func (s *Story) lines(now time.Time, style show.Style, width, blockers int) []string {
+	name := show.Span{Text: fmt.Sprintf("%-*s  ", width, show.Clip(s.asked.Node, width)), Tone: show.Strong}
 	if s.event == nil {
-		return "LifecycleEvent " + s.name + " is not there yet"
+		return []string{style.Line(name, show.Span{Text: "LifecycleEvent " + s.asked.Event + " is not there yet"})}
 	}
-	text := fmt.Sprintf("%s on %s: %s", s.event.Spec.TransitionName, s.event.Spec.BindingNode, s.event.Status.ClaimStatus)
-	if s.event.Status.State != "" {
-		text += ", " + s.event.Status.State
+	state := s.state()
+	lines := []string{style.Line(name, show.Span{Text: s.bar(style)}, state, show.Span{Text: s.times(now)})}
+	if s.gone || s.event.Status.ClaimStatus.Terminal() {
+		return lines
 	}
-	if deadline := s.event.Status.SLA; deadline != nil {
-		text += ", deadline in " + deadline.Sub(now).Round(time.Second).String()
+	if wait := Waits(s.event); wait.Reason != "" {
+		lines = append(lines, style.Line(show.Span{Text: "  " + wait.String()}))
+	}
+	return append(lines, s.blockerLines(now, style, blockers)...)
+}
+
+// state is how the event is, or was when it went.
+func (s *Story) state() show.Span {
+	if s.gone && !s.event.Status.ClaimStatus.Terminal() {
+		return show.Span{Text: "gone", Tone: show.Warn}
+	}
+	return StateOf(s.event)
+}
+
+// bar is the progress, as a bar and in numbers.
+func (s *Story) bar(style show.Style) string {
+	const narrow, wide, wideFrom = 10, 24, 100
+	size := narrow
+	if style.Width >= wideFrom || style.Width == 0 {
+		size = wide
+	}
+	p := s.event.Status.Progress
+	if p == nil || p.Total == 0 {
+		return show.Bar(0, 0, size) + "   -/-    "
+	}
+	return fmt.Sprintf("%s %3d/%-3d  ", show.Bar(int(p.Done), int(p.Total), size), p.Done, p.Total)
+}
+
+// times are how long it has taken, how long it may take, and how long it will.
+func (s *Story) times(now time.Time) string {
+	status := &s.event.Status
+	if s.ended != nil {
+		return " after " + duration.HumanDuration(max(s.ended.Sub(s.since()), 0))
+	}
+	text := " for " + duration.HumanDuration(max(now.Sub(s.since()), 0))
+	if left, known := s.pace.left(now); known && !Blocked(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
+		text += ", " + about(left)
+	}
+	if deadline := status.SLA; deadline != nil {
+		text += ", deadline in " + duration.HumanDuration(max(deadline.Sub(now), 0))
 	}
 	return text
 }
 
-func (s *Story) bar() []string {
-	progress := s.event.Status.Progress
-	if progress == nil || progress.Total == 0 {
-		return nil
+// since is when it was asked for.
+func (s *Story) since() time.Time {
+	if created := s.event.CreationTimestamp; !created.IsZero() {
+		return created.Time
 	}
-	done := int(progress.Done) * barWidth / int(progress.Total)
-	return []string{fmt.Sprintf("         [%s%s] %s",
-		strings.Repeat("#", done), strings.Repeat(".", barWidth-done), progress.Summary)}
+	return s.in.began
 }
 
-// rows are the pods, each with what it waits for.
-func (s *Story) rows(now time.Time) []string {
-	reasons := map[string]lifecyclev1alpha1.Blocker{}
-	var rows []string
-	for _, b := range s.event.Status.Blockers {
-		if name, isPod := strings.CutPrefix(b.Object, "Pod "); isPod {
-			reasons[name] = b
-			continue
+// blockerLines are at most so many blockers, each with what would help.
+func (s *Story) blockerLines(now time.Time, style show.Style, most int) []string {
+	var lines []string
+	status, said := &s.event.Status, ""
+	for _, b := range status.Blockers[:min(most, len(status.Blockers))] {
+		text := fmt.Sprintf("  %s: %s", b.Object, b.Reason)
+		if b.By != "" {
+			text += ", by " + b.By
 		}
-		rows = append(rows, "         "+heldUp(b))
-	}
-	if s.node == nil || !s.node.Spec.Unschedulable {
-		return rows // nobody is asked to leave
-	}
-	pods := s.leaving()
-	widest := 0
-	for _, p := range pods[:min(maxRows, len(pods))] {
-		widest = max(widest, len(p.name))
-	}
-	for i, p := range pods {
-		if i == maxRows {
-			return append(rows, fmt.Sprintf("           and %d more", len(pods)-maxRows))
+		if b.Since != nil {
+			text += ", for " + duration.HumanDuration(max(now.Sub(b.Since.Time), 0))
 		}
-		rows = append(rows, fmt.Sprintf("           %-*s  %s", widest, p.name, p.state(reasons, now)))
+		lines = append(lines, style.Line(show.Span{Text: text}))
+		if help := Remedy(b); help != "" && help != said {
+			lines = append(lines, style.Line(show.Span{Text: "    " + help, Tone: show.Faint}))
+			said = help
+		}
 	}
-	return rows
-}
-
-func (p *pod) state(reasons map[string]lifecyclev1alpha1.Blocker, now time.Time) string {
-	blocker, isBlocked := reasons[p.name]
-	switch {
-	case isBlocked && blocker.By != "":
-		return blocker.Reason + ": " + blocker.By
-	case isBlocked:
-		return blocker.Reason
-	case p.ending != nil:
-		return fmt.Sprintf("ends, since %.0fs", now.Sub(*p.ending).Seconds())
-	default:
-		return ""
+	all := max(int(status.BlockersTotal), len(status.Blockers))
+	if more := all - min(most, len(status.Blockers)); more > 0 {
+		lines = append(lines, style.Line(show.Span{Text: fmt.Sprintf("  and %d more", more), Tone: show.Faint}))
 	}
-}
-
-func clip(line string, width int) string {
-	runes := []rune(strings.TrimRight(line, " "))
-	if len(runes) <= width {
-		return string(runes)
-	}
-	return string(runes[:max(0, width-1)]) + "…"
+	return lines
 }

@@ -11,9 +11,8 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// SawNode takes in how the Node is.
-func (s *Story) SawNode(node *corev1.Node, at time.Time) {
-	s.found(at)
+// sawNode takes in how the Node is.
+func (s *Story) sawNode(node *corev1.Node, at time.Time) {
 	before := s.node
 	if before == nil {
 		before = &corev1.Node{}

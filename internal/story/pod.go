@@ -4,9 +4,6 @@ package story
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +17,8 @@ type pod struct {
 	stays  bool // a drain does not ask it to leave
 }
 
-// SawPod takes in how a pod of the node is.
-func (s *Story) SawPod(p *corev1.Pod, at time.Time) {
-	s.found(at)
+// sawPod takes in how a pod of the node is.
+func (s *Story) sawPod(p *corev1.Pod, at time.Time) {
 	known, found := s.pods[string(p.UID)]
 	if !found {
 		known = &pod{name: p.Namespace + "/" + p.Name, stays: stays(p)}
@@ -36,8 +32,8 @@ func (s *Story) SawPod(p *corev1.Pod, at time.Time) {
 	}
 }
 
-// PodGone takes in that a pod has left the node.
-func (s *Story) PodGone(p *corev1.Pod, at time.Time) {
+// podGone takes in that a pod has left the node.
+func (s *Story) podGone(p *corev1.Pod, at time.Time) {
 	known, found := s.pods[string(p.UID)]
 	if !found {
 		return
@@ -60,19 +56,4 @@ func stays(p *corev1.Pod) bool {
 	}
 	owner := metav1.GetControllerOfNoCopy(p)
 	return owner != nil && owner.Kind == "DaemonSet"
-}
-
-// leaving are the pods that a drain waits for: those that end first, then by name.
-func (s *Story) leaving() []*pod {
-	pods := slices.DeleteFunc(slices.Collect(maps.Values(s.pods)), func(p *pod) bool { return p.stays })
-	slices.SortFunc(pods, func(a, b *pod) int {
-		if (a.ending == nil) != (b.ending == nil) {
-			if a.ending != nil {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	return pods
 }

@@ -3,6 +3,7 @@
 package story
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,38 +14,53 @@ import (
 	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // TestScripts runs the text scripts in testdata. Each command takes an object, given
-// as YAML, into the story, and prints what the log has got by it.
+// as YAML, into the stories, and prints what the log has got by it.
 //
+//	follow NODE... [expected]    begins anew, with the drains of these nodes
+//	pods                         they are watched as well
 //	event | node | pod [gone]    an object is as in the YAML, or is gone
+//	expect                       who asks has created the event in the YAML, or found it
 //	lost WHY                     the API server does not answer
 //	begin                        what was seen so far is how it was before
 //	clock DURATION               time passes
-//	frame [width=N]              prints how it is now
+//	frame [width=N] [height=N]   prints how it is now
+//	still                        prints what is told when nothing happens
+//	changes                      prints what programs are told since the last time
 //	outcome                      prints how it ended
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		p := player{story: New("drain-worker-1"), now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+		p := player{stories: New(Asked{Node: "worker-1", Event: "drain-worker-1"}), now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 		datadriven.RunTest(t, path, p.play)
 	})
 }
 
 type player struct {
-	story *Story
-	now   time.Time
-	told  int
+	stories *Stories
+	now     time.Time
+	told    int
+	changes int
 }
 
 func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "frame":
-		width := 100
-		d.MaybeScanArgs(t, "width", &width)
-		return p.story.Frame(p.now, width)
+		style := show.Style{Terminal: true, Width: 100, Height: 24}
+		d.MaybeScanArgs(t, "width", &style.Width)
+		d.MaybeScanArgs(t, "height", &style.Height)
+		return p.stories.Frame(p.now, style)
 	case "outcome":
-		return p.story.Outcome().String()
+		return p.outcomes()
+	case "still":
+		return lines(p.stories.Still(p.now))
+	case "changes":
+		return p.newChanges(t)
+	case "follow":
+		p.follow(d)
+		return ""
 	case "clock":
 		passed, err := time.ParseDuration(d.CmdArgs[0].Key)
 		if err != nil {
@@ -52,21 +68,59 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		}
 		p.now = p.now.Add(passed)
 	case "begin":
-		p.story.Begin(p.now)
+		p.stories.Begin(p.now)
+	case "pods":
+		p.stories.WatchPods()
 	case "lost":
-		p.story.Lost(d.CmdArgs[0].Key, p.now)
+		p.stories.Lost(d.CmdArgs[0].Key, p.now)
 	default:
 		p.take(t, d)
 	}
+	entries := p.stories.Log()[p.told:]
+	p.told = len(p.stories.Log())
+	return lines(entries)
+}
+
+func (p *player) follow(d *datadriven.TestData) {
+	var asked []Asked
+	for _, arg := range d.CmdArgs {
+		if arg.Key != "expected" {
+			asked = append(asked, Asked{Node: arg.Key, Event: "drain-" + arg.Key, Expected: d.HasArg("expected")})
+		}
+	}
+	p.stories, p.told, p.changes = New(asked...), 0, 0
+}
+
+func lines(entries []Entry) string {
 	var out strings.Builder
-	for _, entry := range p.story.Log()[p.told:] {
+	for _, entry := range entries {
 		mark := " "
 		if entry.Step {
 			mark = "*"
 		}
 		fmt.Fprintln(&out, mark+entry.Line())
 	}
-	p.told = len(p.story.Log())
+	return out.String()
+}
+
+func (p *player) outcomes() string {
+	var out strings.Builder
+	for _, one := range p.stories.All() {
+		fmt.Fprintf(&out, "%s: %s, over: %v, refused: %d\n", one.Node(), one.Outcome(), one.over(p.now), len(one.Refused()))
+	}
+	return out.String()
+}
+
+func (p *player) newChanges(t *testing.T) string {
+	var out strings.Builder
+	for _, c := range p.stories.Changes()[p.changes:] {
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&out, string(text))
+	}
+	p.changes = len(p.stories.Changes())
 	return out.String()
 }
 
@@ -81,22 +135,26 @@ func (p *player) take(t *testing.T, d *datadriven.TestData) {
 		event := &lifecyclev1alpha1.LifecycleEvent{}
 		read(event)
 		if gone {
-			p.story.EventGone(event, p.now)
+			p.stories.EventGone(event, p.now)
 		} else {
-			p.story.SawEvent(event, p.now)
+			p.stories.SawEvent(event, p.now)
 		}
+	case "expect":
+		event := &lifecyclev1alpha1.LifecycleEvent{}
+		read(event)
+		p.stories.Expect(event, p.now)
 	case "pod":
 		pod := &corev1.Pod{}
 		read(pod)
 		if gone {
-			p.story.PodGone(pod, p.now)
+			p.stories.PodGone(pod, p.now)
 		} else {
-			p.story.SawPod(pod, p.now)
+			p.stories.SawPod(pod, p.now)
 		}
 	case "node":
 		node := &corev1.Node{}
 		read(node)
-		p.story.SawNode(node, p.now)
+		p.stories.SawNode(node, p.now)
 	default:
 		t.Fatalf("there is no command %q", d.Cmd)
 	}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/story"
+)
+
+// lookAfter does what cannot wait for the watch: it tells of refusals, and asks for what a
+// watch that was cut has missed.
+func (f *Follower) lookAfter(ctx context.Context) {
+	refusals, missed, unseen := f.needy()
+	for _, one := range refusals {
+		f.OnRefusal(ctx, one)
+	}
+	if len(missed) == 0 && len(unseen) == 0 {
+		return
+	}
+	reader, err := client.New(f.cluster.Config, client.Options{
+		HTTPClient: f.cluster.HTTP, Scheme: f.cluster.Home.Scheme(), Mapper: f.cluster.Home.Mapper(),
+	})
+	if err != nil {
+		return // it is told of as an outcome that nobody has seen
+	}
+	for _, name := range missed {
+		var node corev1.Node
+		if reader.Get(ctx, client.ObjectKey{Name: name}, &node) == nil {
+			f.Saw(&node)
+		}
+	}
+	for _, event := range unseen {
+		var now lifecyclev1alpha1.LifecycleEvent
+		err := reader.Get(ctx, client.ObjectKeyFromObject(event), &now)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && now.UID != event.UID:
+			f.Gone(event)
+		case err == nil:
+			f.Saw(&now)
+		}
+	}
+}
+
+// needy are the stories that refuse pods, the nodes that know how an event ended whose end
+// was missed, and the events that the watch may never show.
+func (f *Follower) needy() (refusals []*story.Story, missed []string, unseen []*lifecyclev1alpha1.LifecycleEvent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.stories.All() {
+		if f.OnRefusal != nil && !f.refused[one] && len(one.Refused()) > 0 {
+			f.refused[one] = true
+			refusals = append(refusals, one)
+		}
+		if one.MissedEnd() {
+			missed = append(missed, one.Node())
+		}
+		if one.Unseen() {
+			unseen = append(unseen, one.Event().DeepCopy())
+		}
+	}
+	return slices.Clip(refusals), missed, unseen
+}

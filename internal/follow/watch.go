@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/home"
+)
+
+// Cluster is where something is watched.
+type Cluster struct {
+	Config *rest.Config
+	HTTP   *http.Client
+	Home   home.Home
+}
+
+// Scope is what is watched, in one watch for each kind. LifecycleEvents always are.
+type Scope struct {
+	// Event is the only event. Empty: all.
+	Event string
+	// Node is the only Node, and that of the pods. Empty: all Nodes.
+	Node string
+	// Nodes and Pods are watched as well, where the caller may.
+	Nodes, Pods bool
+}
+
+// Eyes take in what a watch shows. They may be called at the same time.
+type Eyes interface {
+	Saw(object client.Object)
+	Gone(object client.Object)
+	// Lost says that nothing can be seen for now.
+	Lost(why error)
+}
+
+// Watch returns when the eyes have seen all that is there, and goes on until ctx ends. It
+// says which of the kinds that are not needed may not be read.
+func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope, err error) {
+	reader, err := client.New(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper()})
+	if err != nil {
+		return scope, fmt.Errorf("build a client: %w", err)
+	}
+	if err := reader.List(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.Limit(1)); err != nil {
+		return scope, fmt.Errorf("list LifecycleEvents: %w", err)
+	}
+	if scope, err = readable(ctx, reader, scope); err != nil {
+		return scope, err
+	}
+	watched, err := cache.New(c.Config, cache.Options{
+		HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper(), ByObject: scope.selectors(),
+		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
+			if !isRoutine(err) {
+				eyes.Lost(err)
+			}
+		},
+	})
+	if err != nil {
+		return scope, err
+	}
+	go func() { _ = watched.Start(ctx) }() // ends with ctx, and for no other reason
+	return scope, feed(ctx, watched, scope.kinds(), eyes)
+}
+
+// isRoutine says that a watch has ended as watches do: it begins anew by itself.
+func isRoutine(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF)
+}
+
+// readable is the part of the scope that the caller may read.
+func readable(ctx context.Context, reader client.Client, scope Scope) (Scope, error) {
+	for _, kind := range []struct {
+		wanted *bool
+		list   client.ObjectList
+		option client.ListOption
+	}{
+		{&scope.Nodes, &corev1.NodeList{}, selected("metadata.name", scope.Node)},
+		{&scope.Pods, &corev1.PodList{}, selected("spec.nodeName", scope.Node)},
+	} {
+		if !*kind.wanted {
+			continue
+		}
+		err := reader.List(ctx, kind.list, kind.option, client.Limit(1))
+		if err != nil && !apierrors.IsForbidden(err) {
+			return scope, fmt.Errorf("list what is watched: %w", err)
+		}
+		*kind.wanted = err == nil
+	}
+	return scope, nil
+}
+
+func selected(field, value string) client.ListOption {
+	if value == "" {
+		return client.MatchingFieldsSelector{Selector: fields.Everything()}
+	}
+	return client.MatchingFields{field: value}
+}
+
+func (s Scope) selectors() map[client.Object]cache.ByObject {
+	selectors := map[client.Object]cache.ByObject{}
+	if s.Event != "" {
+		selectors[&lifecyclev1alpha1.LifecycleEvent{}] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", s.Event)}
+	}
+	if s.Node != "" {
+		selectors[&corev1.Node{}] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", s.Node)}
+		selectors[&corev1.Pod{}] = cache.ByObject{Field: fields.OneTermEqualSelector("spec.nodeName", s.Node)}
+	}
+	return selectors
+}
+
+func (s Scope) kinds() []client.Object {
+	kinds := []client.Object{&lifecyclev1alpha1.LifecycleEvent{}}
+	if s.Nodes {
+		kinds = append(kinds, &corev1.Node{})
+	}
+	if s.Pods {
+		kinds = append(kinds, &corev1.Pod{})
+	}
+	return kinds
+}
+
+// feed returns when the eyes have seen all of the kinds that is there.
+func feed(ctx context.Context, watched cache.Cache, kinds []client.Object, eyes Eyes) error {
+	var synced []toolscache.InformerSynced
+	for _, kind := range kinds {
+		informer, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { saw(eyes, object) },
+			UpdateFunc: func(_, object any) { saw(eyes, object) },
+			DeleteFunc: func(object any) { gone(eyes, object) },
+		})
+		if err != nil {
+			return err
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func saw(eyes Eyes, object any) {
+	if o, ok := object.(client.Object); ok {
+		eyes.Saw(o)
+	}
+}
+
+func gone(eyes Eyes, object any) {
+	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = missed.Obj
+	}
+	if o, ok := object.(client.Object); ok {
+		eyes.Gone(o)
+	}
+}
