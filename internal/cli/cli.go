@@ -83,6 +83,9 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 	for _, newCommand := range []func(*tool) *cobra.Command{
 		newExplain,
 		newVersion,
+		newDrain,
+		newUncordon,
+		newCancel,
 	} {
 		root.AddCommand(newCommand(t))
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/home"
 )
@@ -38,4 +39,23 @@ func (t *tool) connect(ctx context.Context) (cluster, error) {
 		return c, fmt.Errorf("find Slipway on the cluster: %w", err)
 	}
 	return c, nil
+}
+
+// client reads and writes Nodes, and the kinds of Slipway.
+func (c cluster) client() (client.WithWatch, error) {
+	built, err := client.NewWithWatch(c.config, client.Options{HTTPClient: c.http, Scheme: c.home.Scheme(), Mapper: c.home.Mapper()})
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return built, nil
+}
+
+// open is connect, with a client.
+func (t *tool) open(ctx context.Context) (cluster, client.WithWatch, error) {
+	c, err := t.connect(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	built, err := c.client()
+	return c, built, err
 }

@@ -23,7 +23,7 @@ type Follower struct {
 	clock   clock.WithTicker
 	// OnRefusal is called once for an event that was asked not to evict some of the pods,
 	// while nothing has left. May be nil.
-	OnRefusal func(ctx context.Context, s *story.Story)
+	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker)
 
 	mu      sync.Mutex
 	stories *story.Stories // guarded by mu
@@ -153,7 +153,7 @@ func (f *Follower) untilOver(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			f.screen.Clear()
-			return context.Cause(ctx)
+			return ctx.Err()
 		case <-f.changed:
 		case <-ticker.C():
 		}

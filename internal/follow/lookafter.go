@@ -4,14 +4,12 @@ package follow
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/story"
 )
 
 // lookAfter does what cannot wait for the watch: it tells of refusals, and asks for what a
@@ -19,7 +17,7 @@ import (
 func (f *Follower) lookAfter(ctx context.Context) {
 	refusals, missed, unseen := f.needy()
 	for _, one := range refusals {
-		f.OnRefusal(ctx, one)
+		f.OnRefusal(ctx, one.event, one.pods)
 	}
 	if len(missed) == 0 && len(unseen) == 0 {
 		return
@@ -48,15 +46,21 @@ func (f *Follower) lookAfter(ctx context.Context) {
 	}
 }
 
+// refusal is an event that was asked not to evict some pods.
+type refusal struct {
+	event *lifecyclev1alpha1.LifecycleEvent
+	pods  []lifecyclev1alpha1.Blocker
+}
+
 // needy are the stories that refuse pods, the nodes that know how an event ended whose end
 // was missed, and the events that the watch may never show.
-func (f *Follower) needy() (refusals []*story.Story, missed []string, unseen []*lifecyclev1alpha1.LifecycleEvent) {
+func (f *Follower) needy() (refusals []refusal, missed []string, unseen []*lifecyclev1alpha1.LifecycleEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range f.stories.All() {
 		if f.OnRefusal != nil && !f.refused[one] && len(one.Refused()) > 0 {
 			f.refused[one] = true
-			refusals = append(refusals, one)
+			refusals = append(refusals, refusal{one.Event().DeepCopy(), one.Refused()})
 		}
 		if one.MissedEnd() {
 			missed = append(missed, one.Node())
@@ -65,5 +69,5 @@ func (f *Follower) needy() (refusals []*story.Story, missed []string, unseen []*
 			unseen = append(unseen, one.Event().DeepCopy())
 		}
 	}
-	return slices.Clip(refusals), missed, unseen
+	return refusals, missed, unseen
 }

@@ -150,7 +150,7 @@ func feed(ctx context.Context, watched cache.Cache, kinds []client.Object, eyes 
 		synced = append(synced, registration.HasSynced)
 	}
 	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (s *Stories) Frame(now time.Time, style show.Style) string {
 func (s *Stories) unfinishedFirst(now time.Time) []*Story {
 	var first, last []*Story
 	for _, one := range s.all {
-		if one.over(now) {
+		if one.Over(now) {
 			last = append(last, one)
 		} else {
 			first = append(first, one)

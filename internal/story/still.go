@@ -12,7 +12,7 @@ import (
 func (s *Stories) Still(now time.Time) []Entry {
 	var entries []Entry
 	for _, one := range s.all {
-		if one.over(now) {
+		if one.Over(now) {
 			continue
 		}
 		entry := Entry{After: now.Sub(s.began), Text: one.still()}

@@ -71,7 +71,7 @@ func (s *Stories) Changes() []Change { return s.changes }
 
 // Over says that all events have ended.
 func (s *Stories) Over(now time.Time) bool {
-	return !slices.ContainsFunc(s.all, func(one *Story) bool { return !one.over(now) })
+	return !slices.ContainsFunc(s.all, func(one *Story) bool { return !one.Over(now) })
 }
 
 // All are the stories, as they were asked for.

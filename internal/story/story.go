@@ -77,7 +77,8 @@ func (s *Story) MissedEnd() bool {
 // it is gone: agents may be told to keep events that have ended.
 const linger = 3 * time.Second
 
-func (s *Story) over(now time.Time) bool {
+// Over says that the event has ended, and that nobody waits for it any more.
+func (s *Story) Over(now time.Time) bool {
 	return s.gone || s.ended != nil && now.Sub(*s.ended) >= linger
 }
 

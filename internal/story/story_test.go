@@ -106,7 +106,7 @@ func lines(entries []Entry) string {
 func (p *player) outcomes() string {
 	var out strings.Builder
 	for _, one := range p.stories.All() {
-		fmt.Fprintf(&out, "%s: %s, over: %v, refused: %d\n", one.Node(), one.Outcome(), one.over(p.now), len(one.Refused()))
+		fmt.Fprintf(&out, "%s: %s, over: %v, refused: %d\n", one.Node(), one.Outcome(), one.Over(p.now), len(one.Refused()))
 	}
 	return out.String()
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/follow"
+	"github.com/slipway-k8s/slipway/internal/show"
+	"github.com/slipway-k8s/slipway/internal/story"
+)
+
+// pursuit asks for events and follows them to their end.
+type pursuit struct {
+	*tool
+	cluster cluster
+	asker   asker
+	wanted  []*lifecyclev1alpha1.LifecycleEvent
+
+	// verb is what is done to the nodes, when it is done: drained, uncordoned.
+	verb   string
+	output format
+	// timeout is how long to wait; 0 is without limit. It is the events' deadline as well,
+	// if byTimeout.
+	timeout   time.Duration
+	byTimeout bool
+
+	asked   map[string]asked                       // by the event's name
+	refused map[string][]lifecyclev1alpha1.Blocker // by the event's name
+}
+
+// errTimeout is why a wait ends.
+var errTimeout = errors.New("the time to wait is over")
+
+// margin is what an event's deadline may be later than ours, by which it is to end: it
+// counts from the claim, and in whole seconds.
+const margin = 3 * time.Second
+
+// begin creates the events and says so, for who does not wait.
+func (p *pursuit) begin(ctx context.Context, dry dryRun) error {
+	if err := p.askAll(ctx, nil); err != nil {
+		return err
+	}
+	var events []*lifecyclev1alpha1.LifecycleEvent
+	for _, event := range p.wanted {
+		events = append(events, p.asked[event.Name].event)
+	}
+	if p.output != people {
+		return p.printEvents(p.cluster, p.output, events)
+	}
+	for _, event := range events {
+		done := "created"
+		if !p.asked[event.Name].ours {
+			done = "goes on already"
+		}
+		fmt.Fprintf(p.Out, "%s %s%s\n", p.cluster.resourceName(event.Name), done, dry.suffix())
+	}
+	if dry == dryRunNone {
+		p.sayHow("It goes on in the cluster.", p.nodes())
+	}
+	return nil
+}
+
+// follow creates the events and watches until they have ended.
+func (p *pursuit) follow(ctx context.Context) error {
+	if p.timeout > 0 {
+		limit := p.timeout
+		if p.byTimeout {
+			limit += margin
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
+		defer cancel()
+	}
+	var followed []story.Asked
+	for _, event := range p.wanted {
+		followed = append(followed, story.Asked{Node: event.Spec.BindingNode, Event: event.Name, Expected: true})
+	}
+	f := follow.New(p.cluster.watched(), p.screen(), p.clock, followed...)
+	f.OnRefusal = p.onRefusal
+	told, err := f.Follow(ctx, func(ctx context.Context) error { return p.askAll(ctx, f.Expect) })
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout) && err != nil:
+		return p.timedOut(context.WithoutCancel(ctx), told)
+	case errors.Is(err, context.Canceled) && len(p.asked) > 0:
+		p.sayHow("Stopped watching. It goes on in the cluster.", unfinished(told, p.clock.Now()))
+		return err
+	case err != nil:
+		return err
+	}
+	return p.sum(told)
+}
+
+// askAll creates the events one after the other, or finds them.
+func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.LifecycleEvent)) error {
+	p.asked = map[string]asked{}
+	for _, event := range p.wanted {
+		got, err := p.asker.ask(ctx, event)
+		if err != nil {
+			return err
+		}
+		p.asked[event.Name] = got
+		if !got.ours && expect != nil {
+			fmt.Fprintf(p.ErrOut, "%s goes on already.\n", whose(got.event))
+		}
+		if expect != nil {
+			if p.output == names {
+				fmt.Fprintln(p.Out, p.cluster.resourceName(event.Name))
+			}
+			expect(got.event)
+		}
+	}
+	return nil
+}
+
+// onRefusal withdraws a drain that kubectl would not have begun. That of somebody else is
+// theirs.
+func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) {
+	if got := p.asked[event.Name]; !got.ours {
+		return
+	}
+	if err := p.asker.withdraw(ctx, event); err != nil {
+		fmt.Fprintf(p.ErrOut, "Could not withdraw the drain: %v\n", err)
+		return
+	}
+	p.refused[event.Name] = pods
+}
+
+// sum says how all of them have ended.
+func (p *pursuit) sum(told *story.Stories) error {
+	var codes []int
+	for _, s := range told.All() {
+		v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
+		codes = append(codes, v.code)
+		if v.done != "" && p.output == people {
+			fmt.Fprint(p.Out, v.done)
+		}
+		if v.wrong != "" {
+			fmt.Fprintln(p.ErrOut, "error:", v.wrong)
+		}
+	}
+	if code := worst(codes); code != Done {
+		return exit{code: code}
+	}
+	return nil
+}
+
+// timedOut says what is not done. What has not begun is withdrawn, if nothing was to happen
+// after the timeout: so does kubectl drain.
+func (p *pursuit) timedOut(ctx context.Context, told *story.Stories) error {
+	now := p.clock.Now()
+	left := unfinished(told, now)
+	for _, s := range told.All() {
+		got, known := p.asked[s.Name()]
+		event := s.Event()
+		if !known || event == nil || event.Status.ClaimStatus.Terminal() {
+			continue
+		}
+		if p.byTimeout && got.ours && event.Status.ClaimStatus != lifecyclev1alpha1.Claimed {
+			if err := p.asker.withdraw(ctx, event); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.ErrOut, "error: node %s is not %s: its event was not claimed in time, and was withdrawn. %s\n", s.Node(), p.verb, story.Waits(event))
+			left = without(left, s.Node())
+		}
+	}
+	for _, entry := range told.Still(now) {
+		fmt.Fprintln(p.ErrOut, entry.Line())
+	}
+	if len(left) > 0 {
+		p.sayHow("The time to wait is over. It goes on in the cluster.", left)
+	}
+	return exit{code: Blocked}
+}
+
+// sayHow says how to look at what goes on, and how to end it.
+func (p *pursuit) sayHow(what string, nodes []string) {
+	all := strings.Join(nodes, " ")
+	fmt.Fprintf(p.ErrOut, "%s\n  kubectl slipway status -w %s   shows it\n  kubectl slipway cancel %s      cancels it\n", what, all, all)
+}
+
+// screen is what the output asks for.
+func (p *pursuit) screen() follow.Screen {
+	style := func() show.Style { return show.StyleOf(p.Out, os.Getenv) }
+	switch {
+	case p.output == jsonText:
+		return &follow.Objects{Out: p.Out}
+	case p.output == names:
+		return follow.Nothing{}
+	case style().Terminal:
+		return &follow.Terminal{Out: p.Out, Style: style, Steps: true}
+	default:
+		return &follow.Lines{Out: p.Out}
+	}
+}
+
+func (p *pursuit) nodes() []string {
+	var all []string
+	for _, event := range p.wanted {
+		all = append(all, event.Spec.BindingNode)
+	}
+	return all
+}
+
+func unfinished(told *story.Stories, now time.Time) []string {
+	var all []string
+	for _, s := range told.All() {
+		if !s.Over(now) {
+			all = append(all, s.Node())
+		}
+	}
+	return all
+}
+
+func without(nodes []string, node string) []string {
+	var left []string
+	for _, n := range nodes {
+		if n != node {
+			left = append(left, n)
+		}
+	}
+	return left
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/story"
+)
+
+// verdict is how one node's event has ended, for the person who asked.
+type verdict struct {
+	code int
+	// done is what has happened, and goes to stdout; wrong is what has not.
+	done, wrong string
+}
+
+// judge tells how an event has ended. refused are the pods for which it was withdrawn.
+// byTimeout means that its deadline was the time that somebody wanted to wait.
+func judge(s *story.Story, verb string, refused []lifecyclev1alpha1.Blocker, byTimeout bool) verdict {
+	outcome := s.Outcome()
+	switch {
+	case outcome.Phase == lifecyclev1alpha1.Succeeded:
+		return verdict{Done, succeeded(s, verb), ""}
+	case len(refused) > 0:
+		return verdict{Error, "", refusal(s.Node(), refused)}
+	case outcome.Phase == lifecyclev1alpha1.SlaExpired && byTimeout:
+		return verdict{Blocked, "", fmt.Sprintf("node %s is not %s: the time is over. %s", s.Node(), verb, outcome.Message)}
+	case outcome.Canceled():
+		return verdict{Canceled, "", fmt.Sprintf("node %s is not %s: canceled. %s", s.Node(), verb, outcome.Message)}
+	case outcome.Phase.Terminal():
+		return verdict{Failed, "", fmt.Sprintf("node %s is not %s: %s. The node stays cordoned; 'kubectl slipway drain %s' tries again",
+			s.Node(), verb, outcome, s.Node())}
+	default:
+		return verdict{Error, "", fmt.Sprintf("node %s: %s; 'kubectl slipway status %s' says how it is", s.Node(), outcome, s.Node())}
+	}
+}
+
+// succeeded is what kubectl says, and what is still to be known.
+func succeeded(s *story.Story, verb string) string {
+	text := fmt.Sprintf("node/%s %s\n", s.Node(), verb)
+	for _, conditionType := range []string{"PodsLeft", lifecyclev1alpha1.ConditionBudgetsOverridden} {
+		if c := apimeta.FindStatusCondition(s.Event().Status.Conditions, conditionType); c != nil && c.Status == metav1.ConditionTrue {
+			text += fmt.Sprintf("  %s: %s\n", c.Type, c.Message)
+		}
+	}
+	if c := apimeta.FindStatusCondition(s.Event().Status.Conditions, "Schedulable"); c != nil && c.Status == metav1.ConditionFalse {
+		text = fmt.Sprintf("node/%s returned, and not schedulable\n  %s\n", s.Node(), c.Message)
+	}
+	return text
+}
+
+// refusal is what kubectl drain says of pods that it does not delete, with what it does not
+// say: that nothing is left of the attempt.
+func refusal(node string, pods []lifecyclev1alpha1.Blocker) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "node %s is not drained, and nothing was evicted, because of pods that this drain does not evict:", node)
+	for _, b := range pods {
+		fmt.Fprintf(&text, "\n  %s: %s", b.Object, story.Remedy(b))
+	}
+	fmt.Fprintf(&text, "\nThe drain was withdrawn, and its cordon undone")
+	return text.String()
+}
+
+// worst is the exit code for several nodes.
+func worst(codes []int) int {
+	for _, code := range []int{Error, Failed, Canceled, Blocked} {
+		if slices.Contains(codes, code) {
+			return code
+		}
+	}
+	return Done
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// command is a command line of kubectl slipway, as it runs or when it has ended.
+type command struct {
+	t       *testing.T
+	line    string
+	process *exec.Cmd
+	out     bytes.Buffer
+	trouble bytes.Buffer
+}
+
+// start starts a command line, as the cluster's administrator.
+func start(t *testing.T, env *harness.Env, arguments ...string) *command {
+	t.Helper()
+	c := &command{t: t, line: strings.Join(arguments, " ")}
+	c.process = exec.Command(harness.Binary(t, "kubectl-slipway"), append([]string{"--kubeconfig=" + env.Facts.Kubeconfig}, arguments...)...)
+	c.process.Stdout, c.process.Stderr = &c.out, &c.trouble
+	c.process.Env = append(os.Environ(), "KUBECONFIG=")
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := c.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// patience is only reached when a test fails.
+const patience = 2 * time.Minute
+
+// end waits until it has ended, and wants an exit code.
+func (c *command) end(want int) (out, trouble string) {
+	c.t.Helper()
+	stop := time.AfterFunc(patience, func() { _ = c.process.Process.Kill() })
+	defer stop.Stop()
+	err := c.process.Wait()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		c.t.Fatal(err)
+	}
+	if got := c.process.ProcessState.ExitCode(); got != want {
+		c.t.Errorf("kubectl slipway %s: exit code %d, want %d; it printed:\n%s%s", c.line, got, want, c.out.String(), c.trouble.String())
+	}
+	return c.out.String(), c.trouble.String()
+}
+
+// signal sends a signal to it.
+func (c *command) signal(s os.Signal) {
+	c.t.Helper()
+	if err := c.process.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// run runs a command line to its end, and wants an exit code.
+func run(t *testing.T, env *harness.Env, want int, arguments ...string) (out, trouble string) {
+	t.Helper()
+	return start(t, env, arguments...).end(want)
+}
+
+// wantTexts wants all of the texts in what was printed.
+func wantTexts(t *testing.T, printed string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(printed, text) {
+			t.Errorf("%q is not in:\n%s", text, printed)
+		}
+	}
+}
