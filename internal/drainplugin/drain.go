@@ -12,6 +12,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/drainrequest"
 )
 
 // drain cordons the node and evicts its pods. It returns when they are gone.
@@ -36,11 +37,7 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 }
 
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
-	parameters, err := parse(call.Parameters)
-	if err != nil {
-		return drain.Request{}, err
-	}
-	request, err := requestOf(parameters)
+	request, err := drainrequest.Parse(call.Parameters)
 	if err != nil {
 		return drain.Request{}, err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package drainplugin
+package drainrequest
 
 import (
 	"fmt"
@@ -15,8 +15,20 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// requestOf is what the parameters ask of a drain. An error names the field that is
-// wrong.
+// Parse reads spec.parameters of an event, which may be empty: what they ask of a drain of
+// a node that is named later. An error names the field that is wrong.
+func Parse(raw []byte) (drain.Request, error) {
+	p, err := parse(raw)
+	if err != nil {
+		return drain.Request{}, err
+	}
+	request, err := requestOf(p)
+	if err != nil {
+		return drain.Request{}, err
+	}
+	return request, nil
+}
+
 func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	root := field.NewPath("spec", "parameters")
 	request := drain.Request{GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: orZero(p.PodTimeout)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package drainplugin
+package drainrequest
 
 import (
 	"os"
@@ -14,21 +14,19 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
-	"github.com/slipway-k8s/slipway/driverkit"
 )
 
 const parametersHead = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters"`
 
 // asked is what the given parameters ask for.
 func asked(raw string) (drain.Request, error) {
-	p := &plugin{options: Options{GracePeriodSeconds: -1}}
-	return p.request(driverkit.Call{Node: "n", Parameters: []byte(raw)})
+	return Parse([]byte(raw))
 }
 
 func TestParametersSayWhatIsAskedFor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		raw  string
-		want drain.Request // without the name of the node
+		want drain.Request
 	}{
 		"none":             {"", drain.Request{}},
 		"empty ones":       {parametersHead + `}`, drain.Request{}},
@@ -62,7 +60,6 @@ func TestParametersSayWhatIsAskedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want.NodeName = "n"
 			same := cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() })
 			if diff := cmp.Diff(tc.want, got, cmp.FilterValues(bothSet, same)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -148,7 +145,7 @@ func TestParametersMustSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Whatever somebody writes there, the driver says where it is wrong, or asks for what a
+// Whatever somebody writes there, it is said where it is wrong, or asks for what a
 // drain can do.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -160,9 +157,8 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	p := &plugin{options: Options{GracePeriodSeconds: -1}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		request, err := p.request(driverkit.Call{Node: "n", Parameters: raw})
+		request, err := Parse(raw)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "spec.parameters") {
 				t.Errorf("%q: the error names no field: %v", raw, err)
