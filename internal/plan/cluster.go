@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/resource"
+
+	"github.com/slipway-k8s/slipway/drain"
+)
+
+// cluster is all nodes, with the pods that are there once the drains are over.
+type cluster struct {
+	facts Facts
+	rooms []*room
+	// picky are the pods that do not want some others beside them.
+	picky []placedPod
+	// largest is the most that a node has of each resource.
+	largest corev1.ResourceList
+}
+
+// room is a node, and what is free there.
+type room struct {
+	node *corev1.Node
+	// drained: it is one of those that are drained.
+	drained bool
+	free    corev1.ResourceList
+	pods    []*corev1.Pod
+	ports   map[hostPort]bool
+}
+
+type placedPod struct {
+	pod  *corev1.Pod
+	room *room
+}
+
+func newCluster(f Facts, outlooks []drain.Outlook) *cluster {
+	c := &cluster{facts: f, largest: corev1.ResourceList{}}
+	drained, gone := map[string]bool{}, map[types.UID]bool{}
+	for _, o := range outlooks {
+		drained[o.Node] = true
+		for _, p := range o.Pods {
+			gone[p.Pod.UID] = leaves(p) || p.Verdict == drain.AwaitCompletion || p.Verdict == drain.Ending
+		}
+	}
+	by := map[string]*room{}
+	for _, node := range f.Nodes {
+		r := &room{node: node, drained: drained[node.Name], free: node.Status.Allocatable.DeepCopy(), ports: map[hostPort]bool{}}
+		by[node.Name] = r
+		c.rooms = append(c.rooms, r)
+		for name, q := range r.free {
+			if most, ok := c.largest[name]; !ok || q.Cmp(most) > 0 {
+				c.largest[name] = q
+			}
+		}
+	}
+	slices.SortFunc(c.rooms, func(a, b *room) int { return cmp.Compare(a.node.Name, b.node.Name) })
+	for _, pod := range f.Pods {
+		if r := by[pod.Spec.NodeName]; r != nil && !isFinished(pod) && !gone[pod.UID] {
+			c.take(r, pod)
+		}
+	}
+	return c
+}
+
+// take puts a pod onto a node.
+func (c *cluster) take(r *room, pod *corev1.Pod) {
+	r.pods = append(r.pods, pod)
+	for name, want := range requestsOf(pod) {
+		if free, ok := r.free[name]; ok {
+			free.Sub(want)
+			r.free[name] = free
+		}
+	}
+	for _, p := range hostPortsOf(pod) {
+		r.ports[p] = true
+	}
+	if len(antiAffinityOf(pod)) > 0 {
+		c.picky = append(c.picky, placedPod{pod, r})
+	}
+}
+
+// requestsOf is what the scheduler counts for a pod, the pod itself included.
+func requestsOf(pod *corev1.Pod) corev1.ResourceList {
+	wants := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
+	wants[corev1.ResourcePods] = onePod
+	return wants
+}
+
+// size compares pods by the largest share of a node that they ask for.
+func (c *cluster) size(pod *corev1.Pod) float64 {
+	share := 0.0
+	for name, want := range requestsOf(pod) {
+		if most, ok := c.largest[name]; ok && !most.IsZero() {
+			share = max(share, want.AsApproximateFloat64()/most.AsApproximateFloat64())
+		}
+	}
+	return share
+}
+
+func isFinished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/drain"
+)
+
+// always is what no prediction looks at.
+var always = []string{
+	"guards and gates of events, and events that the nodes have already",
+	"webhooks that refuse evictions or change pods, quotas, and namespaces that are being deleted",
+	"how long pods take to end and to become ready, and whether volumes are detached in time",
+	"which of the possible nodes the scheduler prefers: preferred affinity, ScheduleAnyway, scores",
+	"profiles and plugins of the scheduler, preemption, and limits on volumes of a node",
+	"nodes that a cluster autoscaler adds or removes, and what others do meanwhile",
+}
+
+// notLookedAt is what may change what happens: in general, and for these pods.
+func notLookedAt(outlooks []drain.Outlook) []string {
+	all := slices.Clone(always)
+	devices, schedulers := 0, map[string]bool{}
+	for _, o := range outlooks {
+		for _, p := range o.Pods {
+			if !leaves(p) {
+				continue
+			}
+			if len(p.Pod.Spec.ResourceClaims) > 0 {
+				devices++
+			}
+			if name := p.Pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+				schedulers[name] = true
+			}
+		}
+	}
+	if devices > 0 {
+		all = append(all, fmt.Sprintf("devices (dynamic resource allocation), which %d of the pods that leave have", devices))
+	}
+	for _, name := range slices.Sorted(maps.Keys(schedulers)) {
+		all = append(all, fmt.Sprintf("how scheduler %s places pods, which some of those that leave have", name))
+	}
+	return all
+}
