@@ -3,13 +3,10 @@
 package drainrules
 
 import (
-	"context"
-
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 )
 
@@ -18,20 +15,13 @@ type Listing struct {
 	all []*rule
 }
 
-// List reads all DrainRules once. Where the kind is not installed, there are none.
-func (r *Reader) List(ctx context.Context) (Listing, error) {
-	list, err := listRules(r.rules)(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) {
-		return Listing{}, nil
-	}
-	if err != nil {
-		return Listing{}, err
-	}
+// Listed are these DrainRules. Those of the cluster are in ownNamespace.
+func Listed(items []slipwayv1alpha1.DrainRule, ownNamespace string) Listing {
 	var l Listing
-	for i := range list.Items {
-		l.all = append(l.all, toRule(logr.Discard(), &list.Items[i], r.own))
+	for i := range items {
+		l.all = append(l.all, toRule(logr.Discard(), &items[i], ownNamespace))
 	}
-	return l, nil
+	return l
 }
 
 // For is what a drain would be told of a namespace with these labels. An error is a

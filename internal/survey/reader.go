@@ -53,6 +53,8 @@ func mapper(h home.Home) meta.RESTMapper {
 		scope meta.RESTScope
 	}{
 		{corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), meta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), meta.RESTScopeRoot},
 		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
 		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},
 		{coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace},
