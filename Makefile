@@ -21,8 +21,8 @@ demo: localcluster ## Drain a node of a local cluster of its own, return it, tak
 	@bin/dev demo
 
 .PHONY: up
-up: localcluster ## Start a local cluster that stays, with NODES=5 simulated nodes and their agents
-	@bin/dev up --nodes $(NODES)
+up: localcluster ## Start a local cluster that stays, with NODES=5 simulated nodes and their agents; SLIPWAY=no: without Slipway
+	@bin/dev up --nodes $(NODES) $(if $(filter no,$(SLIPWAY)),--slipway=false)
 
 .PHONY: down
 down: build ## Take the local cluster down

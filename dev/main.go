@@ -58,7 +58,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	var dir string
 	root.PersistentFlags().StringVar(&dir, "dir", "", "directory for the local cluster (default .local in the repository)")
-	for _, newCommand := range []func(where) *cobra.Command{newUp, newDown, newDrain, newMaintenanceComplete, newDemo} {
+	for _, newCommand := range []func(where) *cobra.Command{newUp, newDown, newDrain, newMaintenanceComplete, newDemo, newKubelets} {
 		root.AddCommand(newCommand(func() (place, error) { return newPlace(dir) }))
 	}
 	return root

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -16,7 +17,10 @@ import (
 )
 
 func newUp(local where) *cobra.Command {
-	var nodes int
+	var (
+		nodes   int
+		slipway bool
+	)
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start a local cluster with Slipway on it, or what is missing of it",
@@ -33,10 +37,17 @@ func newUp(local where) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := install(command.Context(), c, here, steps); err != nil {
+			if err := here.linkKubeconfig(c); err != nil {
 				return err
 			}
-			if err := here.linkKubeconfig(c); err != nil {
+			if !slipway {
+				if err := here.startKubelets(command.Context()); err != nil {
+					return err
+				}
+				sayBare(command.OutOrStdout(), c, here)
+				return nil
+			}
+			if err := install(command.Context(), c, here, steps); err != nil {
 				return err
 			}
 			sayReady(command.OutOrStdout(), c, here)
@@ -45,6 +56,7 @@ func newUp(local where) *cobra.Command {
 	}
 	const defaultNodes = 5
 	command.Flags().IntVar(&nodes, "nodes", defaultNodes, "how many simulated nodes: worker-1 and so on; a running cluster can be given more")
+	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; without it, 'kubectl slipway install' does, and its pods get their processes then")
 	return command
 }
 
@@ -56,6 +68,9 @@ func newDown(local where) *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error {
 			here, err := local()
 			if err != nil {
+				return err
+			}
+			if err := here.stopKubelets(); err != nil {
 				return err
 			}
 			if err := devcluster.Down(command.Context(), devcluster.Options{Dir: here.cluster(), Stderr: command.ErrOrStderr()}); err != nil {
@@ -142,4 +157,15 @@ Kubernetes %s with Slipway on %d simulated nodes is ready.
   make maintenance-complete NODE=worker-1
   make down
 `, c.Version, len(c.Nodes), here.kubeconfig())
+}
+
+func sayBare(out io.Writer, c *devcluster.Cluster, here place) {
+	fmt.Fprintf(out, `
+Kubernetes %s with %d simulated nodes is ready; Slipway is not on it yet.
+
+  export PATH=%s:$PATH KUBECONFIG=%s
+  kubectl slipway install
+
+  make down
+`, c.Version, len(c.Nodes), filepath.Join(here.root, "bin"), here.kubeconfig())
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FollowPods plays the kubelets for the pods of Slipway, whoever installs it: as long as ctx
+// goes on, each of them gets a process of its own, with the arguments of its container. The
+// programs are in the directory bin. told gets what has been done.
+func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string)) error {
+	admin, err := c.installClient()
+	if err != nil {
+		return err
+	}
+	// Short, because unix sockets are in it.
+	sockets, err := os.MkdirTemp("", "sk")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(sockets) }() // what is left is in the way of nobody
+	started := map[string]bool{}
+	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "slipway"})
+	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
+		pod, ok := e.Object.(*corev1.Pod)
+		if !ok || e.Type == watch.Deleted || pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" || started[pod.Name] {
+			return false, nil
+		}
+		started[pod.Name] = true
+		// One that cannot be started holds up no other.
+		if err := c.StartPod(ctx, pod, commandOf(pod, bin, filepath.Join(sockets, strconv.Itoa(len(started))))...); err != nil {
+			told(fmt.Sprintf("pod %s has no process: %v", pod.Name, err))
+		} else {
+			told(fmt.Sprintf("pod %s on %s has a process", pod.Name, pod.Spec.NodeName))
+		}
+		return false, nil
+	})
+	if ctx.Err() != nil {
+		return nil // it was to end
+	}
+	return fmt.Errorf("follow the pods of Slipway: %w", err)
+}
+
+// commandOf is the command of a pod's container, as it runs on this machine: without
+// addresses that several would share, and with a directory of its own for sockets.
+func commandOf(pod *corev1.Pod, bin, sockets string) []string {
+	container := pod.Spec.Containers[0]
+	program := filepath.Base(container.Command[0])
+	command := []string{filepath.Join(bin, program)}
+	values := strings.NewReplacer("$(NODE_NAME)", pod.Spec.NodeName, "$(NAMESPACE)", pod.Namespace)
+	for _, arg := range container.Args {
+		command = append(command, values.Replace(arg))
+	}
+	// Of two flags, the last one counts.
+	command = append(command, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+	if program == "node-agent" {
+		return append(command, "--plugin-registration-path="+filepath.Join(sockets, "r"), "--datadir="+filepath.Join(sockets, "d"))
+	}
+	return append(command, "--socket-dir=") // that of temporary files
+}
