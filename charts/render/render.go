@@ -23,6 +23,7 @@ type values = map[string]any
 var manifests = map[string]values{
 	"install.yaml":         {"mode": "node", "crds": values{"keep": false}, "transitions": values{"install": false}},
 	"install-central.yaml": {"mode": "central", "crds": values{"keep": false}, "transitions": values{"install": false}},
+	"install-reduced.yaml": {"reduced": true, "crds": values{"keep": false}, "transitions": values{"install": false}},
 }
 
 const header = "# Rendered from charts/slipway by make manifests. Do not edit.\n"

@@ -86,6 +86,8 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 		newDrain,
 		newUncordon,
 		newCancel,
+		newInstall,
+		newUninstall,
 	} {
 		root.AddCommand(newCommand(t))
 	}

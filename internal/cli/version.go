@@ -3,22 +3,31 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/discovery"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/installer"
+	"github.com/slipway-k8s/slipway/internal/release"
+	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // versions are those of everything that is involved.
 type versions struct {
 	Client     string `json:"client"`
 	Kubernetes string `json:"kubernetes,omitempty"`
-	APIGroup   string `json:"apiGroup,omitempty"`
+	// APIGroup is where LifecycleEvents are served; empty where they are not.
+	APIGroup string `json:"apiGroup,omitempty"`
+	// Installed are the installations: one, if all is well.
+	Installed []release.Installed `json:"installed,omitempty"`
+	// Unread is what the caller may not read.
+	Unread []string `json:"unread,omitempty"`
 }
 
 func newVersion(t *tool) *cobra.Command {
@@ -29,22 +38,23 @@ func newVersion(t *tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Say which versions of Slipway and Kubernetes are here and on the cluster",
-		Long: `Says the version of this command and of the cluster's API server, and in which API group
-LifecycleEvents live there.`,
+		Long: `Says the version of this command, of the cluster's API server and of Slipway there, in
+which API group LifecycleEvents live, and who claims them: the agents on the nodes, or the
+controller. What may not be read is said.`,
 		Example: `  kubectl slipway version
   kubectl slipway version --client -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			v := versions{Client: clientVersion()}
 			if !clientOnly {
-				if err := t.addCluster(command, &v); err != nil {
+				if err := t.addCluster(command.Context(), &v); err != nil {
 					return err
 				}
 			}
 			if output.format != people {
 				return encode(t.Out, output.format, v)
 			}
-			return v.print(t.Out)
+			return v.print(t.Out, show.StyleOf(t.Out, os.Getenv))
 		},
 	}
 	output = addOutput(command.Flags(), jsonText, yamlText)
@@ -53,35 +63,67 @@ LifecycleEvents live there.`,
 }
 
 // addCluster adds what the cluster says.
-func (t *tool) addCluster(command *cobra.Command, v *versions) error {
-	c, err := t.connect(command.Context())
-	if err != nil && !errors.Is(err, home.ErrNotInstalled) {
+func (t *tool) addCluster(ctx context.Context, v *versions) error {
+	c, err := t.connect(ctx)
+	switch {
+	case apierrors.IsForbidden(err):
+		v.Unread = append(v.Unread, err.Error())
+	case err != nil && !errors.Is(err, home.ErrNotInstalled):
 		return err
 	}
 	v.APIGroup = c.home.Group()
-	asker, err := discovery.NewDiscoveryClientForConfigAndClient(c.config, c.http)
+	on, err := installer.New(c.config, c.http)
 	if err != nil {
-		return fmt.Errorf("build a client: %w", err)
+		return err
 	}
-	server, err := asker.ServerVersion()
+	server, err := on.Server()
 	if err != nil {
-		return fmt.Errorf("ask the API server for its version: %w", err)
+		return err
 	}
-	v.Kubernetes = server.GitVersion
-	return nil
+	v.Kubernetes = server.Version
+	v.Installed, err = on.Installed(ctx)
+	if apierrors.IsForbidden(err) {
+		v.Unread, err = append(v.Unread, err.Error()), nil
+	}
+	return err
 }
 
-func (v versions) print(out io.Writer) error {
-	fmt.Fprintf(out, "Client:     %s\n", v.Client)
-	if v.Kubernetes == "" {
-		return nil
+func (v versions) print(out io.Writer, style show.Style) error {
+	rows := [][]show.Cell{{{Text: "Client:"}, {Text: v.Client}}}
+	add := func(name, text string, tone show.Tone) {
+		rows = append(rows, []show.Cell{{Text: name}, {Text: text, Tone: tone}})
 	}
-	group := v.APIGroup
-	if group == "" {
-		group = "none: Slipway is not installed"
+	if v.Kubernetes != "" {
+		add("Kubernetes:", v.Kubernetes, show.Plain)
+		if v.APIGroup != "" {
+			add("API group:", v.APIGroup, show.Plain)
+		} else if len(v.Unread) == 0 {
+			add("API group:", "none: no LifecycleEvents are served here; 'kubectl slipway install' helps", show.Warn)
+		}
 	}
-	_, err := fmt.Fprintf(out, "Kubernetes: %s\nAPI group:  %s\n", v.Kubernetes, group)
-	return err
+	for _, i := range v.Installed {
+		add("Slipway:", i.Image+" in namespace "+i.Namespace, show.Plain)
+		if i.AgentImage != "" {
+			add("", "the agents have another image: "+i.AgentImage, show.Warn)
+		}
+		add("Claim mode:", claimMode(i), show.Plain)
+	}
+	for _, what := range v.Unread {
+		add("Not read:", what, show.Warn)
+	}
+	return style.Rows(out, rows)
+}
+
+// claimMode is for people.
+func claimMode(i release.Installed) string {
+	switch {
+	case i.Mode == release.Central:
+		return "central: the controller works for all nodes"
+	case i.Reduced:
+		return "node: an agent on each node works, with the reduced variant's rights"
+	default:
+		return "node: an agent on each node works"
+	}
 }
 
 // clientVersion is that of the module, if the binary was built from a released one.

@@ -25,7 +25,7 @@ func TestTheAPIServerAcceptsEveryManifest(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	for _, path := range []string{
-		"install.yaml", "install-central.yaml", "crd/lifecycle.k8s.io", "crd/slm.slipway.dev", "crd/slipway.dev",
+		"install.yaml", "install-central.yaml", "install-reduced.yaml", "crd/lifecycle.k8s.io", "crd/slm.slipway.dev", "crd/slipway.dev",
 		"rbac", "rbac/reduced", "rbac/central", "admission", "admission/guards", "admission/reduced",
 		"transitions/lifecycle.k8s.io", "samples",
 	} {

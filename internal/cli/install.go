@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/config"
+	"github.com/slipway-k8s/slipway/internal/installer"
+	"github.com/slipway-k8s/slipway/internal/release"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// installTimeout is how long rollouts may take, unless told otherwise.
+const installTimeout = 5 * time.Minute
+
+// install is one installation, or upgrade.
+type install struct {
+	*tool
+
+	choice        release.Choice
+	mode, dryRun  string
+	yes, wait     bool
+	force         bool
+	timeout       time.Duration
+	output        *outputFlag
+	on            *installer.Cluster
+	server        release.Server
+	whatIsApplied release.Release
+}
+
+func newInstall(t *tool) *cobra.Command {
+	i := install{tool: t}
+	command := &cobra.Command{
+		Use:   "install",
+		Short: "Install Slipway, or upgrade it",
+		Long: `Shows what would be created and changed on the cluster, asks, and applies it: the kinds of
+Slipway, its rights and admission policies, the controller and the agents, and the drain
+driver's transitions, as they are in config/ of this version. Then it waits until all of it
+works. It never deletes anything, and can be called again at any time.
+
+The API group is found out: lifecycle.k8s.io, or slm.slipway.dev where the server serves
+that group itself. Without --yes and without a terminal, nothing is applied.`,
+		Example: `  # On a cluster of one's own, after a look at what it does:
+  kubectl slipway install
+
+  # In a script, with an image of one's own:
+  kubectl slipway install --yes --image=registry.example.com/slipway:0.1.0
+
+  # For git:
+  kubectl slipway install -o yaml > slipway.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return i.run(command.Context()) },
+	}
+	i.addFlags(command.Flags())
+	return command
+}
+
+func (i *install) addFlags(flags *pflag.FlagSet) {
+	i.output = addOutput(flags, jsonText, yamlText)
+	flags.StringVar(&i.mode, "mode", string(release.Node), "who does the work: node (an agent on each node) or central (the controller, for all nodes)")
+	flags.BoolVar(&i.choice.Reduced, "reduced", false,
+		"give the agents weaker rights, for servers without constrained impersonation: who steals the token of one can evict all pods")
+	flags.StringVar(&i.choice.Image, "image", "", "image of controller and agents (default: that of this version)")
+	flags.StringVar(&i.dryRun, "dry-run", "none", "client: say what would be applied; server: let the server check it, too, and change nothing")
+	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")
+	flags.BoolVar(&i.force, "force-conflicts", false, "change also what others have set since")
+	flags.BoolVar(&i.wait, "wait", true, "wait until all of it works")
+	flags.DurationVar(&i.timeout, "timeout", installTimeout, "how long to wait")
+}
+
+func (i *install) run(ctx context.Context) error {
+	if err := i.check(); err != nil {
+		return err
+	}
+	if err := i.prepare(); err != nil {
+		return err
+	}
+	if i.output.format != people {
+		return encodeObjects(i.Out, i.output.format, i.whatIsApplied.All())
+	}
+	style := show.StyleOf(i.Out, os.Getenv)
+	if i.dryRun == "client" {
+		return printPlan(i.Out, style, planOf(i.headline(), unchecked(i.whatIsApplied)))
+	}
+	items, err := i.preview(ctx)
+	if err != nil {
+		return err
+	}
+	plan := planOf(i.headline(), items)
+	if err := printPlan(i.Out, style, plan); err != nil || i.dryRun == "server" {
+		return err
+	}
+	if plan.conflicts() && !i.force {
+		return fmt.Errorf("others have set some of it since: --force-conflicts takes it over")
+	}
+	if plan.changes() {
+		if err := i.confirm(i.yes, "Apply this?"); err != nil {
+			return err
+		}
+		if err := i.apply(ctx); err != nil {
+			return err
+		}
+	}
+	return i.await(ctx)
+}
+
+// check looks at the flags alone.
+func (i *install) check() error {
+	i.choice.Mode = release.Mode(i.mode)
+	if i.choice.Mode != release.Node && i.choice.Mode != release.Central {
+		return usage("there is no --mode=%s; there is: node, central", i.mode)
+	}
+	if i.dryRun != "none" && i.dryRun != "client" && i.dryRun != "server" {
+		return usage("there is no --dry-run=%s; there is: none, client, server", i.dryRun)
+	}
+	return nil
+}
+
+// prepare finds out what is to be applied on this cluster.
+func (i *install) prepare() error {
+	var err error
+	if i.on, err = i.installer(); err != nil {
+		return err
+	}
+	if i.server, err = i.on.Server(); err != nil {
+		return err
+	}
+	if err := i.server.Refuse(i.choice.Mode, i.choice.Reduced); err != nil {
+		return err
+	}
+	i.choice.Mutates = i.server.Mutates
+	if i.choice.Group, err = i.on.Group(); err != nil {
+		return err
+	}
+	i.whatIsApplied, err = release.New(config.Files, i.choice)
+	return err
+}
+
+// preview asks the server, once it is clear that the caller may install, and that it would
+// not be two claim modes at the same time.
+func (i *install) preview(ctx context.Context) ([]installer.Item, error) {
+	missing, err := i.on.Missing(ctx, i.whatIsApplied.All(), "get", "create", "patch")
+	if err != nil {
+		return nil, err
+	}
+	if err := installer.MissingError("install", missing); err != nil {
+		return nil, err
+	}
+	found, err := i.on.Installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, there := range found {
+		if err := there.Refuse(i.choice.Mode); err != nil {
+			return nil, err
+		}
+	}
+	return i.on.Preview(ctx, i.whatIsApplied)
+}
+
+func (i *install) apply(ctx context.Context) error {
+	return i.on.Apply(ctx, i.whatIsApplied, i.force, func(o *unstructured.Unstructured) {
+		fmt.Fprintf(i.Out, "applied %s\n", release.RefOf(o))
+	})
+}
+
+func (i *install) await(ctx context.Context) error {
+	if !i.wait {
+		fmt.Fprintln(i.Out, "\nApplied; nobody has looked whether it works: 'kubectl slipway version' and 'kubectl slipway drivers' say more.")
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, i.timeout)
+	defer cancel()
+	err := i.on.AwaitReady(patient, i.whatIsApplied, i.choice.Group, func(what string) { fmt.Fprintf(i.Out, "waiting for %s\n", what) })
+	if err != nil && patient.Err() != nil && ctx.Err() == nil {
+		return exit{Blocked, fmt.Errorf("after %s, it does not work yet: %w", i.timeout, err)}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(i.Out, nextSteps)
+	return nil
+}
+
+const nextSteps = `
+Slipway works. Next:
+
+  kubectl slipway drivers          what is registered on which node
+  kubectl slipway drain NODE       take a node out of service
+  kubectl slipway uncordon NODE    put it back
+  kubectl create clusterrolebinding oncall-drains --clusterrole=slipway-operator --group=oncall
+`
+
+func (i *install) headline() string {
+	mode := "an agent on each node works"
+	switch {
+	case i.choice.Mode == release.Central:
+		mode = "the controller works for all nodes (central mode)"
+	case i.choice.Reduced:
+		mode = "an agent on each node works, with the reduced variant's rights: who steals the token of one can evict all pods"
+	}
+	text := fmt.Sprintf("Slipway for Kubernetes %s: %s; LifecycleEvents are in %s.", i.server.Version, mode, i.choice.Group)
+	if !i.choice.Mutates {
+		text += " This server has no MutatingAdmissionPolicies: nobody sets the requester of events, and there are no guards."
+	}
+	return text
+}
+
+// installer is the cluster of the flags.
+func (t *tool) installer() (*installer.Cluster, error) {
+	restConfig, err := t.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	restConfig.QPS, restConfig.Burst = 50, 100
+	restConfig.UserAgent = installer.FieldManager
+	client, err := rest.HTTPClientFor(restConfig)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return installer.New(restConfig, client)
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-k8s/slipway/config"
+	"github.com/slipway-k8s/slipway/internal/installer"
+	"github.com/slipway-k8s/slipway/internal/release"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// someRelease is what an installation on a new server consists of.
+func someRelease(t *testing.T) release.Release {
+	t.Helper()
+	r, err := release.New(config.Files, release.Choice{Mode: release.Node, Group: "lifecycle.k8s.io", Mutates: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestInstallShowsWhatItWouldDo(t *testing.T) {
+	everything := someRelease(t).All()
+	verdicts := func(verdictOf func(*unstructured.Unstructured) (release.Verdict, string)) (items []installer.Item) {
+		for _, o := range everything {
+			verdict, conflict := verdictOf(o)
+			items = append(items, installer.Item{Object: o, Verdict: verdict, Conflict: conflict})
+		}
+		return items
+	}
+	modern := install{server: release.Server{Version: "v1.37.1", Mutates: true}, choice: release.Choice{Mode: release.Node, Group: "lifecycle.k8s.io", Mutates: true}}
+	old := install{server: release.Server{Version: "v1.35.4"}, choice: release.Choice{Mode: release.Node, Reduced: true, Group: "slm.slipway.dev"}}
+	for name, plan := range map[string]installPlan{
+		"first": planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })),
+		"upgrade": planOf(modern.headline(), verdicts(func(o *unstructured.Unstructured) (release.Verdict, string) {
+			switch o.GetKind() {
+			case "Deployment":
+				return release.Change, `Apply failed with 1 conflict: conflict with "kubectl-edit" using apps/v1: .spec.replicas`
+			case "DaemonSet", "CustomResourceDefinition":
+				return release.Change, ""
+			case "PodDisruptionBudget":
+				return release.Create, ""
+			default:
+				return release.Same, ""
+			}
+		})),
+		"unchanged":   planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Same, "" })),
+		"dry-reduced": planOf(old.headline(), unchecked(release.Release{Objects: everything[:3]})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			goldenStyles(t, "install/"+name, func(out io.Writer, style show.Style) error { return printPlan(out, style, plan) })
+			if want := name != "unchanged"; plan.changes() != want {
+				t.Errorf("it changes something: %t; want %t", plan.changes(), want)
+			}
+			if want := name == "upgrade"; plan.conflicts() != want {
+				t.Errorf("there are conflicts: %t; want %t", plan.conflicts(), want)
+			}
+		})
+	}
+}
+
+func TestManifestsArePrintedToBeApplied(t *testing.T) {
+	objects := someRelease(t).All()[:1]
+	for _, f := range []format{jsonText, yamlText} {
+		var out bytes.Buffer
+		if err := encodeObjects(&out, f, objects); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "install/manifests."+string(f), out.String())
+	}
+}
+
+func TestUninstallShowsWhatItWouldDo(t *testing.T) {
+	var objects []*unstructured.Unstructured
+	for _, o := range release.DeletionOrder(someRelease(t).All()) {
+		if o.GetKind() != "ClusterRole" {
+			objects = append(objects, o)
+		}
+	}
+	idle := installer.Remains{Objects: objects, Nodes: []installer.Node{{Name: "worker-1"}}}
+	busy := installer.Remains{
+		Objects: objects, Rules: 3, Transitions: 1,
+		Events: []installer.Event{{Name: "drain-worker-1", Node: "worker-1", InWork: true}, {Name: "drain-worker-2", Node: "worker-2"}},
+		Nodes: []installer.Node{
+			{Name: "worker-1", Cordoned: true},
+			{Name: "worker-2", Cordoned: true, Others: true},
+			{Name: "worker-3"},
+		},
+	}
+	for name, tc := range map[string]struct {
+		left    installer.Remains
+		refused string
+	}{
+		"idle":      {idle, ""},
+		"busy":      {busy, "LifecycleEvent drain-worker-1 of node worker-1 is in work; node worker-1 is out of service; node worker-2 is out of service"},
+		"kept-crds": {kept(busy, true), "in work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goldenStyles(t, "uninstall/"+name, func(out io.Writer, style show.Style) error { return printRemains(out, style, tc.left) })
+			err := refuse(tc.left, false)
+			if tc.refused == "" && err != nil || tc.refused != "" && (err == nil || !strings.Contains(err.Error(), tc.refused)) {
+				t.Errorf("refused: %v; want %q", err, tc.refused)
+			}
+			if err := refuse(tc.left, true); err != nil {
+				t.Errorf("refused in spite of --force: %v", err)
+			}
+		})
+	}
+}
+
+func TestOnlyAYesIsAYes(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "Yes \n": true, "yes": true, "\n": false, "n\n": false, "": false, "yesterday\n": false} {
+		var out bytes.Buffer
+		if got := agrees(strings.NewReader(answer), &out, "Apply this?"); got != want {
+			t.Errorf("%q: %t; want %t", answer, got, want)
+		}
+		if out.String() != "Apply this? [y/N] " {
+			t.Errorf("it asks %q", out.String())
+		}
+	}
+}
+
+func TestWhereNobodyCanBeAskedNothingIsDone(t *testing.T) {
+	streams := tool{}
+	code, err := codeOf(streams.confirm(false, "Apply this?"))
+	if code != Usage || !strings.Contains(err.Error(), "--yes") {
+		t.Errorf("exit code %d: %v", code, err)
+	}
+	if err := streams.confirm(true, "Apply this?"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrongFlagsOfInstallAreUsage(t *testing.T) {
+	for name, args := range map[string][]string{
+		"install-mode":    {"install", "--mode=both"},
+		"install-dry-run": {"install", "--dry-run=maybe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errOut, code := execute(t, args...)
+			if code != Usage {
+				t.Errorf("exit code %d, want %d", code, Usage)
+			}
+			golden(t, "usage/"+name, errOut)
+		})
+	}
+}

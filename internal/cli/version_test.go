@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"testing"
+
+	"github.com/slipway-k8s/slipway/internal/release"
+)
+
+func TestVersionSaysWhatIsThereAndWhatMayNotBeRead(t *testing.T) {
+	for name, v := range map[string]versions{
+		"client":        {Client: "v0.1.0"},
+		"not-installed": {Client: "v0.1.0", Kubernetes: "v1.37.1"},
+		"installed": {
+			Client: "v0.1.0", Kubernetes: "v1.37.1", APIGroup: "lifecycle.k8s.io",
+			Installed: []release.Installed{{Namespace: "slipway-system", Image: "ghcr.io/slipway-k8s/slipway:0.1.0", Mode: release.Node}},
+		},
+		"upgrading-reduced": {
+			Client: "v0.2.0", Kubernetes: "v1.35.0", APIGroup: "slm.slipway.dev",
+			Installed: []release.Installed{{
+				Namespace: "slipway-system", Image: "ghcr.io/slipway-k8s/slipway:0.2.0", AgentImage: "ghcr.io/slipway-k8s/slipway:0.1.0",
+				Mode: release.Node, Reduced: true,
+			}},
+		},
+		"unread": {
+			Client: "v0.1.0", Kubernetes: "v1.37.1", APIGroup: "lifecycle.k8s.io",
+			Unread: []string{`read the Deployment of the controllers: deployments.apps is forbidden: User "ada" cannot list resource "deployments" in API group "apps" in the namespace "slipway-system"`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goldenStyles(t, "version/"+name, v.print)
+			goldenEncoded(t, "version/"+name, v)
+		})
+	}
+}

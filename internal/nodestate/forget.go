@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodestate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// annotations are those that this package writes.
+var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation}
+
+// Marked says whether there is an annotation of ours on the Node.
+func Marked(node *corev1.Node) bool {
+	for _, name := range annotations {
+		if _, ok := node.Annotations[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Forget takes our annotations off the Node, for an uninstall. What they say is lost: undo
+// our cordons before.
+func (w *Writer) Forget(ctx context.Context) error {
+	nothing := map[string]any{}
+	for _, name := range annotations {
+		nothing[name] = nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": nothing}})
+	if err != nil {
+		return fmt.Errorf("encode the annotations of node %s: %w", w.nodeName, err)
+	}
+	if _, err := w.nodes.Patch(ctx, w.nodeName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("take the annotations off node %s: %w", w.nodeName, err)
+	}
+	return nil
+}
+
+// CordonOf is what the Node says of its cordon: ours for these events, and that of somebody
+// else before, or nil.
+func CordonOf(node *corev1.Node) (owners []Owner, before *Foreign) {
+	state := stateOf(node)
+	return state.cordons.Owners, state.cordons.Before
+}

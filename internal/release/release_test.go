@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/config"
+)
+
+const (
+	kubernetes = lifecyclev1alpha1.GroupKubernetes
+	own        = lifecyclev1alpha1.GroupSlipway
+)
+
+func newRelease(t *testing.T, choice Choice) Release {
+	t.Helper()
+	r, err := New(config.Files, choice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// names are those of a kind.
+func names(objects []*unstructured.Unstructured, kind string) (found []string) {
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			found = append(found, o.GetName())
+		}
+	}
+	return found
+}
+
+func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		choice    Choice
+		workloads []string
+		crds      []string
+		mutating  int
+		reduced   bool
+		group     string // of the transitions
+	}{
+		"an agent on each node": {
+			Choice{Mode: Node, Group: kubernetes, Mutates: true},
+			[]string{Controller, Agents},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			2, false, kubernetes,
+		},
+		"in the other home": {
+			Choice{Mode: Node, Group: own, Mutates: true},
+			[]string{Controller, Agents},
+			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev"},
+			2, false, own,
+		},
+		"central, on a server without policies that mutate": {
+			Choice{Mode: Central, Group: kubernetes},
+			[]string{Controller},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			0, false, kubernetes,
+		},
+		"with the reduced rights": {
+			Choice{Mode: Node, Reduced: true, Group: kubernetes},
+			[]string{Controller, Agents},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			0, true, kubernetes,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRelease(t, tc.choice)
+			workloads := slices.Concat(names(r.Objects, "Deployment"), names(r.Objects, "DaemonSet"))
+			if diff := cmp.Diff(tc.workloads, workloads); diff != "" {
+				t.Errorf("workloads (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.crds, names(r.Objects, "CustomResourceDefinition")); diff != "" {
+				t.Errorf("kinds (-want +got):\n%s", diff)
+			}
+			if got := len(names(r.Objects, "MutatingAdmissionPolicy")) + len(names(r.Objects, "MutatingAdmissionPolicyBinding")); got != 2*tc.mutating {
+				t.Errorf("%d policies that mutate, with their bindings; want %d", got, 2*tc.mutating)
+			}
+			if got := slices.Contains(names(r.Objects, "ClusterRole"), "slipway-node-agent-reduced"); got != tc.reduced {
+				t.Errorf("the reduced rights: %t; want %t", got, tc.reduced)
+			}
+			if r.Objects[0].GetKind() != "Namespace" {
+				t.Errorf("%s is applied before the namespace", RefOf(r.Objects[0]))
+			}
+			for _, o := range r.Transitions {
+				if got := o.GroupVersionKind().Group; got != tc.group {
+					t.Errorf("%s is of group %s; want %s", RefOf(o), got, tc.group)
+				}
+			}
+			if len(r.Transitions) != 2 {
+				t.Errorf("there are %d transitions", len(r.Transitions))
+			}
+		})
+	}
+}
+
+func TestAnImageOfOnesOwnIsThatOfAllWorkloads(t *testing.T) {
+	const image = "registry.example.com/slipway:test"
+	r := newRelease(t, Choice{Mode: Node, Group: kubernetes, Image: image})
+	for _, o := range r.Objects {
+		if o.GetKind() != "Deployment" && o.GetKind() != "DaemonSet" {
+			continue
+		}
+		containers, err := containersOf(o)
+		if err != nil || len(containers) != 1 || containers[0]["image"] != image {
+			t.Errorf("%s has containers %v: %v", RefOf(o), containers, err)
+		}
+	}
+}
+
+// What config/ has and no release is optional: guards, and what the reduced variant adds,
+// are in some.
+func TestEverythingHasWhatAnyReleaseHas(t *testing.T) {
+	everything, err := Everything(config.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[Ref]bool{}
+	for _, o := range everything {
+		if have[RefOf(o)] {
+			t.Errorf("%s is in it twice", RefOf(o))
+		}
+		have[RefOf(o)] = true
+	}
+	err = fs.WalkDir(config.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
+			return err
+		}
+		objects, err := read(config.Files, path)
+		for _, o := range objects {
+			if !have[RefOf(o)] {
+				t.Errorf("%s of %s is not in it", RefOf(o), path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := DeletionOrder(everything); last[len(last)-1].GetKind() != "Namespace" {
+		t.Errorf("%s is deleted last", RefOf(last[len(last)-1]))
+	}
+}
+
+func TestWhatIsAppliedIsComparedWithWhatIsThere(t *testing.T) {
+	object := func(metadata, spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": metadata, "spec": spec, "status": map[string]any{"seen": metadata["resourceVersion"]}}}
+	}
+	live := object(map[string]any{"name": "a", "resourceVersion": "1", "generation": int64(1)}, map[string]any{"replicas": int64(2)})
+	for name, tc := range map[string]struct {
+		live, applied *unstructured.Unstructured
+		want          Verdict
+	}{
+		"nothing is there": {nil, live, Create},
+		"the same":         {live, live, Same},
+		"the same, of another version on the server": {
+			live, object(map[string]any{"name": "a", "resourceVersion": "2", "generation": int64(7)}, map[string]any{"replicas": int64(2)}), Same,
+		},
+		"another spec": {live, object(map[string]any{"name": "a"}, map[string]any{"replicas": int64(3)}), Change},
+		"a label more": {live, object(map[string]any{"name": "a", "labels": map[string]any{"b": "c"}}, map[string]any{"replicas": int64(2)}), Change},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Compare(tc.live, tc.applied); got != tc.want {
+				t.Errorf("got %s; want %s", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package update
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// plugin runs kubectl slipway, and returns what it printed and its exit code.
+func plugin(t *testing.T, env *harness.Env, args ...string) (said string, code int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), harness.Binary(t, "kubectl-slipway"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+env.Facts.Kubeconfig)
+	out, err := command.CombinedOutput()
+	if err != nil && command.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), command.ProcessState.ExitCode()
+}
+
+// wantPlugin wants it to end with the code, and to say the texts.
+func wantPlugin(t *testing.T, env *harness.Env, code int, args []string, texts ...string) {
+	t.Helper()
+	said, got := plugin(t, env, args...)
+	if got != code {
+		t.Fatalf("%s: exit code %d; want %d; it said:\n%s", strings.Join(args, " "), got, code, said)
+	}
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			t.Errorf("%s: it does not say %q, but:\n%s", strings.Join(args, " "), text, said)
+		}
+	}
+}
+
+// kubelets starts processes for the pods of Slipway until the test is over.
+func kubelets(t *testing.T, env *harness.Env) {
+	t.Helper()
+	bin := filepath.Dir(harness.Binary(t, "node-agent"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- env.FollowPods(ctx, bin, func(what string) { t.Log(what) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// All by kubectl slipway: what it shows and refuses before, and what is left after it.
+func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
+	env := harness.Own(t, harness.Options{Bare: true})
+	kubelets(t, env)
+	b := &busy{env: env}
+
+	wantPlugin(t, env, 0, []string{"version"}, "none: no LifecycleEvents are served here")
+	wantPlugin(t, env, 2, []string{"install"}, "create   Namespace", "--yes")
+	wantPlugin(t, env, 0, []string{"install", "--dry-run=server"}, "create   LifecycleTransition")
+	if left := env.Kubectl(t, "get", "namespace", devcluster.Namespace, "--ignore-not-found", "-o", "name"); left != "" {
+		t.Fatalf("the dry run has created %s", left)
+	}
+	wantPlugin(t, env, 1, []string{"install", "--yes", "--as=anybody"}, "you may not install", "create clusterroles.rbac.authorization.k8s.io")
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "applied DaemonSet slipway-system/slipway-node-agent", "Slipway works")
+	wantPlugin(t, env, 0, []string{"version"}, "node: an agent on each node works", "slipway:0.1.0")
+	wantPlugin(t, env, 0, []string{"version", "--as=anybody"}, "Not read:", "is forbidden")
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "unchanged   41 objects")
+	wantPlugin(t, env, 1, []string{"install", "--yes", "--mode=central"}, "works in mode node", "uninstall")
+
+	env.Kubectl(t, "scale", "deployment", "slipway-controller", "-n", devcluster.Namespace, "--replicas=1")
+	wantPlugin(t, env, 1, []string{"install", "--yes"}, "conflict: Deployment", ".spec.replicas", "--force-conflicts")
+	wantPlugin(t, env, 0, []string{"install", "--yes", "--force-conflicts", "--image=example.com/slipway:next"}, "change      DaemonSet")
+	wantPlugin(t, env, 0, []string{"version"}, "example.com/slipway:next")
+
+	for _, node := range []**harness.Node{&b.draining, &b.drained, &b.foreign} {
+		*node = env.Node(t, "uninstall")
+	}
+	env.Kubectl(t, "cordon", b.foreign.Name)
+	b.held = b.draining.HeldPod("held-" + b.draining.Name)
+	b.event = b.draining.EventName("drain")
+	b.draining.Event(b.event, harness.Drain)
+	for _, node := range []*harness.Node{b.drained, b.foreign} {
+		node.Event(node.EventName("drain"), harness.Drain)
+		env.AwaitEventGone(t, node.EventName("drain"))
+		node.Await("is cordoned", func(n *corev1.Node) bool { return n.Spec.Unschedulable && n.Annotations["slipway.dev/cordons"] != "" })
+	}
+	b.held.AwaitHeld(t, b.event)
+
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, b.event+" of node "+b.draining.Name+" is in work", "node "+b.drained.Name+" is out of service", "--force")
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes", "--force", "--as=anybody"}, "you may not uninstall")
+	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force"}, "it stays cordoned, by somebody else", "Slipway is gone")
+	b.nothingIsLeft(t)
+	wantPlugin(t, env, 0, []string{"uninstall"}, "Nothing of Slipway is on this cluster")
+}
+
+// Its agents are dead, or were never there: nobody ends the event.
+func TestThePluginUninstallsWhatNobodyLooksAfter(t *testing.T) {
+	env := harness.Own(t, harness.Options{Bare: true})
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "Slipway works")
+	node := env.Node(t, "orphans")
+	event := node.EventName("drain")
+	env.KubectlWith(t, `{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"LifecycleEvent","metadata":{"name":"`+event+`","finalizers":["lifecycle.k8s.io/claim-protection"]},
+		"spec":{"transitionName":"drain.slm.k8s.io","bindingNode":"`+node.Name+`"}}`, "create", "-f", "-")
+	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force", "--timeout=3m"}, "nobody ends LifecycleEvent "+event, "Slipway is gone")
+}
