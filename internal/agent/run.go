@@ -129,7 +129,12 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		return err
 	}
 	loop := &loop{nodeName: p.options.NodeName}
-	drivers := plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: loop.wake})
+	var drivers *plugins.Registry
+	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, writer.SetDrivers)
+	drivers = plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
+		loop.wake()
+		told.look()
+	}})
 	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), loop.wake)
 	agent := New(Config{
 		NodeName:         p.options.NodeName,
@@ -144,13 +149,14 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 	if err := loop.add(p.manager, p.node, agent); err != nil {
 		return err
 	}
-	return p.addRunnables(drivers)
+	return p.addRunnables(drivers, told)
 }
 
-func (p *process) addRunnables(drivers *plugins.Registry) error {
+func (p *process) addRunnables(drivers *plugins.Registry, told *registered) error {
 	errs := []error{
 		p.manager.Add(p.node),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
+		p.manager.Add(told),
 		p.manager.AddHealthzCheck("ping", healthz.Ping),
 		p.manager.AddReadyzCheck("api-home", p.watch.Check),
 	}

@@ -82,6 +82,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 	t.flags.AddFlags(root.PersistentFlags())
 	for _, newCommand := range []func(*tool) *cobra.Command{
 		newExplain,
+		newDrivers,
 		newVersion,
 		newDrain,
 		newUncordon,

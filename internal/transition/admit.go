@@ -124,6 +124,11 @@ func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.
 	})
 }
 
+// Applies says whether t is for the node.
+func Applies(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) bool {
+	return doesNotApply(t, node) == ""
+}
+
 // doesNotApply is empty where t applies to the node, and else says why it does not.
 func doesNotApply(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) string {
 	switch {
