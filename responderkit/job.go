@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responderkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// job is one run for one Eviction, and what is to be said about it.
+type job struct {
+	responder string
+	clock     clock.Clock
+	evictions evictions
+	// uid is the Eviction's, pod its pod's.
+	uid, pod types.UID
+
+	cancelRun context.CancelCauseFunc
+	changed   chan struct{} // has something in it after each change
+	over      chan struct{} // closed when nothing goes on any more
+
+	mu       sync.Mutex
+	seen     *lifecycleapi.Eviction // the newest
+	progress Progress
+	stopped  error // why the turn is over; nil: it is not
+	returned bool
+	failure  error
+	written  time.Time
+	complete bool // and written
+}
+
+// newJob is a job that has not begun.
+func newJob(responder string, c clock.Clock, server evictions, e *lifecycleapi.Eviction) *job {
+	j := &job{
+		responder: responder, clock: c, evictions: server,
+		uid: e.UID, pod: e.Spec.Target.Pod.UID, seen: e,
+		changed: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	entry := entryOf(responder, e)
+	j.progress.Message = text(entry.Message)
+	if entry.ExpectedCompletionTime != nil {
+		j.progress.ExpectedCompletion = entry.ExpectedCompletionTime.Time
+	}
+	return j
+}
+
+// begin starts the run and what keeps its entry. Both end after stop, or when the run has
+// returned and that was written; then ended is called.
+func (j *job) begin(ctx context.Context, run func(context.Context, func(Progress)) error, ended func()) {
+	// stop ends the run, with a cause, not the end of ctx.
+	ctx, j.cancelRun = context.WithCancelCause(context.WithoutCancel(ctx))
+	go func() {
+		err := errNoReturn
+		defer func() { j.finish(ctx, err) }()
+		err = guarded(ctx, func() error { return run(ctx, j.report) })
+	}()
+	// Whoever calls stop waits for over.
+	go func() {
+		defer ended()
+		defer close(j.over)
+		defer j.cancelRun(nil)
+		j.keep(ctx)
+	}()
+}
+
+// errNoReturn is what a run ends with that calls runtime.Goexit.
+var errNoReturn = errors.New("the run ended without returning")
+
+// guarded makes an error of a panic; [RunFunc] says why.
+func guarded(ctx context.Context, run func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the responder panicked: %v", value)
+			klog.FromContext(ctx).Error(err, "The responder panicked; its turn ends", "stack", string(debug.Stack()))
+		}
+	}()
+	return run()
+}
+
+func (j *job) report(progress Progress) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.progress = progress
+	j.signal()
+}
+
+func (j *job) finish(ctx context.Context, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.returned, j.failure = true, err
+	logger := klog.FromContext(ctx)
+	switch {
+	case j.stopped != nil:
+		logger.Info("The run has stopped", "cause", j.stopped.Error(), "result", fmt.Sprint(err))
+	case err != nil:
+		logger.Info("The run has failed; the next responder will have its turn", "reason", err.Error())
+	default:
+		logger.Info("The run is done")
+	}
+	j.signal()
+}
+
+// stop ends the turn: the run is told to end, and nothing is written any more.
+func (j *job) stop(cause error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.stopLocked(cause)
+}
+
+func (j *job) stopLocked(cause error) {
+	if j.stopped != nil {
+		return
+	}
+	j.stopped = cause
+	j.cancelRun(cause)
+	j.signal()
+}
+
+// see takes in the Eviction as it is shown, and ends the turn if that is what it says.
+func (j *job) see(e *lifecycleapi.Eviction) {
+	if e.UID != j.uid {
+		j.stop(ErrGone)
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if isOlder(e, j.seen) {
+		return
+	}
+	j.seen = e
+	if ours, cause := isTurnOf(j.responder, e); !ours {
+		j.stopLocked(cause)
+	}
+}
+
+// isOlder is false where that cannot be known.
+func isOlder(a, b *lifecycleapi.Eviction) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// signal wakes what keeps the entry. The lock is held.
+func (j *job) signal() {
+	select {
+	case j.changed <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+func (j *job) isOver() bool {
+	select {
+	case <-j.over:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responderkit
+
+import (
+	"context"
+	"time"
+
+	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+)
+
+// keep keeps the entry up to date until there is nothing to say any more.
+func (j *job) keep(ctx context.Context) {
+	trouble := freshTrouble()
+	for {
+		now := j.look()
+		if now.over {
+			return
+		}
+		entry, pause := now.next(j.clock.Now())
+		if rest := trouble.until.Sub(j.clock.Now()); entry != nil && rest > 0 {
+			entry, pause = nil, rest
+		}
+		if entry == nil {
+			j.await(pause)
+			continue
+		}
+		err := j.write(ctx, now.seen, entry)
+		if err == nil {
+			trouble = freshTrouble()
+			continue
+		}
+		trouble.until = j.clock.Now().Add(trouble.step(err))
+	}
+}
+
+// trouble is how long to leave the server alone after writes that did not succeed.
+type trouble struct {
+	until            time.Time
+	conflict, refuse wait.Backoff
+}
+
+func freshTrouble() *trouble {
+	return &trouble{
+		// Somebody else wrote first: that is over in no time.
+		conflict: wait.Backoff{Duration: 5 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 8, Cap: time.Second},
+		refuse:   wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute},
+	}
+}
+
+func (t *trouble) step(err error) time.Duration {
+	if apierrors.IsConflict(err) {
+		return t.conflict.Step()
+	}
+	return t.refuse.Step()
+}
+
+// view is a job at one moment.
+type view struct {
+	facts
+
+	seen *lifecycleapi.Eviction
+	// stopped: nothing is written any more. over: and nothing is going on.
+	stopped, over bool
+}
+
+func (j *job) look() view {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return view{
+		facts: facts{
+			entry:    entryOf(j.responder, j.seen),
+			progress: j.progress,
+			returned: j.returned,
+			failure:  j.failure,
+			written:  j.written,
+		},
+		seen:    j.seen,
+		stopped: j.stopped != nil,
+		over:    j.returned && (j.stopped != nil || j.complete),
+	}
+}
+
+// next is as the function of that name, and nothing once the turn is over.
+func (v view) next(now time.Time) (*lifecycleapi.ResponderStatus, time.Duration) {
+	if v.stopped {
+		return nil, forever
+	}
+	return next(v.facts, now)
+}
+
+// forever is until something changes.
+const forever = time.Duration(-1)
+
+// await returns when something has changed, or after that time.
+func (j *job) await(pause time.Duration) {
+	if pause == forever {
+		<-j.changed
+		return
+	}
+	timer := j.clock.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-j.changed:
+	}
+}
+
+// write writes the entry. After a conflict it has seen what the Eviction is now.
+func (j *job) write(ctx context.Context, seen *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) error {
+	after, err := j.evictions.write(ctx, seen, entry)
+	logger := klog.FromContext(ctx)
+	switch {
+	case err == nil:
+		logger.V(2).Info("Written", "entry", entry)
+		j.hasWritten(entry)
+		j.see(after)
+		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		logger.V(2).Info("The Eviction was written by somebody else, or is gone; looking again", "reason", err.Error())
+		return j.lookAgain(ctx, seen, err)
+	}
+	logger.Info("The Eviction could not be written; trying again", "reason", err.Error(), "advice", advice(err, j.clock.Now()))
+	return err
+}
+
+// lookAgain sees what the Eviction is now, and returns the error that was the reason.
+func (j *job) lookAgain(ctx context.Context, seen *lifecycleapi.Eviction, reason error) error {
+	now, err := j.evictions.read(ctx, seen)
+	switch {
+	case err == nil:
+		j.see(now)
+		return reason
+	case apierrors.IsNotFound(err):
+		j.stop(ErrGone)
+		return reason
+	}
+	klog.FromContext(ctx).Info("The Eviction could not be read; trying again", "reason", err.Error(), "advice", advice(err, j.clock.Now()))
+	return err
+}
+
+func (j *job) hasWritten(entry *lifecycleapi.ResponderStatus) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written = j.clock.Now()
+	j.complete = entry.CompletionTime != nil
+}

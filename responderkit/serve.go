@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responderkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+// Serve runs the function for each Eviction in which it is the responder's turn, until
+// ctx ends. Then it ends the runs with [ErrShutdown], waits until they have returned, and
+// returns nil. Everything it started has ended by then.
+//
+// It fails if the config is not valid. A server that cannot be reached, does not serve
+// the API or refuses it is not a failure: that is logged, and tried again.
+//
+// The logger is ctx's (klog.NewContext).
+func Serve(ctx context.Context, config Config, run RunFunc) error {
+	r, err := newResponder(config, run)
+	if err != nil {
+		return fmt.Errorf("responder %s: %w", config.Name, err)
+	}
+	if err := r.serve(ctx); err != nil {
+		return fmt.Errorf("responder %s: %w", config.Name, err)
+	}
+	return nil
+}
+
+type responder struct {
+	config Config
+	run    RunFunc
+	client lifecycleclient.EvictionsGetter
+	pods   coreclient.PodsGetter
+	queue  workqueue.TypedInterface[cache.ObjectName]
+}
+
+func newResponder(config Config, run RunFunc) (*responder, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("invalid config: %w", err)
+	}
+	if run == nil {
+		return nil, errors.New("there is no RunFunc")
+	}
+	r := &responder{config: config.withDefaults(), run: run, queue: workqueue.NewTyped[cache.ObjectName]()}
+	// The group may be served by CRDs, which speak no protobuf.
+	asJSON := rest.CopyConfig(config.RESTConfig)
+	asJSON.ContentType, asJSON.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	client, err := lifecycleclient.NewForConfig(asJSON)
+	if err != nil {
+		return nil, fmt.Errorf("build client: %w", err)
+	}
+	pods, err := coreclient.NewForConfig(config.RESTConfig)
+	if err != nil {
+		return nil, fmt.Errorf("build client: %w", err)
+	}
+	r.client, r.pods = client, pods
+	return r, nil
+}
+
+func (r *responder) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	informer, err := r.watch()
+	if err != nil {
+		return err
+	}
+	var watching sync.WaitGroup
+	watching.Go(func() { informer.RunWithContext(ctx) })
+	t := &table{
+		name:    r.config.Name,
+		queue:   r.queue,
+		find:    finder(informer.GetStore()),
+		start:   r.start,
+		maxRuns: r.config.MaxRuns,
+		jobs:    map[cache.ObjectName]*job{},
+		going:   map[types.UID]*job{},
+	}
+	t.run(ctx)
+	watching.Wait()
+	return nil
+}
+
+// start begins the run for an Eviction.
+func (r *responder) start(ctx context.Context, key cache.ObjectName, e *lifecycleapi.Eviction) *job {
+	target := e.Spec.Target.Pod
+	logger := klog.FromContext(ctx).WithValues("eviction", key, "evictionUID", e.UID, "pod", klog.KRef(e.Namespace, target.Name), "podUID", target.UID)
+	logger.Info("It is this responder's turn", "responder", r.config.Name)
+	j := newJob(r.config.Name, r.config.Clock, server{client: r.client, manager: managerOf(r.config.Name)}, e)
+	told := toEviction(e, r.pods)
+	j.begin(klog.NewContext(ctx, logger), func(ctx context.Context, report func(Progress)) error {
+		return r.run(ctx, told, report)
+	}, func() { r.queue.Add(key) })
+	return j
+}

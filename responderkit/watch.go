@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responderkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// watch is an informer of the Evictions that name the responder. Each change adds a key
+// to the queue.
+func (r *responder) watch() (cache.SharedIndexInformer, error) {
+	ours, err := selectorOf(r.config.Name)
+	if err != nil {
+		return nil, err
+	}
+	client := r.client.Evictions(r.config.Namespace)
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = ours
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = ours
+			return client.Watch(ctx, options)
+		},
+	}, r.client), &lifecycleapi.Eviction{}, 0, cache.Indexers{})
+	if err := informer.SetWatchErrorHandlerWithContext(logWatchError); err != nil {
+		return nil, fmt.Errorf("watch Evictions: %w", err)
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    r.enqueue,
+		UpdateFunc: func(_, e any) { r.enqueue(e) },
+		DeleteFunc: r.enqueue,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch Evictions: %w", err)
+	}
+	return informer, nil
+}
+
+// selectorOf selects the Evictions that name the responder: the evictionrequest-controller
+// labels them so.
+func selectorOf(name string) (string, error) {
+	requirement, err := labels.NewRequirement(name, selection.In, []string{
+		string(lifecycleapi.EvictionParticipantRoleResponder),
+		string(lifecycleapi.EvictionParticipantRoleRequesterResponder),
+	})
+	if err != nil {
+		return "", fmt.Errorf("select Evictions: %w", err)
+	}
+	return labels.NewSelector().Add(*requirement).String(), nil
+}
+
+func (r *responder) enqueue(e any) {
+	if key, err := cache.DeletionHandlingObjectToName(e); err == nil { // what is watched has a name
+		r.queue.Add(key)
+	}
+}
+
+func finder(store cache.Store) func(cache.ObjectName) *lifecycleapi.Eviction {
+	return func(key cache.ObjectName) *lifecycleapi.Eviction {
+		found, exists, err := store.GetByKey(key.String())
+		e, ok := found.(*lifecycleapi.Eviction)
+		if err != nil || !exists || !ok {
+			return nil
+		}
+		return e
+	}
+}
+
+// logWatchError says what keeps Evictions from being seen, and what would help. The
+// watch goes on by itself.
+func logWatchError(ctx context.Context, _ *cache.Reflector, err error) {
+	advice := ""
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		klog.FromContext(ctx).V(4).Info("The watch of Evictions has ended; it begins again", "reason", err.Error())
+		return
+	case apierrors.IsNotFound(err):
+		advice = "kube-apiserver serves the API with --feature-gates=EvictionRequestAPI=true and --runtime-config=lifecycle.k8s.io/v1alpha1=true"
+	case apierrors.IsForbidden(err):
+		advice = "let this process list and watch evictions in API group " + lifecycleapi.GroupName
+	}
+	klog.FromContext(ctx).Info("Evictions cannot be watched; trying again", "reason", err.Error(), "advice", advice)
+}
