@@ -54,7 +54,7 @@ localcluster: build ## Build the local control plane, which takes minutes the fi
 LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 
 # Modules of their own, because what they need is heavy and nothing else needs it.
-SMALL_MODULES := charts/render images test/policies
+SMALL_MODULES := charts/render docs/recording images test/policies
 
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
@@ -75,6 +75,10 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 .PHONY: soak
 soak: localcluster ## Drain 100 of 1,000 nodes at once with one controller, and measure what it takes (minutes)
 	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md $(SOAK)
+
+.PHONY: recording
+recording: localcluster ## Record docs/recording.svg: a blocked drain at a terminal, on a local cluster of its own
+	@cd docs/recording && $(GO) run . -root $(CURDIR) -out $(CURDIR)/docs/recording.svg
 
 ##@ Release
 

@@ -61,10 +61,11 @@ func (s *Terminal) Clear() {
 	s.frame = ""
 }
 
-// erase goes up to where the frame begins, and erases what is below.
+// erase goes up to where the frame begins, and erases what is below. It begins at the left:
+// a terminal shows the keys that are pressed, as ^C, where the cursor stands.
 func (s *Terminal) erase() string {
 	if drawn := strings.Count(s.frame, "\n"); drawn > 0 {
-		return fmt.Sprintf("\x1b[%dA\x1b[J", drawn)
+		return fmt.Sprintf("\r\x1b[%dA\x1b[J", drawn)
 	}
 	return ""
 }
