@@ -40,12 +40,44 @@ func TestABarIsFullWhenAllIsDone(t *testing.T) {
 }
 
 func TestColumnsAreAsWideAsTheirCells(t *testing.T) {
-	got := Style{Color: true}.Table([][]Span{
+	got := Style{Color: true}.Table([][]Cell{
 		{{Text: "NODE"}, {Text: "STATE"}, {Text: "WHO"}},
 		{{Text: "worker-10"}, {Text: "ok", Tone: Good}, {Text: "ada"}},
-	})
-	want := "NODE        STATE   WHO\nworker-10   \x1b[32mok\x1b[0m      ada\n"
+	}, 1)
+	want := []string{"NODE        STATE   WHO", "worker-10   \x1b[32mok\x1b[0m      ada"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATableThatIsTooWideIsCutInOneColumn(t *testing.T) {
+	rows := [][]Cell{{{Text: "NODE"}, {Text: "BLOCKED BY"}, {Text: "WHO"}}, {{Text: "w-1"}, {Text: "BudgetExhausted: shop/cart-0"}, {Text: "ada"}}}
+	for width, want := range map[int]bool{0: true, 32: false, 40: false, 41: true} {
+		if got := (Style{Width: width}).Fits(rows); got != want {
+			t.Errorf("it fits %d columns: %v", width, got)
+		}
+	}
+	got := Style{Width: 32}.Table(rows, 1)
+	want := []string{"NODE   BLOCKED BY            WHO", "w-1    BudgetExhausted: s…   ada"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestALongTextIsBrokenBetweenWords(t *testing.T) {
+	const text = "add a replica, or relax the budget"
+	for name, tc := range map[string]struct {
+		style Style
+		want  []string
+	}{
+		"anywhere":            {Style{}, []string{"  add a replica, or relax the budget"}},
+		"on two lines":        {Style{Width: 22}, []string{"  add a replica, or", "  relax the budget"}},
+		"on two, and the end": {Style{Width: 16}, []string{"  add a replica,", "  or relax the …"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.style.WrapAtMost("  ", text, 2)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -16,6 +16,19 @@ func (s Style) Wrap(head, text string) []string {
 	return s.fold(head, words, "")
 }
 
+// WrapAtMost is [Style.Wrap] into at most so many lines: what does not fit is cut from the
+// last of them.
+func (s Style) WrapAtMost(head, text string, most int) []string {
+	lines := s.Wrap(head, text)
+	if len(lines) > most {
+		lines = append(lines[:most-1], lines[most-1]+" "+strings.TrimSpace(lines[most]))
+	}
+	for i := range lines {
+		lines[i] = s.Line(Span{Text: lines[i]})
+	}
+	return lines
+}
+
 // WrapCommand does the same with a command: it breaks between arguments, with what tells a
 // shell that the command goes on.
 func (s Style) WrapCommand(head, command string) []string {

@@ -21,6 +21,9 @@ func (e Entry) Line() string {
 	return fmt.Sprintf("%6.1fs  %s: %s", e.After.Seconds(), e.Node, e.Text)
 }
 
+// helpLines is how many lines a remedy may take.
+const helpLines = 2
+
 // Frame is how it is now: a line for each node, and under it what holds it up. It is not
 // higher than the terminal.
 func (s *Stories) Frame(now time.Time, style show.Style) string {
@@ -41,7 +44,8 @@ func (s *Stories) Frame(now time.Time, style show.Style) string {
 		room--
 	}
 	const most = 10
-	blockers := min(max((room-len(shown))/(2*max(len(shown), 1))-1, 0), most)
+	each := (room - len(shown)) / max(len(shown), 1)
+	blockers := min(max((each-1)/(1+helpLines), 0), most) // one line for those that are not shown
 	width := s.widest(shown)
 	for _, one := range shown {
 		lines = append(lines, one.lines(now, style, width, blockers)...)
@@ -150,7 +154,9 @@ func (s *Story) blockerLines(now time.Time, style show.Style, most int) []string
 		}
 		lines = append(lines, style.Line(show.Span{Text: text}))
 		if help := Remedy(b); help != "" && help != said {
-			lines = append(lines, style.Line(show.Span{Text: "    " + help, Tone: show.Faint}))
+			for _, line := range style.WrapAtMost("    ", help, helpLines) {
+				lines = append(lines, style.Paint(show.Faint, line))
+			}
 			said = help
 		}
 	}
