@@ -71,6 +71,21 @@ func Owners(node *corev1.Node) []types.UID {
 	return uids
 }
 
+// Cordons says for whom a Node is cordoned: for which events of ours, and by whom else, as
+// far as that is known. Both are empty if it takes pods.
+func Cordons(node *corev1.Node) (ours []Owner, others *Foreign) {
+	state := stateOf(node)
+	switch {
+	case !state.unschedulable:
+		return nil, nil
+	case len(state.cordons.Owners) > 0:
+		return state.cordons.Owners, state.cordons.Before
+	default:
+		found := cordonedBy(node)
+		return nil, &found
+	}
+}
+
 // stateOf reads the Node. An annotation that cannot be read counts as absent: it was
 // not written by us.
 func stateOf(node *corev1.Node) cordonState {

@@ -280,3 +280,35 @@ func TestTheAnnotationStaysReadable(t *testing.T) {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
 }
+
+func TestItIsKnownForWhomANodeIsCordoned(t *testing.T) {
+	node := func(unschedulable bool, annotation string) *corev1.Node {
+		n := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}}
+		if annotation != "" {
+			n.Annotations = map[string]string{CordonsAnnotation: annotation}
+		}
+		return n
+	}
+	const drained = `{"owners":[{"event":"drain","uid":"drain-uid","since":"2026-01-02T03:04:05Z"}]`
+	for name, tc := range map[string]struct {
+		node   *corev1.Node
+		ours   []Owner
+		others *Foreign
+	}{
+		"for nobody":                 {node(false, ""), nil, nil},
+		"for nobody any more":        {node(false, drained+"}"), nil, nil},
+		"for us":                     {node(true, drained+"}"), []Owner{ownerOf("drain")}, nil},
+		"for us and others":          {node(true, drained+`,"before":{"by":"kubectl"}}`), []Owner{ownerOf("drain")}, &Foreign{By: "kubectl"}},
+		"by somebody who is unknown": {node(true, ""), nil, &Foreign{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, others := Cordons(tc.node)
+			if diff := cmp.Diff(tc.ours, ours); diff != "" {
+				t.Errorf("ours (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.others, others); diff != "" {
+				t.Errorf("of others (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
