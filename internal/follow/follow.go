@@ -115,6 +115,9 @@ func (f *Follower) Lost(why error) {
 	f.take(func(at time.Time) { f.stories.Lost(why.Error(), at) })
 }
 
+// Found takes in that something can be seen again.
+func (f *Follower) Found() { f.take(f.stories.Found) }
+
 // take lets something into the stories, at the time it is now.
 func (f *Follower) take(in func(at time.Time)) {
 	f.mu.Lock()

@@ -42,8 +42,9 @@ type Scope struct {
 type Eyes interface {
 	Saw(object client.Object)
 	Gone(object client.Object)
-	// Lost says that nothing can be seen for now.
+	// Lost says that nothing can be seen for now, Found that something can again.
 	Lost(why error)
+	Found()
 }
 
 // Watch returns when the eyes have seen all that is there, and goes on until ctx ends. It
@@ -59,8 +60,8 @@ func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope,
 	if scope, err = readable(ctx, reader, scope); err != nil {
 		return scope, err
 	}
-	watched, err := cache.New(c.Config, cache.Options{
-		HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper(), ByObject: scope.selectors(),
+	watched, err := cache.New(listening(c.Config, eyes), cache.Options{
+		Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper(), ByObject: scope.selectors(),
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			if !isRoutine(err) {
 				eyes.Lost(err)

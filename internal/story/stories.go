@@ -86,7 +86,7 @@ func (s *Stories) Expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) 
 
 // SawEvent takes in how an event is.
 func (s *Stories) SawEvent(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	s.found(at)
+	s.Found(at)
 	if one := s.of(event.Name); one != nil {
 		one.sawEvent(event, false, at)
 	}
@@ -94,7 +94,7 @@ func (s *Stories) SawEvent(event *lifecyclev1alpha1.LifecycleEvent, at time.Time
 
 // EventGone takes in that an event is gone, and how it was at last.
 func (s *Stories) EventGone(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	s.found(at)
+	s.Found(at)
 	if one := s.of(event.Name); one != nil {
 		one.sawEvent(event, true, at)
 	}
@@ -102,7 +102,7 @@ func (s *Stories) EventGone(event *lifecyclev1alpha1.LifecycleEvent, at time.Tim
 
 // SawNode takes in how a Node is.
 func (s *Stories) SawNode(node *corev1.Node, at time.Time) {
-	s.found(at)
+	s.Found(at)
 	for _, one := range s.all {
 		if one.asked.Node == node.Name {
 			one.sawNode(node, at)
@@ -112,7 +112,7 @@ func (s *Stories) SawNode(node *corev1.Node, at time.Time) {
 
 // SawPod takes in how a pod of one of the nodes is.
 func (s *Stories) SawPod(pod *corev1.Pod, at time.Time) {
-	s.found(at)
+	s.Found(at)
 	for _, one := range s.all {
 		if one.asked.Node == pod.Spec.NodeName {
 			one.sawPod(pod, at)
@@ -122,7 +122,7 @@ func (s *Stories) SawPod(pod *corev1.Pod, at time.Time) {
 
 // PodGone takes in that a pod has left its node.
 func (s *Stories) PodGone(pod *corev1.Pod, at time.Time) {
-	s.found(at)
+	s.Found(at)
 	for _, one := range s.all {
 		one.podGone(pod, at)
 	}
@@ -139,8 +139,8 @@ func (s *Stories) Lost(why string, at time.Time) {
 	}
 }
 
-// found takes in that something can be seen.
-func (s *Stories) found(at time.Time) {
+// Found takes in that something can be seen.
+func (s *Stories) Found(at time.Time) {
 	if s.lost != "" {
 		s.tell("", at, false, "The API server answers again")
 	}
