@@ -5,19 +5,28 @@ package cli
 import (
 	"bytes"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-k8s/slipway/internal/show"
 )
+
+// noon is when it is looked at what goes on.
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // styles are those in which people see what a command prints. With NO_COLOR it is that of a
 // terminal without colors, which show decides.
 var styles = map[string]show.Style{
 	"no-terminal":     {},
-	"80-columns":      {Terminal: true, Width: 80, Color: true},
-	"120-columns":     {Terminal: true, Width: 120, Color: true},
-	"80-columns-bare": {Terminal: true, Width: 80},
+	"80-columns":      {Terminal: true, Width: 80, Height: 24, Color: true},
+	"120-columns":     {Terminal: true, Width: 120, Height: 40, Color: true},
+	"80-columns-bare": {Terminal: true, Width: 80, Height: 24},
 }
 
 // goldenStyles wants what is printed in each of the styles to be what is in testdata.
@@ -44,4 +53,30 @@ func goldenEncoded(t *testing.T, name string, value any) {
 		}
 		golden(t, filepath.Join(name, string(f)), out.String())
 	}
+}
+
+// read reads objects from a file in testdata, separated by ---.
+func read[T any](t *testing.T, file string) []*T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*T
+	for document := range bytes.SplitSeq(text, []byte("---\n")) {
+		object := new(T)
+		if err := yaml.UnmarshalStrict(document, object); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// testTool has its clock stand still.
+func testTool() (*tool, *bytes.Buffer, *bytes.Buffer) {
+	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+	t := newTool(streams)
+	t.clock = testingclock.NewFakeClock(noon)
+	return t, out, errOut
 }

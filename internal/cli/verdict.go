@@ -35,11 +35,19 @@ func judge(s *story.Story, verb string, refused []lifecyclev1alpha1.Blocker, byT
 	case outcome.Canceled():
 		return verdict{Canceled, "", fmt.Sprintf("node %s is not %s: canceled. %s", s.Node(), verb, outcome.Message)}
 	case outcome.Phase.Terminal():
-		return verdict{Failed, "", fmt.Sprintf("node %s is not %s: %s. The node stays cordoned; 'kubectl slipway drain %s' tries again",
-			s.Node(), verb, outcome, s.Node())}
+		return verdict{Failed, "", fmt.Sprintf("node %s is not %s: %s. %s'kubectl slipway %s %s' tries again",
+			s.Node(), verb, outcome, cordonStays(s), strings.TrimSuffix(verb, "ed"), s.Node())}
 	default:
 		return verdict{Error, "", fmt.Sprintf("node %s: %s; 'kubectl slipway status %s' says how it is", s.Node(), outcome, s.Node())}
 	}
+}
+
+// cordonStays says what an event that was claimed has left.
+func cordonStays(s *story.Story) string {
+	if s.Event().Status.Driver == nil {
+		return ""
+	}
+	return "The node stays cordoned; "
 }
 
 // succeeded is what kubectl says, and what is still to be known.
