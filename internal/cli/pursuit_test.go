@@ -120,7 +120,7 @@ func TestWhatIsAskedForIsPrintedForPrograms(t *testing.T) {
 }
 
 func TestHelpSaysWhatIsNeeded(t *testing.T) {
-	for _, command := range []string{"drain", "uncordon", "cancel"} {
+	for _, command := range []string{"drain", "uncordon", "cancel", "status"} {
 		out, errOut, code := execute(t, command, "--help")
 		if code != Done || errOut != "" {
 			t.Errorf("exit code %d; stderr %q", code, errOut)

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// statusTable is the overview for people. Where the table would be wider than the terminal,
+// what blocks a node, and why it was asked for, is below its line.
+func statusTable(all []nodeStatus, style show.Style, now time.Time, why bool) string {
+	if len(all) == 0 {
+		return "All nodes are in service.\n"
+	}
+	rows := statusRows(all, now, true, why)
+	if style.Fits(rows) {
+		return strings.Join(style.Table(rows, 0), "\n") + "\n"
+	}
+	const who = 5 // its column
+	lines := style.Table(statusRows(all, now, false, false), who)
+	var text strings.Builder
+	fmt.Fprintln(&text, lines[0])
+	for i, s := range all {
+		fmt.Fprintln(&text, lines[i+1])
+		for _, line := range s.below(style, why) {
+			fmt.Fprintln(&text, style.Paint(show.Faint, line))
+		}
+	}
+	return text.String()
+}
+
+func statusRows(all []nodeStatus, now time.Time, blockers, why bool) [][]show.Cell {
+	header := []string{"NODE", "STATE", "PROGRESS", "SINCE", "DEADLINE", "WHO"}
+	if blockers {
+		header = append(header, "BLOCKED BY")
+	}
+	if why {
+		header = append(header, "WHY", "EVENT")
+	}
+	rows := [][]show.Cell{cells(header, show.Strong)}
+	for _, s := range all {
+		texts := []string{s.Node, s.State, s.progress(), ago(s.Since, now), until(s.Deadline, now), s.who()}
+		if blockers {
+			texts = append(texts, s.blockedBy())
+		}
+		if why {
+			texts = append(texts, orDash(s.Reason), orDash(s.Event))
+		}
+		row := cells(texts, show.Plain)
+		row[1].Tone = s.tone
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// below are the lines below that of a node. There is room for what would help.
+func (s *nodeStatus) below(style show.Style, why bool) []string {
+	const most = 2
+	var lines []string
+	if by := s.blockedBy(); by != "-" {
+		if help := s.help(); help != "" {
+			by += ": " + help
+		}
+		lines = append(lines, style.WrapAtMost("  ", by, most)...)
+	}
+	if why && s.Event != "" {
+		text := s.Event
+		if s.Reason != "" {
+			text += ", because of: " + s.Reason
+		}
+		lines = append(lines, style.WrapAtMost("  ", text, most)...)
+	}
+	return lines
+}
+
+// statusLine is one node of the overview, where nothing can be redrawn.
+func statusLine(s nodeStatus, now time.Time) string {
+	parts := []string{now.UTC().Format(time.TimeOnly), s.Node}
+	if s.Event != "" {
+		parts = append(parts, s.Event)
+	}
+	parts = append(parts, s.State)
+	if s.Progress != nil {
+		parts = append(parts, s.progress())
+	}
+	if by := s.blockedBy(); by != "-" {
+		parts = append(parts, by)
+	}
+	if s.Message != "" {
+		parts = append(parts, s.Message)
+	}
+	return strings.Join(parts, "  ") + "\n"
+}
+
+func cells(texts []string, tone show.Tone) []show.Cell {
+	var row []show.Cell
+	for _, text := range texts {
+		row = append(row, show.Cell{Text: text, Tone: tone})
+	}
+	return row
+}
+
+func (s *nodeStatus) progress() string {
+	if s.Progress == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", s.Progress.Done, s.Progress.Total)
+}
+
+func ago(at *metav1.Time, now time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return duration.HumanDuration(max(now.Sub(at.Time), 0))
+}
+
+func until(at *metav1.Time, now time.Time) string {
+	switch {
+	case at == nil:
+		return "-"
+	case at.Time.Before(now):
+		return "passed"
+	default:
+		return "in " + duration.HumanDuration(at.Sub(now))
+	}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

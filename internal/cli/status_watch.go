@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/follow"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// board is what a watch has shown last of all events and Nodes.
+type board struct {
+	mu      sync.Mutex
+	events  map[string]*lifecyclev1alpha1.LifecycleEvent // guarded by mu
+	nodes   map[string]*corev1.Node                      // guarded by mu
+	lost    string                                       // guarded by mu
+	changed chan struct{}
+}
+
+func newBoard() *board {
+	return &board{
+		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, nodes: map[string]*corev1.Node{}, changed: make(chan struct{}, 1),
+	}
+}
+
+// Saw takes in what the watch has seen.
+func (b *board) Saw(object client.Object) {
+	b.take(func() {
+		switch o := object.(type) {
+		case *lifecyclev1alpha1.LifecycleEvent:
+			b.events[o.Name] = o
+		case *corev1.Node:
+			b.nodes[o.Name] = o
+		}
+	})
+}
+
+// Gone takes in what the watch has seen go.
+func (b *board) Gone(object client.Object) {
+	b.take(func() {
+		switch o := object.(type) {
+		case *lifecyclev1alpha1.LifecycleEvent:
+			delete(b.events, o.Name)
+		case *corev1.Node:
+			delete(b.nodes, o.Name)
+		}
+	})
+}
+
+// Lost takes in that nothing can be seen for now.
+func (b *board) Lost(why error) { b.take(func() { b.lost = why.Error() }) }
+
+// Found takes in that something can be seen again.
+func (b *board) Found() { b.take(func() { b.lost = "" }) }
+
+func (b *board) take(in func()) {
+	b.mu.Lock()
+	in()
+	b.mu.Unlock()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (b *board) overview(named []string) (all []nodeStatus, lost string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return overview(slices.Collect(maps.Values(b.nodes)), slices.Collect(maps.Values(b.events)), named), b.lost
+}
+
+// watchStatus shows the overview until ctx ends.
+func (t *tool) watchStatus(ctx context.Context, c cluster, f format, named []string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	b := newBoard()
+	seen, err := c.watched().Watch(ctx, follow.Scope{Nodes: true}, b)
+	if err != nil {
+		return err
+	}
+	if !seen.Nodes {
+		t.sayNoNodes()
+	}
+	w := &statusWriter{tool: t, format: f, shown: map[string]nodeStatus{}}
+	ticker := t.clock.NewTicker(time.Second) // for the times on a terminal
+	defer ticker.Stop()
+	const atMostEvery = 100 * time.Millisecond
+	for {
+		all, lost := b.overview(named)
+		w.show(all, lost, t.clock.Now())
+		breath := t.clock.NewTimer(atMostEvery)
+		select {
+		case <-ctx.Done():
+		case <-breath.C():
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-b.changed:
+		case <-ticker.C():
+		}
+	}
+}
+
+// statusWriter shows an overview again and again.
+type statusWriter struct {
+	*tool
+	format format
+	drawn  string                // on a terminal
+	shown  map[string]nodeStatus // elsewhere, by node and event
+	lost   string
+}
+
+func (w *statusWriter) show(all []nodeStatus, lost string, now time.Time) {
+	style := show.StyleOf(w.Out, os.Getenv)
+	if style.Terminal && (w.format == people || w.format == wide) {
+		w.draw(all, lost, style, now)
+		return
+	}
+	if lost != w.lost && lost != "" {
+		fmt.Fprintln(w.ErrOut, "The API server does not answer:", lost)
+	}
+	w.lost = lost
+	fmt.Fprint(w.Out, w.news(all, now))
+}
+
+func (w *statusWriter) draw(all []nodeStatus, lost string, style show.Style, now time.Time) {
+	text := statusTable(all, style, now, w.format == wide)
+	if lost != "" {
+		text += style.Line(show.Span{Text: "The API server does not answer: " + lost, Tone: show.Bad}) + "\n"
+	}
+	text = fitting(text, style.Height-1)
+	if text == w.drawn {
+		return
+	}
+	up := ""
+	if lines := strings.Count(w.drawn, "\n"); lines > 0 {
+		up = fmt.Sprintf("\x1b[%dA\x1b[J", lines)
+	}
+	fmt.Fprint(w.Out, up+text)
+	w.drawn = text
+}
+
+// fitting is at most so many lines of a text.
+func fitting(text string, lines int) string {
+	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	if len(all) <= lines || lines < 1 {
+		return text
+	}
+	return strings.Join(all[:lines-1], "") + fmt.Sprintf("and %d more lines\n", len(all)-lines+1)
+}
+
+// news are the nodes that are otherwise than before.
+func (w *statusWriter) news(all []nodeStatus, now time.Time) string {
+	var text strings.Builder
+	current := map[string]nodeStatus{}
+	for _, s := range all {
+		key := s.Node + "/" + s.Event
+		current[key] = s
+		if before, known := w.shown[key]; !known || !reflect.DeepEqual(before, s) {
+			text.WriteString(w.entry(s, now))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.shown)) {
+		if _, still := current[key]; still {
+			continue
+		}
+		before := w.shown[key]
+		if before.Event != "" {
+			text.WriteString(w.entry(nodeStatus{Node: before.Node, Event: before.Event, State: "gone"}, now))
+		}
+		if !slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == before.Node }) {
+			text.WriteString(w.entry(nodeStatus{Node: before.Node, State: "not in maintenance any more"}, now))
+		}
+	}
+	w.shown = current
+	return text.String()
+}
+
+func (w *statusWriter) entry(s nodeStatus, now time.Time) string {
+	if w.format != jsonText {
+		return statusLine(s, now)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return ""
+	}
+	return string(text) + "\n"
+}
