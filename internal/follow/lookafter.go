@@ -4,6 +4,7 @@ package follow
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,10 +30,7 @@ func (f *Follower) lookAfter(ctx context.Context) {
 		return // it is told of as an outcome that nobody has seen
 	}
 	for _, name := range missed {
-		var node corev1.Node
-		if reader.Get(ctx, client.ObjectKey{Name: name}, &node) == nil {
-			f.Saw(&node)
-		}
+		f.readNode(ctx, reader, name)
 	}
 	for _, event := range unseen {
 		var now lifecyclev1alpha1.LifecycleEvent
@@ -44,6 +42,19 @@ func (f *Follower) lookAfter(ctx context.Context) {
 			f.Saw(&now)
 		}
 	}
+}
+
+// readNode reads a Node. If the server does not answer, it is read again.
+func (f *Follower) readNode(ctx context.Context, reader client.Reader, name string) {
+	node := &corev1.Node{}
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, node)
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		node = nil
+	case err != nil:
+		return
+	}
+	f.take(func(at time.Time) { f.stories.ReadNode(name, node, at) })
 }
 
 // refusal is an event that was asked not to evict some pods.

@@ -33,7 +33,9 @@ func (s *Story) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time
 	if gone {
 		s.tell(at, true, "LifecycleEvent "+event.Name+" is gone")
 	}
-	s.change(at)
+	if !s.MissedEnd() {
+		s.change(at)
+	}
 }
 
 // tellPhase tells what the agent says of the event.

@@ -50,7 +50,7 @@ func (s *Story) Outcome() Outcome {
 		return outcome
 	}
 	switch c := s.nodeCondition(); {
-	case status.Driver != nil && c != nil:
+	case s.read && c != nil && hasEnded(c, status.Driver.End):
 		return outcomeOfNode(c, status.Driver.End)
 	case status.Driver != nil || s.missed:
 		return Outcome{Message: "the event is gone, and how it ended was not seen"}
@@ -60,6 +60,11 @@ func (s *Story) Outcome() Outcome {
 			Message: "the event was deleted before it was claimed",
 		}
 	}
+}
+
+// hasEnded says that a Node's condition tells of an end, and not of what goes on.
+func hasEnded(c *corev1.NodeCondition, end string) bool {
+	return c.Status == corev1.ConditionFalse || c.Reason == end
 }
 
 // outcomeOfNode is what the Node's condition says of its last event.

@@ -110,6 +110,20 @@ func (s *Stories) SawNode(node *corev1.Node, at time.Time) {
 	}
 }
 
+// ReadNode takes in how a Node is that was read after all that was seen, or nil where it
+// cannot be. See [Story.MissedEnd].
+func (s *Stories) ReadNode(name string, node *corev1.Node, at time.Time) {
+	if node != nil {
+		s.SawNode(node, at)
+	}
+	for _, one := range s.all {
+		if one.asked.Node == name && one.MissedEnd() {
+			one.read = true
+			one.change(at)
+		}
+	}
+}
+
 // SawPod takes in how a pod of one of the nodes is.
 func (s *Stories) SawPod(pod *corev1.Pod, at time.Time) {
 	s.Found(at)

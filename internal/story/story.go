@@ -32,6 +32,8 @@ type Story struct {
 	told *Change
 	// missed tells that the watch was cut, so that something may not have been seen.
 	missed bool
+	// read tells that the Node was read after the event was gone.
+	read bool
 	// watched tells that the watch has shown the event, and not only who created it.
 	watched bool
 }
@@ -68,9 +70,10 @@ func (s *Story) Refused() []lifecyclev1alpha1.Blocker {
 	return slices.DeleteFunc(slices.Clone(s.event.Status.Blockers), func(b lifecyclev1alpha1.Blocker) bool { return !Refuses(b) })
 }
 
-// MissedEnd says that the event is gone, and that only the Node can say how it ended.
+// MissedEnd says that the event is gone, and that only the Node can say how it ended: it is
+// to be read. What a watch has shown of it may be older.
 func (s *Story) MissedEnd() bool {
-	return s.gone && s.node == nil && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
+	return s.gone && !s.read && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
 }
 
 // linger is how long an event that has ended may still be there before nobody waits until
@@ -79,7 +82,7 @@ const linger = 3 * time.Second
 
 // Over says that the event has ended, and that nobody waits for it any more.
 func (s *Story) Over(now time.Time) bool {
-	return s.gone || s.ended != nil && now.Sub(*s.ended) >= linger
+	return s.gone && !s.MissedEnd() || s.ended != nil && now.Sub(*s.ended) >= linger
 }
 
 func (s *Story) begin(at time.Time) {

@@ -23,6 +23,8 @@ import (
 //	follow NODE... [expected]    begins anew, with the drains of these nodes
 //	pods                         they are watched as well
 //	event | node | pod [gone]    an object is as in the YAML, or is gone
+//	read-node [gone]             the Node is as in the YAML, after all that was seen, or cannot be read
+//	missed                       prints the nodes that are to be read
 //	expect                       who asks has created the event in the YAML, or found it
 //	lost WHY                     the API server does not answer
 //	begin                        what was seen so far is how it was before
@@ -54,6 +56,8 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		return p.stories.Frame(p.now, style)
 	case "outcome":
 		return p.outcomes()
+	case "missed":
+		return p.missed()
 	case "still":
 		return lines(p.stories.Still(p.now))
 	case "changes":
@@ -111,6 +115,16 @@ func (p *player) outcomes() string {
 	return out.String()
 }
 
+func (p *player) missed() string {
+	var out strings.Builder
+	for _, one := range p.stories.All() {
+		if one.MissedEnd() {
+			fmt.Fprintln(&out, one.Node())
+		}
+	}
+	return out.String()
+}
+
 func (p *player) newChanges(t *testing.T) string {
 	var out strings.Builder
 	for _, c := range p.stories.Changes()[p.changes:] {
@@ -155,6 +169,14 @@ func (p *player) take(t *testing.T, d *datadriven.TestData) {
 		node := &corev1.Node{}
 		read(node)
 		p.stories.SawNode(node, p.now)
+	case "read-node":
+		node := &corev1.Node{}
+		read(node)
+		name := node.Name
+		if gone {
+			node = nil
+		}
+		p.stories.ReadNode(name, node, p.now)
 	default:
 		t.Fatalf("there is no command %q", d.Cmd)
 	}
