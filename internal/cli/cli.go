@@ -83,6 +83,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 	for _, newCommand := range []func(*tool) *cobra.Command{
 		newExplain,
 		newDrivers,
+		newPlan,
 		newVersion,
 		newDrain,
 		newUncordon,
