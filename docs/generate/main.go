@@ -12,7 +12,10 @@ import (
 
 func main() {
 	pages := map[string]func() string{
-		explain.Page: reasons,
+		explain.Page:                        reasons,
+		"docs/reference/fields.md":          fields,
+		"docs/reference/flags.md":           flags,
+		"docs/reference/kubectl-slipway.md": plugin,
 	}
 	for path, write := range pages {
 		if err := os.WriteFile(path, []byte(write()), 0o644); err != nil {

@@ -41,6 +41,11 @@ func Main() int {
 	return run(ctx, newTool(streams).command())
 }
 
+// NewCommand is the command line of kubectl slipway, for its reference.
+func NewCommand() *cobra.Command {
+	return newTool(genericiooptions.NewTestIOStreamsDiscard()).command()
+}
+
 // run returns the exit code.
 func run(ctx context.Context, command *cobra.Command) int {
 	err := command.ExecuteContext(ctx)

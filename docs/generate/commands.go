@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-k8s/slipway/internal/cli"
+)
+
+const pluginHead = `<!-- Written by docs/generate, from internal/cli. make generate -->
+
+# kubectl slipway
+
+`
+
+// plugin is the reference of kubectl slipway: each command with its flags.
+func plugin() string {
+	var page strings.Builder
+	page.WriteString(pluginHead)
+	root := cli.NewCommand()
+	fmt.Fprintf(&page, "%s\n\n", root.Long)
+	var commands []*cobra.Command
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "completion" && c.Name() != "help" {
+			commands = append(commands, c)
+			fmt.Fprintf(&page, "* [%s](#%s): %s\n", c.Name(), c.Name(), c.Short)
+		}
+	}
+	page.WriteString("\nAll of them have the flags of kubectl for the cluster and who one is there, `-h` tells what they are: ")
+	var shared []string
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { shared = append(shared, "`--"+f.Name+"`") })
+	page.WriteString(strings.Join(shared, ", ") + ".\n")
+	for _, c := range commands {
+		writeCommand(&page, c)
+	}
+	return page.String()
+}
+
+func writeCommand(page *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(page, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.Name(), c.Long, strings.Replace(c.UseLine(), "kubectl-slipway", "kubectl slipway", 1))
+	if c.Example != "" {
+		// Not sh: a test runs those blocks of docs.
+		fmt.Fprintf(page, "\n```text\n%s\n```\n", outdented(c.Example))
+	}
+	if !c.LocalNonPersistentFlags().HasAvailableFlags() {
+		return
+	}
+	page.WriteString("\n| flag | default | says |\n|---|---|---|\n")
+	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		value := ""
+		if f.DefValue != "" && f.DefValue != "[]" {
+			value = "`" + f.DefValue + "`"
+		}
+		fmt.Fprintf(page, "| %s | %s | %s |\n", name, value, cell(f.Usage))
+	})
+}
+
+// outdented is an example as it is typed.
+func outdented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cell is a text as it can stand in a table.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}
+
+const flagsHead = `<!-- Written by docs/generate, from what the programs say of themselves. make generate -->
+
+# Flags of what runs in the cluster
+
+`
+
+// flags is the reference of the programs that run in the cluster: their help.
+func flags() string {
+	var page strings.Builder
+	page.WriteString(flagsHead)
+	for _, args := range [][]string{{"node-agent"}, {"controller"}, {"drain-driver", "kubelet-plugin"}} {
+		fmt.Fprintf(&page, "## %s\n\n```text\n%s\n```\n\n", strings.Join(args, " "), help(args))
+	}
+	return strings.TrimSpace(page.String()) + "\n"
+}
+
+// help is what a program says of itself: nobody can import it.
+func help(args []string) string {
+	command := exec.CommandContext(context.Background(), "go", append([]string{"run", "./cmd/" + args[0]}, append(args[1:], "--help")...)...)
+	var trouble bytes.Buffer
+	command.Stderr = &trouble
+	out, err := command.Output()
+	if err != nil {
+		fail(fmt.Errorf("ask %s for its flags: %w\n%s", args[0], err, trouble.String()))
+	}
+	return strings.TrimSpace(string(out))
+}
