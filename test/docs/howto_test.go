@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"strings"
+	"testing"
+)
+
+// What people are told to type works, in that order, on the cluster of the first drain.
+func TestTheCommandsOfTheHowTosWork(t *testing.T) {
+	t.Parallel()
+	n := newNewcomer(t)
+	n.types(blocks(t, "docs/first-drain.md")[0])
+	n.types("kubectl slipway install")
+	// Six drains wait for them to end; the pods of a newcomer may take their time.
+	n.types(`kubectl patch deployment web --patch '{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}'` + "\nkubectl rollout status deployment web")
+	for _, guide := range []struct {
+		page string
+		says []string
+	}{
+		{"docs/how-to/drain-a-node.md", []string{
+			"node/worker-1 drained", "node/worker-1 uncordoned", "transitionName: drain.slm.k8s.io", "node/worker-3 drained", "drain-complete",
+		}},
+		{"docs/how-to/find-out-why-a-drain-is-stuck.md", []string{"PodDisruptionBudget default/cart", "BudgetImpossible"}},
+		{"docs/how-to/beside-others.md", []string{"node/worker-1 annotated"}},
+	} {
+		screen := n.types(strings.Join(blocks(t, guide.page), "\n"))
+		for _, text := range guide.says {
+			if !strings.Contains(screen, text) {
+				t.Errorf("%s: the screen does not show %q:\n%s", guide.page, text, screen)
+			}
+		}
+	}
+}

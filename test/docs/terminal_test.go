@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// question is what a command asks before it does something.
+const question = "[y/N] "
+
+// patience is only reached when a test fails.
+const patience = 5 * time.Minute
+
+// typeInto runs commands in bash on a terminal of their own, says yes to what they ask, and
+// returns what was on the screen. It fails as soon as one of them does.
+func typeInto(t *testing.T, dir string, env []string, script string) (screen string) {
+	t.Helper()
+	terminal, theirs := openTerminal(t)
+	defer terminal.Close()
+	command := exec.Command("bash", "-euo", "pipefail", "-c", script)
+	command.Dir, command.Env = dir, append(os.Environ(), env...)
+	command.Stdin, command.Stdout, command.Stderr = theirs, theirs, theirs
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
+	defer stop.Stop()
+	seen := make(chan string)
+	go func() { seen <- answering(terminal) }()
+	err := command.Wait()
+	screen = <-seen
+	if err != nil {
+		t.Fatalf("%v of\n%s\n%s", err, script, screen)
+	}
+	return screen
+}
+
+// answering reads until nobody has the terminal open any more, and answers each question.
+func answering(terminal *os.File) string {
+	var screen strings.Builder
+	asked := 0
+	buffer := make([]byte, 4096)
+	for {
+		n, err := terminal.Read(buffer)
+		screen.Write(buffer[:n])
+		if err != nil {
+			return screen.String() // EIO: the other side is closed
+		}
+		if now := strings.Count(screen.String(), question); now > asked {
+			asked = now
+			_, _ = terminal.WriteString("y\n") // who does not get it, waits until the test fails
+		}
+	}
+}
+
+// openTerminal is both sides of a new terminal, 100 columns wide.
+func openTerminal(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}
