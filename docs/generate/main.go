@@ -16,6 +16,7 @@ func main() {
 		"docs/reference/fields.md":          fields,
 		"docs/reference/flags.md":           flags,
 		"docs/reference/kubectl-slipway.md": plugin,
+		metricsPage:                         metrics,
 	}
 	for path, write := range pages {
 		if err := os.WriteFile(path, []byte(write()), 0o644); err != nil {

@@ -48,6 +48,7 @@ func (o *overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	o.observer.Oversees(node, facts.Events)
 	facts.Lost = o.lost[node]
 	facts.Lost = oversight.Look(facts, now)
 	o.remember(node, facts.Lost)

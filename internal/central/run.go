@@ -82,6 +82,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		}
 	}
 	return errors.Join(
+		p.manager.Add(manager.RunnableFunc(func(context.Context) error { p.observer.Leads(); return nil })), // once it is the leader
 		p.manager.AddHealthzCheck("ping", healthz.Ping),
 		p.manager.AddReadyzCheck("api-home", p.watch.Check),
 	)

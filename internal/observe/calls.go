@@ -15,17 +15,14 @@ type Calls struct {
 	drivers  *vocabulary
 }
 
-func newCalls() *Calls {
+func newCalls(b *book) *Calls {
 	return &Calls{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_driver_calls_total",
-			Help: "Calls to lifecycle drivers that have ended, by driver, method of the contract and gRPC code.",
-		}, []string{"driver", "method", "code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "slipway_driver_call_duration_seconds",
-			Help:    "How long calls to lifecycle drivers took. A driver may hold its answer to EndLifecycleTransition for 30 s.",
-			Buckets: []float64{.005, .025, .1, .5, 1, 5, 10, 20, 31, 45},
-		}, []string{"driver", "method"}),
+		total: b.counters("slipway_driver_calls_total",
+			"Calls to lifecycle drivers that have ended, by driver, method of the contract and gRPC code.",
+			"driver", "method", "code"),
+		duration: b.histograms("slipway_driver_call_duration_seconds",
+			"How long calls to lifecycle drivers took. A driver may hold its answer to EndLifecycleTransition for 30 s.",
+			[]float64{.005, .025, .1, .5, 1, 5, 10, 20, 31, 45}, "driver", "method"),
 		drivers: newVocabulary(),
 	}
 }
@@ -39,16 +36,4 @@ func (c *Calls) Called(driver, method, code string, took time.Duration) {
 	driver = c.drivers.of(driver)
 	c.total.WithLabelValues(driver, method, code).Inc()
 	c.duration.WithLabelValues(driver, method).Observe(took.Seconds())
-}
-
-// Describe is for the registry.
-func (c *Calls) Describe(all chan<- *prometheus.Desc) {
-	c.total.Describe(all)
-	c.duration.Describe(all)
-}
-
-// Collect is for the registry.
-func (c *Calls) Collect(all chan<- prometheus.Metric) {
-	c.total.Collect(all)
-	c.duration.Collect(all)
 }

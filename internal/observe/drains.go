@@ -12,27 +12,27 @@ import (
 type Drains struct {
 	evicted prometheus.Counter
 	refused *prometheus.CounterVec
-	opened  prometheus.Histogram
+	opened  prometheus.Observer
 	reasons *vocabulary
 }
 
-func newDrains() *Drains {
+func newDrains(b *book) *Drains {
 	return &Drains{
-		evicted: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "slipway_drain_pods_evicted_total",
-			Help: "Evictions that the API server accepted.",
-		}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_drain_evictions_refused_total",
-			Help: "Evictions and deletions that the API server did not accept, by reason.",
-		}, []string{"reason"}),
-		opened: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "slipway_drain_budget_open_to_eviction_seconds",
-			Help:    "How long it took from when a disruption budget was seen to allow a disruption until an eviction under it was accepted.",
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}),
+		evicted: b.counters("slipway_drain_pods_evicted_total",
+			"Evictions that the API server accepted.").WithLabelValues(),
+		refused: b.counters("slipway_drain_evictions_refused_total",
+			"Evictions and deletions that the API server did not accept, by reason.", "reason"),
+		opened: b.histograms("slipway_drain_budget_open_to_eviction_seconds",
+			"How long it took from when a disruption budget was seen to allow a disruption until an eviction under it was accepted.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}).WithLabelValues(),
 		reasons: newVocabulary(),
 	}
+}
+
+// NewDrains is for a process that has drains and no [Source]: a driver by itself.
+func NewDrains(registerer prometheus.Registerer) (*Drains, error) {
+	b := &book{}
+	return newDrains(b), b.register(registerer)
 }
 
 // Drains counts what the drains of this process do.
@@ -46,17 +46,3 @@ func (d *Drains) Refused(reason string) { d.refused.WithLabelValues(d.reasons.of
 
 // EvictedAfter measures how long a budget was open before an eviction.
 func (d *Drains) EvictedAfter(open time.Duration) { d.opened.Observe(open.Seconds()) }
-
-// Describe is for the registry.
-func (d *Drains) Describe(all chan<- *prometheus.Desc) {
-	d.evicted.Describe(all)
-	d.refused.Describe(all)
-	d.opened.Describe(all)
-}
-
-// Collect is for the registry.
-func (d *Drains) Collect(all chan<- prometheus.Metric) {
-	d.evicted.Collect(all)
-	d.refused.Collect(all)
-	d.opened.Collect(all)
-}

@@ -3,7 +3,6 @@
 package observe
 
 import (
-	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,44 +32,28 @@ type metrics struct {
 	transitions, reasons *vocabulary
 }
 
-func newMetrics() *metrics {
+// newMetrics enters those of the drains into a book of their own: who drains and does
+// nothing else has them as well.
+func newMetrics(b, drains *book) *metrics {
 	m := &metrics{
-		claimed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_lifecycle_events_claimed_total",
-			Help: "LifecycleEvents that were claimed, by transition.",
-		}, []string{"transition"}),
-		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_lifecycle_events_finished_total",
-			Help: "LifecycleEvents that have ended, by transition, phase and reason of condition Finished.",
-		}, []string{"transition", "phase", "reason"}),
-		overridden: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slipway_lifecycle_events_budgets_overridden_total",
-			Help: "Reports of LifecycleEvents for which pods were removed although their disruption budgets did not allow it, by transition.",
-		}, []string{"transition"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "slipway_lifecycle_event_phase_duration_seconds",
-			Help:    "How long LifecycleEvents were waiting (from creation to claim) and working (from claim to end), by transition.",
-			Buckets: []float64{1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 2 * 3600, 4 * 3600, 12 * 3600, 24 * 3600},
-		}, []string{"transition", "phase"}),
-		home: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slipway_api_home_info",
-			Help: "The API group in which the process reads LifecycleEvents; always 1.",
-		}, []string{"group"}),
-		drains: newDrains(), calls: newCalls(),
+		claimed: b.counters("slipway_lifecycle_events_claimed_total",
+			"LifecycleEvents that were claimed, by transition.", "transition"),
+		finished: b.counters("slipway_lifecycle_events_finished_total",
+			"LifecycleEvents that have ended, by transition, phase and reason of condition Finished.",
+			"transition", "phase", "reason"),
+		overridden: b.counters("slipway_lifecycle_events_budgets_overridden_total",
+			"Reports of LifecycleEvents for which pods were removed although their disruption budgets did not allow it, by transition.",
+			"transition"),
+		duration: b.histograms("slipway_lifecycle_event_phase_duration_seconds",
+			"How long LifecycleEvents were waiting (from creation to claim) and working (from claim to end), by transition.",
+			[]float64{1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 2 * 3600, 4 * 3600, 12 * 3600, 24 * 3600}, "transition", "phase"),
+		home: b.gauges("slipway_api_home_info",
+			"The API group in which the process reads LifecycleEvents; always 1.", "group"),
+		drains: newDrains(drains), calls: newCalls(b),
 		transitions: newVocabulary(), reasons: newVocabulary(),
 	}
-	m.standing = newStandings(m.transitions, m.reasons)
+	m.standing = newStandings(b, m.transitions, m.reasons)
 	return m
-}
-
-func (m *metrics) register(registerer prometheus.Registerer) error {
-	var errs []error
-	for _, c := range []prometheus.Collector{
-		m.claimed, m.finished, m.overridden, m.duration, m.home, m.standing, m.drains, m.calls,
-	} {
-		errs = append(errs, registerer.Register(c))
-	}
-	return errors.Join(errs...)
 }
 
 // wrote counts what the writing of a status means.

@@ -51,7 +51,7 @@ func exposed(t *testing.T, registry *prometheus.Registry, names ...string) strin
 func used(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	s := source(t, kubernetesfake.NewClientset(), registry)
+	s := sourceOf(t, Controller, kubernetesfake.NewClientset(), registry)
 	o := s.Node("n")
 	event := eventIn(lifecyclev1alpha1.Pending)
 	event.CreationTimestamp = metav1.NewTime(noon.Add(-10 * time.Second))
@@ -63,7 +63,16 @@ func used(t *testing.T) *prometheus.Registry {
 		metav1.Condition{Type: "Finished", Status: "True", Reason: "SlaExpired"},
 		metav1.Condition{Type: "BudgetsOverridden", Status: "True", Message: "1 deleted"})
 	o.Wrote(claimed, ended.Status, noon.Add(time.Minute))
-	o.Look([]*lifecyclev1alpha1.LifecycleEvent{held(map[string]time.Duration{"b": 0}, "Pod shop/a", "R")}, nil, noon)
+	standing := held(map[string]time.Duration{"b": 0}, "Pod shop/a", "R")
+	standing.Status.SLA = new(metav1.NewTime(noon.Add(time.Hour)))
+	standing.Status.Conditions = []metav1.Condition{
+		claimed.Status.Conditions[0], {Type: "Stalled", Status: "True", Reason: "AgentMissing"},
+	}
+	o.Look([]*lifecyclev1alpha1.LifecycleEvent{standing}, nil, noon)
+	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event})
+	if err := RegisterHealth(registry, []HealthCheck{{Probe: "readiness", Name: "caches", Check: func() error { return nil }}}); err != nil {
+		t.Fatal(err)
+	}
 	s.Drains().Evicted()
 	s.Drains().Refused("BudgetExhausted")
 	s.Drains().EvictedAfter(20 * time.Millisecond)

@@ -21,8 +21,13 @@ import (
 // source is that of one process among several that share a cluster.
 func source(t *testing.T, clients *kubernetesfake.Clientset, registry *prometheus.Registry) *Source {
 	t.Helper()
+	return sourceOf(t, NodeAgent, clients, registry)
+}
+
+func sourceOf(t *testing.T, component string, clients *kubernetesfake.Clientset, registry *prometheus.Registry) *Source {
+	t.Helper()
 	s, err := New(context.WithoutCancel(t.Context()), Options{
-		Component: NodeAgent, APIGroup: lifecyclev1alpha1.GroupSlipway, Events: clients.CoreV1(), Metrics: registry,
+		Component: component, APIGroup: lifecyclev1alpha1.GroupSlipway, Events: clients.CoreV1(), Metrics: registry,
 	})
 	if err != nil {
 		t.Fatal(err)

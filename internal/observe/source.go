@@ -4,7 +4,6 @@ package observe
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -37,18 +36,24 @@ type Source struct {
 	options     Options
 	broadcaster record.EventBroadcaster
 	metrics     *metrics
+	overseen    *overseen // the controller's
 }
 
 // New returns the source of a process.
 func New(ctx context.Context, options Options) (*Source, error) {
-	m := newMetrics()
-	if err := m.register(options.Metrics); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	b := &book{}
+	m := newMetrics(b, b)
+	var o *overseen
+	if options.Component == Controller {
+		o = newOverseen(b)
+	}
+	if err := b.register(options.Metrics); err != nil {
+		return nil, err
 	}
 	m.home.WithLabelValues(options.APIGroup).Set(1)
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(sink{&corev1client.EventSinkImpl{Interface: options.Events.Events(corev1.NamespaceAll)}})
-	return &Source{options: options, broadcaster: broadcaster, metrics: m}, nil
+	return &Source{options: options, broadcaster: broadcaster, metrics: m, overseen: o}, nil
 }
 
 // Node returns the observer of a node. It costs nothing to have.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -20,6 +22,8 @@ type standings struct {
 	transitions, reasons *vocabulary
 	clock                clock.PassiveClock
 	state, blocked       *prometheus.Desc
+	claimed, deadline    *prometheus.Desc
+	blockedSince         *prometheus.Desc
 
 	mu    sync.Mutex
 	nodes map[string]*standingNode
@@ -30,22 +34,34 @@ type standings struct {
 type standingNode struct {
 	event             types.UID
 	transition, state string
+	claimed, deadline *metav1.Time
+	// blocked: since when something of each reason holds it up, as its driver says.
+	blocked map[string]time.Time
 	// blockedSince: each reason that something blocks it for, and since when that is not
 	// in past.
 	blockedSince map[string]time.Time
 }
 
-func newStandings(transitions, reasons *vocabulary) *standings {
-	return &standings{
+func newStandings(b *book, transitions, reasons *vocabulary) *standings {
+	s := &standings{
 		transitions: transitions, reasons: reasons, clock: clock.RealClock{},
-		state: prometheus.NewDesc("slipway_node_state",
+		state: b.computed(Gauge, "slipway_node_state",
 			"The state that the LifecycleEvent has reached which the node is being worked on for; always 1, and absent for all other nodes.",
-			[]string{"node", "transition", "state"}, nil),
-		blocked: prometheus.NewDesc("slipway_drain_blocked_seconds_total",
+			"node", "transition", "state"),
+		claimed: b.computed(Gauge, "slipway_node_claimed_timestamp_seconds",
+			"Unix time when the LifecycleEvent was claimed which the node is being worked on for.", "node"),
+		deadline: b.computed(Gauge, "slipway_node_deadline_timestamp_seconds",
+			"Unix time by which the LifecycleEvent must have ended which the node is being worked on for; absent if it may take any time.", "node"),
+		blockedSince: b.computed(Gauge, "slipway_node_blocked_timestamp_seconds",
+			"Unix time since when something of that reason has been holding up the LifecycleEvent which the node is being worked on for.",
+			"node", "reason"),
+		blocked: b.computed(Counter, "slipway_drain_blocked_seconds_total",
 			"Seconds during which something of that reason held up a LifecycleEvent, added up over events; also while it still does.",
-			[]string{"reason"}, nil),
+			"reason"),
 		nodes: map[string]*standingNode{}, past: map[string]time.Duration{},
 	}
+	b.collectors = append(b.collectors, s)
+	return s
 }
 
 // set takes in how the events of a node stand at the given time.
@@ -78,23 +94,39 @@ func (s *standings) of(events []*lifecyclev1alpha1.LifecycleEvent, now time.Time
 		}
 		n := &standingNode{
 			event: e.UID, transition: s.transitions.of(e.Spec.TransitionName), state: e.Status.State,
-			blockedSince: map[string]time.Time{},
+			deadline: e.Status.SLA, blocked: map[string]time.Time{}, blockedSince: map[string]time.Time{},
+		}
+		if c := meta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable); c != nil {
+			n.claimed = &c.LastTransitionTime
 		}
 		if n.state == "" {
 			n.state = "claimed"
 		}
 		for _, b := range e.Status.Blockers {
-			n.blockedSince[s.reasons.of(b.Reason)] = now
+			reason := s.reasons.of(b.Reason)
+			n.blockedSince[reason] = now
+			n.holds(reason, b.Since)
 		}
 		return n
 	}
 	return nil
 }
 
+// holds notes since when something holds up the event: the longest counts.
+func (n *standingNode) holds(reason string, since *metav1.Time) {
+	if since == nil {
+		return
+	}
+	if first, has := n.blocked[reason]; !has || since.Time.Before(first) {
+		n.blocked[reason] = since.Time
+	}
+}
+
 // Describe is for the registry.
 func (s *standings) Describe(all chan<- *prometheus.Desc) {
-	all <- s.state
-	all <- s.blocked
+	for _, d := range []*prometheus.Desc{s.state, s.claimed, s.deadline, s.blockedSince, s.blocked} {
+		all <- d
+	}
 }
 
 // Collect is for the registry.
@@ -105,11 +137,28 @@ func (s *standings) Collect(all chan<- prometheus.Metric) {
 	total := maps.Clone(s.past)
 	for name, n := range s.nodes {
 		all <- prometheus.MustNewConstMetric(s.state, prometheus.GaugeValue, 1, name, n.transition, n.state)
+		n.times(s, name, all)
 		for reason, since := range n.blockedSince {
 			total[reason] += max(0, now.Sub(since))
 		}
 	}
 	for reason, d := range total {
 		all <- prometheus.MustNewConstMetric(s.blocked, prometheus.CounterValue, d.Seconds(), reason)
+	}
+}
+
+// times are the metrics of when.
+func (n *standingNode) times(s *standings, name string, all chan<- prometheus.Metric) {
+	at := func(desc *prometheus.Desc, t time.Time, labels ...string) {
+		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(t.UnixMilli())/1000, labels...)
+	}
+	if n.claimed != nil {
+		at(s.claimed, n.claimed.Time, name)
+	}
+	if n.deadline != nil {
+		at(s.deadline, n.deadline.Time, name)
+	}
+	for reason, since := range n.blocked {
+		at(s.blockedSince, since, name, reason)
 	}
 }
