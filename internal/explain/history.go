@@ -24,7 +24,9 @@ func history(f Facts, events []*event) []Moment {
 		all = append(all, ofTheNode(f.Node)...)
 	}
 	for _, e := range f.CoreEvents {
-		all = append(all, ofCoreEvent(e)...)
+		if n := noticeOf(e); n == nil || !n.seenIn(events) {
+			all = append(all, ofCoreEvent(e, n)...)
+		}
 	}
 	all = slices.DeleteFunc(all, func(m Moment) bool { return m.Time.IsZero() })
 	slices.SortStableFunc(all, func(a, b Moment) int { return a.Time.Compare(b.Time.Time) })
@@ -97,7 +99,7 @@ func ofTheNode(node *corev1.Node) []Moment {
 }
 
 // ofCoreEvent is a core Event. One that came again and again is told of once, at its last time.
-func ofCoreEvent(e corev1.Event) []Moment {
+func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 	at, count := e.LastTimestamp, e.Count
 	if at.IsZero() {
 		at = metav1.Time{Time: e.EventTime.Time}
@@ -107,6 +109,9 @@ func ofCoreEvent(e corev1.Event) []Moment {
 	}
 	text := fmt.Sprintf("%s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason)
 	text = withMessage(text, strings.TrimSpace(e.Message))
+	if n != nil {
+		text = e.Message // it names the LifecycleEvent, and is the same on that and on the Node
+	}
 	if count > 1 {
 		text += fmt.Sprintf(" (%d times)", count)
 	}

@@ -66,7 +66,7 @@ func (o *Observer) keepTold(event types.UID, told map[string]bool) {
 
 // tell writes core Events of the node and of the event.
 func (o *Observer) tell(event *lifecyclev1alpha1.LifecycleEvent, n notice) {
-	annotations := map[string]string{noticeAnnotation: noticeOf(event, n)}
+	annotations := map[string]string{lifecyclev1alpha1.NoticeAnnotation: noticeOf(event, n)}
 	of := corev1.ObjectReference{
 		Kind: "LifecycleEvent", APIVersion: o.apiGroup + "/" + lifecyclev1alpha1.Version,
 		Name: event.Name, UID: event.UID,

@@ -8,11 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
-)
 
-// noticeAnnotation says on a core Event what it tells, and of which LifecycleEvent. Two
-// that tell the same have the same.
-const noticeAnnotation = "slipway.dev/notice"
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
 
 // maxBaseName leaves room for the hash in the name of a core Event.
 const maxBaseName = 200
@@ -23,7 +21,7 @@ type sink struct{ record.EventSink }
 
 // Create creates a core Event.
 func (s sink) Create(event *corev1.Event) (*corev1.Event, error) {
-	if notice, has := event.Annotations[noticeAnnotation]; has {
+	if notice, has := event.Annotations[lifecyclev1alpha1.NoticeAnnotation]; has {
 		event.Name = nameOf(event.InvolvedObject.Name, event.InvolvedObject.Kind, notice)
 	}
 	return s.EventSink.Create(event)

@@ -137,6 +137,11 @@ const (
 // event pass. Where guards are enabled, an admission policy sets it on new events.
 const GateGuards = "slipway.dev/guards"
 
+// NoticeAnnotation says on a core Event of Slipway's what it tells: the UID of the
+// LifecycleEvent, the reason, and what tells it from others of the same reason, with a
+// space between them. Two that tell the same have the same.
+const NoticeAnnotation = "slipway.dev/notice"
+
 // StateMaintenanceComplete is the end state of a transition that returns a node
 // (KEP-5683). Guards do not hold its events.
 const StateMaintenanceComplete = "maintenance-complete"
