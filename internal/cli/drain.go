@@ -124,7 +124,7 @@ func (t *tool) drain(ctx context.Context, d *drainFlags) error {
 		}
 		p.wanted = append(p.wanted, event)
 	}
-	p.verb, p.output = "drained", d.output.format
+	p.verb, p.output = drained, d.output.format
 	p.timeout, p.byTimeout = d.Timeout, d.Timeout > 0 && d.SLA == 0
 	return p.run(ctx, *d.dry, d.wait)
 }

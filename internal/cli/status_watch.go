@@ -149,7 +149,7 @@ func (w *statusWriter) draw(all []nodeStatus, lost string, style show.Style, now
 	}
 	up := ""
 	if lines := strings.Count(w.drawn, "\n"); lines > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", lines)
+		up = fmt.Sprintf("\r\x1b[%dA\x1b[J", lines) // what was typed may have moved the cursor
 	}
 	fmt.Fprint(w.Out, up+text)
 	w.drawn = text

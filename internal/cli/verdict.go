@@ -31,23 +31,32 @@ func judge(s *story.Story, verb string, refused []lifecyclev1alpha1.Blocker, byT
 	case len(refused) > 0:
 		return verdict{Error, "", refusal(s.Node(), refused)}
 	case outcome.Phase == lifecyclev1alpha1.SlaExpired && byTimeout:
-		return verdict{Blocked, "", fmt.Sprintf("node %s is not %s: the time is over. %s", s.Node(), verb, outcome.Message)}
+		return verdict{Blocked, "", fmt.Sprintf("node %s is not %s: the time is over. %s. %s", s.Node(), verb, strings.TrimSuffix(outcome.Message, "."), next(s, verb))}
 	case outcome.Canceled():
-		return verdict{Canceled, "", fmt.Sprintf("node %s is not %s: canceled. %s", s.Node(), verb, outcome.Message)}
+		return verdict{Canceled, "", fmt.Sprintf("node %s is not %s: canceled: %s", s.Node(), verb, outcome.Message)}
 	case outcome.Phase.Terminal():
-		return verdict{Failed, "", fmt.Sprintf("node %s is not %s: %s. %s'kubectl slipway %s %s' tries again",
-			s.Node(), verb, outcome, cordonStays(s), strings.TrimSuffix(verb, "ed"), s.Node())}
+		return verdict{Failed, "", fmt.Sprintf("node %s is not %s: %s. %s", s.Node(), verb, outcome, next(s, verb))}
 	default:
 		return verdict{Error, "", fmt.Sprintf("node %s: %s; 'kubectl slipway status %s' says how it is", s.Node(), outcome, s.Node())}
 	}
 }
 
-// cordonStays says what an event that was claimed has left.
-func cordonStays(s *story.Story) string {
+// next is how an event has left its node, and what can be done. One that was never claimed
+// has left nothing.
+func next(s *story.Story, verb string) string {
+	again := fmt.Sprintf("'kubectl slipway %s %s' tries again", strings.TrimSuffix(verb, "ed"), s.Node())
 	if s.Event().Status.Driver == nil {
+		return again
+	}
+	return "The node stays cordoned; " + again + back(s, verb)
+}
+
+// back is how a node that was not drained is put back.
+func back(s *story.Story, verb string) string {
+	if verb != drained {
 		return ""
 	}
-	return "The node stays cordoned; "
+	return fmt.Sprintf(", 'kubectl slipway uncordon %s' puts it back", s.Node())
 }
 
 // succeeded is what kubectl says, and what is still to be known.

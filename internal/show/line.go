@@ -32,6 +32,12 @@ func (s Style) Line(spans ...Span) string {
 	return strings.TrimRight(line.String(), " ")
 }
 
+// Holds says whether the spans after each other fit in a line.
+func (s Style) Holds(spans []Span) bool {
+	_, end := s.room(spans)
+	return end == ""
+}
+
 // ellipsis is where something was cut.
 const ellipsis = "…"
 

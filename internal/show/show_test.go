@@ -3,6 +3,7 @@
 package show
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +22,12 @@ func TestALineEndsWhereTheTerminalDoes(t *testing.T) {
 		"cut where a span begins": {Style{Width: 11, Color: true}, "worker-1  \x1b[31m…\x1b[0m"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.style.Line(spans...)); diff != "" {
+			got := tc.style.Line(spans...)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if cut := strings.Contains(got, ellipsis); tc.style.Holds(spans) == cut {
+				t.Errorf("it holds the line: %v, and cuts it: %v", !cut, cut)
 			}
 		})
 	}

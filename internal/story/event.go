@@ -41,7 +41,7 @@ func (s *Story) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time
 // tellPhase tells what the agent says of the event.
 func (s *Story) tellPhase(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	was, is := before.Status, s.event.Status
-	if wait := Waits(s.event); wait.Reason != "" && wait != Waits(before) {
+	if wait, known := Waits(s.event), Waits(before); wait.Reason != "" && (wait.Reason != known.Reason || wait.Message != known.Message) {
 		s.tell(at, false, wait.String())
 	}
 	if was.ClaimStatus == is.ClaimStatus {

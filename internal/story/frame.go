@@ -4,6 +4,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ func (s *Stories) Frame(now time.Time, style show.Style) string {
 	}
 	const most = 10
 	each := (room - len(shown)) / max(len(shown), 1)
+	if s.pods {
+		each-- // for those that are ending
+	}
 	blockers := min(max((each-1)/(1+helpLines), 0), most) // one line for those that are not shown
 	width := s.widest(shown)
 	for _, one := range shown {
@@ -84,14 +88,24 @@ func (s *Story) lines(now time.Time, style show.Style, width, blockers int) []st
 		return []string{style.Line(name, show.Span{Text: "LifecycleEvent " + s.asked.Event + " is not there yet"})}
 	}
 	state := s.state()
-	lines := []string{style.Line(name, show.Span{Text: s.bar(style)}, state, show.Span{Text: s.times(now)})}
+	line := []show.Span{name, {Text: s.bar(style)}, state}
+	for _, text := range s.times(now) {
+		if longer := slices.Concat(line, []show.Span{{Text: text}}); len(line) <= 3 || style.Holds(longer) {
+			line = longer
+		}
+	}
+	lines := []string{style.Line(line...)}
 	if s.gone || s.event.Status.ClaimStatus.Terminal() {
 		return lines
 	}
 	if wait := Waits(s.event); wait.Reason != "" {
 		lines = append(lines, style.Line(show.Span{Text: "  " + wait.String()}))
 	}
-	return append(lines, s.blockerLines(now, style, blockers)...)
+	lines = append(lines, s.blockerLines(now, style, blockers)...)
+	if text := s.endingText(now); text != "" && blockers > 0 {
+		lines = append(lines, style.Line(show.Span{Text: "  " + text, Tone: show.Faint}))
+	}
+	return lines
 }
 
 // state is how the event is, or was when it went.
@@ -116,20 +130,21 @@ func (s *Story) bar(style show.Style) string {
 	return fmt.Sprintf("%s %3d/%-3d  ", show.Bar(int(p.Done), int(p.Total), size), p.Done, p.Total)
 }
 
-// times are how long it has taken, how long it may take, and how long it will.
-func (s *Story) times(now time.Time) string {
+// times are how long it has taken, how long it will, and how long it may take: what is
+// worth most comes first.
+func (s *Story) times(now time.Time) []string {
 	status := &s.event.Status
 	if s.ended != nil {
-		return " after " + duration.HumanDuration(max(s.ended.Sub(s.since()), 0))
+		return []string{" after " + duration.HumanDuration(max(s.ended.Sub(s.since()), 0))}
 	}
-	text := " for " + duration.HumanDuration(max(now.Sub(s.since()), 0))
+	texts := []string{" for " + duration.HumanDuration(max(now.Sub(s.since()), 0))}
 	if left, known := s.pace.left(now); known && !Blocked(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
-		text += ", " + about(left)
+		texts = append(texts, ", "+about(left))
 	}
 	if deadline := status.SLA; deadline != nil {
-		text += ", deadline in " + duration.HumanDuration(max(deadline.Sub(now), 0))
+		texts = append(texts, ", deadline in "+duration.HumanDuration(max(deadline.Sub(now), 0)))
 	}
-	return text
+	return texts
 }
 
 // since is when it was asked for.

@@ -8,13 +8,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // pod is a pod of the node.
 type pod struct {
 	name   string // namespace/name
 	ending *time.Time
-	stays  bool // a drain does not ask it to leave
+	grace  *int64 // seconds that it may take to end
+	stays  bool   // a drain does not ask it to leave
 }
 
 // sawPod takes in how a pod of the node is.
@@ -28,7 +30,7 @@ func (s *Story) sawPod(p *corev1.Pod, at time.Time) {
 		}
 	}
 	if p.DeletionTimestamp != nil && known.ending == nil {
-		known.ending = &at
+		known.ending, known.grace = &at, p.DeletionGracePeriodSeconds
 	}
 }
 
@@ -47,6 +49,35 @@ func (s *Story) podGone(p *corev1.Pod, at time.Time) {
 		text += fmt.Sprintf(", %.1fs after it was asked to end", at.Sub(*known.ending).Seconds())
 	}
 	s.tell(at, false, text)
+}
+
+// slow is how long a pod has been ending before it is shown that it is waited for.
+const slow = 5 * time.Second
+
+// endingText is the pod that has been ending for longest, where it takes long.
+func (s *Story) endingText(now time.Time) string {
+	var longest *pod
+	count := 0
+	for _, p := range s.pods {
+		if p.stays || p.ending == nil || now.Sub(*p.ending) < slow {
+			continue
+		}
+		count++
+		if longest == nil || p.ending.Before(*longest.ending) || p.ending.Equal(*longest.ending) && p.name < longest.name {
+			longest = p
+		}
+	}
+	if longest == nil {
+		return ""
+	}
+	text := fmt.Sprintf("Pod %s has been ending for %s", longest.name, duration.HumanDuration(now.Sub(*longest.ending)))
+	if longest.grace != nil {
+		text += fmt.Sprintf(", of %s that it may take", time.Duration(*longest.grace)*time.Second)
+	}
+	if count > 1 {
+		text += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return text
 }
 
 // stays says whether a drain leaves the pod alone: what runs for the node itself.
