@@ -22,8 +22,11 @@ func (e Entry) Line() string {
 	return fmt.Sprintf("%6.1fs  %s: %s", e.After.Seconds(), e.Node, e.Text)
 }
 
-// helpLines is how many lines a remedy may take.
-const helpLines = 2
+// Each of what holds a node up, and what would help against it, may take so many lines.
+const (
+	blockerLines = 2
+	helpLines    = 2
+)
 
 // Frame is how it is now: a line for each node, and under it what holds it up. It is not
 // higher than the terminal.
@@ -49,7 +52,7 @@ func (s *Stories) Frame(now time.Time, style show.Style) string {
 	if s.pods {
 		each-- // for those that are ending
 	}
-	blockers := min(max((each-1)/(1+helpLines), 0), most) // one line for those that are not shown
+	blockers := min(max((each-1)/(blockerLines+helpLines), 0), most) // one line for those that are not shown
 	width := s.widest(shown)
 	for _, one := range shown {
 		lines = append(lines, one.lines(now, style, width, blockers)...)
@@ -101,7 +104,7 @@ func (s *Story) lines(now time.Time, style show.Style, width, blockers int) []st
 	if wait := Waits(s.event); wait.Reason != "" {
 		lines = append(lines, style.Line(show.Span{Text: "  " + wait.String()}))
 	}
-	lines = append(lines, s.blockerLines(now, style, blockers)...)
+	lines = append(lines, s.heldUpLines(now, style, blockers)...)
 	if text := s.endingText(now); text != "" && blockers > 0 {
 		lines = append(lines, style.Line(show.Span{Text: "  " + text, Tone: show.Faint}))
 	}
@@ -153,31 +156,4 @@ func (s *Story) since() time.Time {
 		return created.Time
 	}
 	return s.in.began
-}
-
-// blockerLines are at most so many blockers, each with what would help.
-func (s *Story) blockerLines(now time.Time, style show.Style, most int) []string {
-	var lines []string
-	status, said := &s.event.Status, ""
-	for _, b := range status.Blockers[:min(most, len(status.Blockers))] {
-		text := fmt.Sprintf("  %s: %s", b.Object, b.Reason)
-		if b.By != "" {
-			text += ", by " + b.By
-		}
-		if b.Since != nil {
-			text += ", for " + duration.HumanDuration(max(now.Sub(b.Since.Time), 0))
-		}
-		lines = append(lines, style.Line(show.Span{Text: text}))
-		if help := Remedy(b); help != "" && help != said {
-			for _, line := range style.WrapAtMost("    ", help, helpLines) {
-				lines = append(lines, style.Paint(show.Faint, line))
-			}
-			said = help
-		}
-	}
-	all := max(int(status.BlockersTotal), len(status.Blockers))
-	if more := all - min(most, len(status.Blockers)); more > 0 {
-		lines = append(lines, style.Line(show.Span{Text: fmt.Sprintf("  and %d more", more), Tone: show.Faint}))
-	}
-	return lines
 }
