@@ -50,7 +50,8 @@ what is registered on their Node, some seconds after it has changed.`,
 			}
 			return list.print(t.Out, show.StyleOf(t.Out, os.Getenv))
 		},
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: t.completeNodes,
 	}
 	output = addOutput(command.Flags(), jsonText, yamlText)
 	return command

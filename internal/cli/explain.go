@@ -22,7 +22,8 @@ helps, the safest first; and what has happened so far. It changes nothing. It re
 rights, and says what it may not read.`,
 		Example: `  kubectl slipway explain worker-1
   kubectl slipway explain worker-1 -o json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: t.completeNode,
 		RunE: func(command *cobra.Command, args []string) error {
 			c, err := t.connect(command.Context())
 			if err != nil {

@@ -97,6 +97,14 @@ func (t *tool) withLabels(ctx context.Context, reader client.Reader, selector st
 	return names, nil
 }
 
+// completeNode is [tool.completeNodes] of a command for one node.
+func (t *tool) completeNode(command *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return t.completeNodes(command, args, begun)
+}
+
 // completeNodes suggests the names of nodes that are not named yet.
 func (t *tool) completeNodes(command *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	const patience = 3 * time.Second
