@@ -38,26 +38,33 @@ func newForecast(s Snapshot) *forecast {
 	return f
 }
 
-// leaves takes the health of a pod that is sent away from the budgets that select it, until a replacement is ready.
+// leaves takes the health of a pod that is sent away from the budgets that select it, until a replacement is ready. From then
+// on there are both pods, until the one has ended.
 func (f *forecast) leaves(pod *corev1.Pod, replaced bool) {
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
 		f.take(b, pod)
-		if replaced && isReady(pod) && isStartedAgain(pod) {
+		if !isStartedAgain(pod) {
+			continue
+		}
+		b.count(1)
+		if replaced && isReady(pod) {
 			f.coming[b]++
 		}
 	}
 }
 
-// ended is told that a pod is gone. A budget that wants a number of pods counts those that there are; others go by the
-// scale of their controllers, which stays the same.
+// ended is told that a pod is gone.
 func (f *forecast) ended(pod *corev1.Pod) {
-	if isStartedAgain(pod) {
-		return
-	}
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
-		if m := b.Spec.MinAvailable; b.Spec.MaxUnavailable == nil && (m == nil || m.Type == intstr.Int) {
-			b.Status.ExpectedPods--
-		}
+		b.count(-1)
+	}
+}
+
+// count is told that there are more pods. A budget that wants a number of pods counts those that there are; others go by the
+// scale of their controllers, which stays the same.
+func (b *budget) count(more int32) {
+	if m := b.Spec.MinAvailable; b.Spec.MaxUnavailable == nil && (m == nil || m.Type == intstr.Int) {
+		b.Status.ExpectedPods += more
 	}
 }
 
@@ -69,10 +76,8 @@ func isStartedAgain(pod *corev1.Pod) bool {
 func (f *forecast) completed(pod *corev1.Pod) {
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
 		f.take(b, pod)
+		b.count(-1)
 	}
-	pod = pod.DeepCopy()
-	pod.Status.Phase = corev1.PodSucceeded
-	f.ended(pod)
 }
 
 func (f *forecast) take(b *budget, pod *corev1.Pod) {

@@ -121,12 +121,25 @@ const (
 //
 //   - the nodes are cordoned, and nobody but the drains does anything;
 //   - the server accepts the evictions that its budgets allow;
-//   - pods that are evicted end, if the node's kubelet reports, and within their time;
+//   - pods that are evicted end, if the node's kubelet reports or they had nothing left to end, and within their time;
 //   - pods that are waited for end by themselves;
 //   - a replacement runs elsewhere and is as ready as the pod was, but for those in Snapshot.Unreplaced.
 //
 // Where a budget lets only some pods go, which of them goes first is sure for one node. Between nodes it is a matter of
-// chance. Volumes are taken to be detached.
+// chance. Pods that recur and are the last of a node may be left after fewer evictions: the drain is over if none of them is
+// there when it looks. Volumes are taken to be detached.
+//
+// So of the Reasons, these are predicted: those of budgets (BudgetExhausted, BudgetImpossible, BudgetNotObserved,
+// BudgetSyncFailed, MultipleBudgets), of pods and what is asked for (UnmanagedPod, LocalStorage, WaitingForCompletion,
+// Terminating, PodRecurring, PodSkipped), RuleInvalid and NodeNotReady. These are not:
+//
+//   - NodeNotCordoned, NodeTaintMissing: somebody takes the cordon away while the drain runs.
+//   - NodeGone: there is no such node to look at.
+//   - EvictionRefused, DeletionRefused, EvictionTimedOut: what admission webhooks and the rights of who drains let through
+//     is known when it is tried.
+//   - NamespaceTerminating: Snapshot says nothing of namespaces.
+//   - APIServerUnavailable, APIServerOverloaded, ReadRefused: how the server is then, and to whom it answers.
+//   - PodTimedOut, VolumeAttached: how long pods take to end, and volumes to be detached.
 //
 // An error says that a Request is wrong, or that a node is missing.
 func Preview(s Snapshot, now time.Time) ([]Outlook, error) {

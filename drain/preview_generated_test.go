@@ -236,7 +236,7 @@ func (a *actor) startLike(old *corev1.Pod, node string) {
 // settle lets the kubelets and the controller of budgets do their work, and tells whether a pod has ended.
 func (a *actor) settle() (ended bool) {
 	for _, pod := range slices.Clone(a.pods) {
-		kept := !a.nodes[pod.Spec.NodeName].ready || len(pod.Finalizers) > 0
+		kept := !a.nodes[pod.Spec.NodeName].ready && !isFinished(pod) || len(pod.Finalizers) > 0
 		if pod.DeletionTimestamp == nil || kept {
 			continue
 		}

@@ -33,7 +33,9 @@ type rehearsed struct {
 	rulesBad    map[string]bool
 	reading     []obstacle
 	courses     map[types.UID]course
-	leaving     []leaver
+	// kept are pods that were overdue when the drain began, because of their finalizers.
+	kept    map[types.UID]bool
+	leaving []leaver
 	// status, held and wake are those of the last decision.
 	status Status
 	held   map[types.NamespacedName]*Blocker
@@ -60,10 +62,13 @@ func (r *rehearsal) add(n NodeSnapshot) {
 	d := &rehearsed{
 		book: newBook(), request: n.Request, own: r.snapshot.OwnNamespace, node: nodeFactsOf(n.Node),
 		found: scope(n.Node.Name, n.Pods), rules: map[string][]Rule{}, rulesBad: map[string]bool{},
-		courses: map[types.UID]course{},
+		courses: map[types.UID]course{}, kept: map[types.UID]bool{},
 	}
 	d.node.unschedulable, d.node.tainted, d.node.attached = true, true, nil
 	d.pods = slices.Clone(d.found)
+	for _, pod := range d.found {
+		d.kept[pod.UID] = isTerminating(pod) && len(pod.Finalizers) > 0 && !r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
+	}
 	for _, pod := range covered(d.found, n.Request.Targets) {
 		namespace := pod.Namespace
 		err, bad := r.snapshot.BadRules[namespace]
@@ -179,7 +184,7 @@ func (r *rehearsal) settle() (ended bool) {
 	r.budgets.settle()
 	for _, d := range r.drains {
 		ended = d.remove(func(pod *corev1.Pod) bool {
-			ends := isTerminating(pod) && d.node.ready && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
+			ends := isTerminating(pod) && d.confirms(pod) && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
 			if ends {
 				r.budgets.ended(pod)
 			}
@@ -187,6 +192,16 @@ func (r *rehearsal) settle() (ended bool) {
 		}) || ended
 	}
 	return ended
+}
+
+// confirms tells whether somebody says that a pod has ended: its kubelet, or the server itself for a pod that had nothing
+// left to end when it was sent away. Nobody does of one that finalizers keep since before the drain, however often it is
+// deleted.
+func (d *rehearsed) confirms(pod *corev1.Pod) bool {
+	if d.kept[pod.UID] {
+		return false
+	}
+	return d.node.ready || isFinished(pod) && d.courses[pod.UID].sent
 }
 
 // complete lets the pods end whose completion is waited for, and tells whether there were any.
