@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -35,11 +36,25 @@ func (t *tool) connect(ctx context.Context) (cluster, error) {
 		return cluster{}, fmt.Errorf("build a client: %w", err)
 	}
 	c := cluster{config: config, http: client}
-	if c.home, err = home.Find(ctx, config, client); err != nil {
+	c.home, err = home.Find(ctx, config, client)
+	switch {
+	case errors.Is(err, home.ErrNotInstalled):
+		return c, notInstalledError{}
+	case err != nil:
 		return c, fmt.Errorf("find Slipway on the cluster: %w", err)
+	default:
+		return c, nil
 	}
-	return c, nil
 }
+
+// notInstalledError is [home.ErrNotInstalled] as people are told it.
+type notInstalledError struct{}
+
+func (notInstalledError) Error() string {
+	return "Slipway is not on this cluster; 'kubectl slipway install' shows what it would create there, and asks"
+}
+
+func (notInstalledError) Unwrap() error { return home.ErrNotInstalled }
 
 // client reads and writes Nodes, and the kinds of Slipway.
 func (c cluster) client() (client.WithWatch, error) {

@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/internal/release"
@@ -32,5 +35,16 @@ func TestVersionSaysWhatIsThereAndWhatMayNotBeRead(t *testing.T) {
 			goldenStyles(t, "version/"+name, v.print)
 			goldenEncoded(t, "version/"+name, v)
 		})
+	}
+}
+
+func TestWithoutSlipwayACommandSaysHowToGetIt(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for _, args := range [][]string{{"drivers"}, {"drain", "worker-1"}, {"uncordon", "worker-1"}, {"cancel", "worker-1"}, {"explain", "worker-1"}} {
+		_, errOut, code := execute(t, append(args, "--server="+server.URL, "--kubeconfig=")...)
+		if code != Error || !strings.Contains(errOut, "'kubectl slipway install'") {
+			t.Errorf("%v: exit code %d: %s", args, code, errOut)
+		}
 	}
 }

@@ -37,7 +37,11 @@ func (c *Cluster) Remove(ctx context.Context, left Remains, patience time.Durati
 		return err
 	}
 	for _, node := range left.Nodes {
-		tell("returning node " + node.Name)
+		if node.Cordoned {
+			tell("returning node " + node.Name)
+		} else {
+			tell("taking our annotations off node " + node.Name)
+		}
 		writer := nodestate.NewWriter(c.kube.CoreV1().Nodes(), node.Name, clock.RealClock{})
 		if _, err := writer.Return(ctx); err != nil {
 			return err

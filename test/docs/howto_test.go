@@ -13,8 +13,9 @@ func TestTheCommandsOfTheHowTosWork(t *testing.T) {
 	n := newNewcomer(t)
 	n.types(blocks(t, "docs/first-drain.md")[0])
 	n.types("kubectl slipway install")
-	// Six drains wait for them to end; the pods of a newcomer may take their time.
-	n.types(`kubectl patch deployment web --patch '{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":1}}}}'` + "\nkubectl rollout status deployment web")
+	// Six drains wait for these pods to end. Those of the first drain may take their time.
+	n.types(`kubectl patch deployment web --patch '{"spec":{"template":{"metadata":{"annotations":{"pod-delete.stage.kwok.x-k8s.io/delay":"100ms"}}}}}'
+kubectl rollout status deployment web`)
 	for _, guide := range []struct {
 		page string
 		says []string
