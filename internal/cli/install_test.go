@@ -115,6 +115,11 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 	}
 }
 
+func TestUninstallSaysWhatStays(t *testing.T) {
+	golden(t, "uninstall/farewell", farewell(false))
+	golden(t, "uninstall/farewell-kept", farewell(true))
+}
+
 func TestOnlyAYesIsAYes(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "Yes \n": true, "yes": true, "\n": false, "n\n": false, "": false, "yesterday\n": false} {
 		var out bytes.Buffer

@@ -46,7 +46,7 @@ Events that nobody ends within a minute, because agents or controller do not wor
 their finalizers.`,
 		Example: `  kubectl slipway uninstall
 
-  # Keep events, transitions and rules, for a later installation:
+  # Keep the kinds, with all transitions and rules, for a later installation:
   kubectl slipway uninstall --keep-crds`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return u.run(command.Context()) },
@@ -54,7 +54,7 @@ their finalizers.`,
 	flags := command.Flags()
 	flags.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&u.force, "force", false, "cancel the events that are in work, and return the nodes that are out of service")
-	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds and their objects, and the namespace with the rules of the cluster")
+	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds, all LifecycleTransitions and DrainRules, and the namespace; events end all the same")
 	flags.DurationVar(&u.timeout, "timeout", installTimeout, "how long all of it may take")
 	return command
 }
@@ -102,12 +102,21 @@ func (u *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(u.Out, "\nSlipway is gone. Conditions that it has set stay in the status of the nodes; they change nothing.")
+	fmt.Fprintln(u.Out, "\n"+farewell(u.keep))
 	return nil
 }
 
-// kept takes out what is to be kept, if anything is: the kinds with their objects, and the
-// namespace, which has rules in it.
+// farewell says what stays.
+func farewell(keep bool) string {
+	const gone = "Slipway is gone. Conditions that it has set stay in the status of the nodes; they change nothing."
+	if !keep {
+		return gone
+	}
+	return gone + "\nIts kinds stay, too, with their transitions and rules: 'kubectl slipway install' makes use of them again, and 'kubectl slipway uninstall' takes them away."
+}
+
+// kept takes out what is to be kept, if anything is: the kinds with transitions and rules,
+// and the namespace, which has rules in it. Events end: nobody would look after them.
 func kept(left installer.Remains, keep bool) installer.Remains {
 	if !keep {
 		return left

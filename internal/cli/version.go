@@ -101,6 +101,9 @@ func (v versions) print(out io.Writer, style show.Style) error {
 			add("API group:", "none: no LifecycleEvents are served here; 'kubectl slipway install' helps", show.Warn)
 		}
 	}
+	if v.APIGroup != "" && len(v.Installed) == 0 && len(v.Unread) == 0 {
+		add("Slipway:", "none: the kinds are here, and nobody works on events; 'kubectl slipway install' helps", show.Warn)
+	}
 	for _, i := range v.Installed {
 		add("Slipway:", i.Image+" in namespace "+i.Namespace, show.Plain)
 		if i.AgentImage != "" {

@@ -15,6 +15,7 @@ func TestVersionSaysWhatIsThereAndWhatMayNotBeRead(t *testing.T) {
 	for name, v := range map[string]versions{
 		"client":        {Client: "v0.1.0"},
 		"not-installed": {Client: "v0.1.0", Kubernetes: "v1.37.1"},
+		"kinds-only":    {Client: "v0.1.0", Kubernetes: "v1.37.1", APIGroup: "lifecycle.k8s.io"},
 		"installed": {
 			Client: "v0.1.0", Kubernetes: "v1.37.1", APIGroup: "lifecycle.k8s.io",
 			Installed: []release.Installed{{Namespace: "slipway-system", Image: "ghcr.io/slipway-k8s/slipway:0.1.0", Mode: release.Node}},
