@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,6 +25,39 @@ var ofReports = ofCondition(string(Explained), "False", Entry{
 	Code: CodeNotNoticed, Means: "Neither an agent nor the controller has said anything about the event yet.",
 	Helps: "if it stays, see whether Slipway's agent runs on the node, and its controller", Passes: true,
 })
+
+// leftover is how condition PodsLeft names what is left, why and because of what.
+var leftover = regexp.MustCompile(`((?:Pod|Volume) [^ ]+) \(([A-Za-z]+)(?:, ([^)]+))?\)`)
+
+// ofTheLeft makes a cause of each kind of what is left behind, as far as the condition
+// names it.
+func ofTheLeft(f Facts, e *event, all []*event, c metav1.Condition, now time.Time) []Cause {
+	var order []group
+	found := map[group]*Cause{}
+	for _, match := range leftover.FindAllStringSubmatch(c.Message, -1) {
+		object, g := match[1], group{match[2], match[3]}
+		if g.by == "" && kindOf(object) == "Volume" {
+			g.by = object
+		}
+		if found[g] == nil {
+			entry, _ := Lookup(Blocker, g.code)
+			found[g], order = &Cause{
+				Code: g.code, Place: podsLeft, Event: e.Name, By: g.by, Since: &c.LastTransitionTime,
+				Text: entry.Means, Passes: true, Reference: Page + Anchor(g.code),
+			}, append(order, g)
+		}
+		found[g].Objects = append(found[g].Objects, object)
+	}
+	if len(order) == 0 {
+		return []Cause{ofTheCondition(f, e, all, c, now)}
+	}
+	var causes []Cause
+	for _, g := range order {
+		tell(f, e, found[g], now)
+		causes = append(causes, *found[g])
+	}
+	return causes
+}
 
 // ofTheCondition is the cause that a condition tells of.
 func ofTheCondition(f Facts, e *event, all []*event, c metav1.Condition, now time.Time) Cause {

@@ -70,7 +70,11 @@ func pending(e *event) bool { return rank(e) == 1 }
 func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
 	var causes []Cause
 	for _, c := range e.Status.Conditions {
-		if troubles(e, c) {
+		switch {
+		case !troubles(e, c):
+		case Place(c.Type) == podsLeft:
+			causes = append(causes, ofTheLeft(f, e, all, c, now)...)
+		default:
 			causes = append(causes, ofTheCondition(f, e, all, c, now))
 		}
 	}

@@ -210,8 +210,8 @@ func tellBudgetController(t telling) {
 		t.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has seen %d; %d evictions are not confirmed",
 			b.Namespace, b.Name, b.Generation, b.Status.ObservedGeneration, len(b.Status.DisruptedPods))
 	}
-	t.remedy("look at kube-controller-manager, which computes budgets: is its lease renewed?",
-		"kubectl -n kube-system get lease kube-controller-manager -o yaml")
+	t.remedy("look at kube-controller-manager, which computes budgets: does it run, and renew its lease?",
+		"kubectl -n kube-system get leases,pods")
 }
 
 // tellBudgets is for pods that several budgets select.

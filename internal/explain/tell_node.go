@@ -21,7 +21,7 @@ func tellNotCordoned(t telling) {
 
 func tellTaintMissing(t telling) {
 	t.remedy("look at the control plane: kube-controller-manager adds the taint "+corev1.TaintNodeUnschedulable,
-		"kubectl -n kube-system get lease kube-controller-manager")
+		"kubectl -n kube-system get leases,pods")
 }
 
 func tellNodeGone(t telling) {
@@ -33,7 +33,8 @@ func tellNodeGone(t telling) {
 }
 
 func tellServer(t telling) {
-	t.remedy("ask the API server how it is", "kubectl get --raw=/readyz?verbose")
+	t.remedy("ask the API server how it is, and which APIs it cannot serve", "kubectl get --raw=/readyz?verbose")
+	t.remedy("see whether an API is away that Slipway needs: of events, rules, budgets or pods", "kubectl get apiservices")
 	t.remedy("see who asks for much", "kubectl get --raw=/debug/api_priority_and_fairness/dump_priority_levels")
 }
 

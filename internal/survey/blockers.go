@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -66,21 +67,34 @@ func (r *Reader) budgets(ctx context.Context, n *notes, f *explain.Facts, names 
 // inTheWay are the names of the objects that blockers name, by kind.
 func inTheWay(events []lifecyclev1alpha1.LifecycleEvent) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
-	for _, e := range events {
-		for _, b := range e.Status.Blockers {
-			text := b.By
-			if b.Reason == "RuleInvalid" {
-				text = b.Message
+	for _, text := range naming(events) {
+		for _, match := range named.FindAllStringSubmatch(text, -1) {
+			if found[match[1]] == nil {
+				found[match[1]] = map[string]bool{}
 			}
-			for _, match := range named.FindAllStringSubmatch(text, -1) {
-				if found[match[1]] == nil {
-					found[match[1]] = map[string]bool{}
-				}
-				found[match[1]][match[2]] = true
-			}
+			found[match[1]][match[2]] = true
 		}
 	}
 	return found
+}
+
+// naming are the texts that name what is in the way, or what is left behind.
+func naming(events []lifecyclev1alpha1.LifecycleEvent) []string {
+	var texts []string
+	for _, e := range events {
+		for _, b := range e.Status.Blockers {
+			texts = append(texts, b.By)
+			if b.Reason == "RuleInvalid" {
+				texts = append(texts, b.Message)
+			}
+		}
+		for _, c := range e.Status.Conditions {
+			if c.Type == "PodsLeft" && c.Status == metav1.ConditionTrue {
+				texts = append(texts, c.Message)
+			}
+		}
+	}
+	return texts
 }
 
 func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
