@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-k8s/slipway/internal/explain"
+)
+
+// alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go.
+var alone = []string{
+	"NodeTaintMissing", "BudgetNotObserved", "NamespaceTerminating", // the control plane stands still
+	"NodeGone", "APIServerUnavailable", "ReadRefused", "RuleInvalid",
+}
+
+func TestEachReasonOfADrainIsProvokedHere(t *testing.T) {
+	provoked := slices.Clone(alone)
+	for name := range troubles {
+		code, _, _ := strings.Cut(name, " ")
+		provoked = append(provoked, code)
+	}
+	var known []string
+	for _, e := range explain.Entries() {
+		if e.Place == explain.Blocker {
+			known = append(known, e.Code)
+		}
+	}
+	slices.Sort(provoked)
+	if diff := cmp.Diff(known, slices.Compact(provoked)); diff != "" {
+		t.Errorf("reason codes (-in the catalogue +provoked by tests):\n%s", diff)
+	}
+}
