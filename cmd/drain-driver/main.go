@@ -28,8 +28,9 @@ func newCommand() *cobra.Command {
 
 func newPluginCommand() *cobra.Command {
 	var (
-		client  daemon.Client
-		options = drainplugin.Options{ActAs: identity.ActAsNode}
+		client    daemon.Client
+		options   = drainplugin.Options{ActAs: identity.ActAsNode}
+		addresses addresses
 	)
 	command := &cobra.Command{
 		Use:   "kubelet-plugin",
@@ -60,7 +61,7 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 			if err != nil {
 				return err
 			}
-			return drainplugin.Serve(command.Context(), self, options)
+			return run(command.Context(), self, options, addresses)
 		},
 	}
 	flags := command.Flags()
@@ -75,5 +76,7 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 	flags.StringVar(&options.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory in which the driver registers")
 	flags.StringVar(&options.Instance, "instance", "", "name of this process, where two of the driver run side by side during an update")
+	flags.StringVar(&addresses.health, "health-probe-bind-address", "0", "address of /healthz and /readyz; 0 for none")
+	flags.StringVar(&addresses.metrics, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command
 }

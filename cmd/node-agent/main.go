@@ -60,11 +60,11 @@ What rights are missing it says when it starts.`,
 				return err
 			}
 			for _, name := range builtin {
-				serve, err := builtinDriver(name, self, options, dataDir, namespace)
+				driver, err := builtinDriver(name, self, options, dataDir, namespace)
 				if err != nil {
 					return err
 				}
-				options.Builtin = append(options.Builtin, serve)
+				options.Builtin = append(options.Builtin, driver)
 			}
 			return agent.Run(command.Context(), self, options)
 		},
@@ -86,15 +86,15 @@ What rights are missing it says when it starts.`,
 	return command
 }
 
-func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (func(context.Context, *observe.Drains) error, error) {
+func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (agent.Builtin, error) {
 	if name != "drain" {
-		return nil, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
+		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
 	}
-	return func(ctx context.Context, drains *observe.Drains) error {
+	return agent.Builtin{Name: drainplugin.DefaultDriverName, Serve: func(ctx context.Context, drains *observe.Drains) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
 			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, ActAs: options.ActAs, Namespace: namespace,
 			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: drains,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})
-	}, nil
+	}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -49,7 +50,7 @@ func (l *loop) start(_ context.Context, queue workqueue.TypedRateLimitingInterfa
 }
 
 // add makes the manager run the agent, woken by all that it reads.
-func (l *loop) add(m manager.Manager, node cluster.Cluster, agent *Agent) error {
+func (l *loop) add(m manager.Manager, node cluster.Cluster, agent reconcile.TypedReconciler[string]) error {
 	c, err := controller.NewTyped("agent", m, controller.TypedOptions[string]{
 		Reconciler:  agent,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](errorBackoffBase, errorBackoffCap),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -27,6 +27,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/dispatch"
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
@@ -49,11 +50,19 @@ type Options struct {
 	// ActAs is as whom it acts on the Node. Empty: as the node.
 	ActAs identity.ActAs
 	// Builtin are drivers that run in this process.
-	Builtin []func(ctx context.Context, drains *observe.Drains) error
+	Builtin []Builtin
+}
+
+// Builtin is a driver that runs in the agent's process.
+type Builtin struct {
+	Name  string
+	Serve func(ctx context.Context, drains *observe.Drains) error
 }
 
 // Run runs the agent of a node until ctx ends.
 func Run(ctx context.Context, self *rest.Config, options Options) error {
+	well := health.New(clock.RealClock{})
+	self = well.Seen(self)
 	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
 	if err != nil {
 		return err
@@ -71,7 +80,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 		return err
 	}
 
-	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found)}
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), health: well}
 	if err := p.build(ctx, self, asNode); err != nil {
 		return err
 	}
@@ -104,6 +113,7 @@ type process struct {
 	node     cluster.Cluster // the same API server, as the node
 	observer *observe.Source
 	calls    *dispatch.Dispatcher
+	health   *health.Process
 }
 
 // build puts the agent together; nothing of it runs yet.
@@ -146,7 +156,7 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer.Node(p.options.NodeName),
 	})
-	if err := loop.add(p.manager, p.node, agent); err != nil {
+	if err := loop.add(p.manager, p.node, p.health.Loop(agent)); err != nil {
 		return err
 	}
 	return p.addRunnables(drivers, told)
@@ -157,15 +167,27 @@ func (p *process) addRunnables(drivers *plugins.Registry, told *registered) erro
 		p.manager.Add(p.node),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
 		p.manager.Add(told),
-		p.manager.AddHealthzCheck("ping", healthz.Ping),
-		p.manager.AddReadyzCheck("api-home", p.watch.Check),
 	}
-	for _, serve := range p.options.Builtin {
+	for _, b := range p.options.Builtin {
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			return serve(ctx, p.observer.Drains())
+			return b.Serve(ctx, p.observer.Drains())
 		})))
 	}
-	return errors.Join(errs...)
+	p.health.Check(health.Readiness, "api-home", p.watch.Check)
+	p.health.Check(health.Readiness, "drivers", func() error { return builtinMissing(p.options.Builtin, drivers.Names()) })
+	return errors.Join(append(errs, p.health.AddTo(p.manager, metrics.Registry))...)
+}
+
+// builtinMissing says which drivers of this process are not registered with it. Those of
+// others have no part in that: an agent without them can still say that they are missing,
+// and no update of the agents waits for them.
+func builtinMissing(builtin []Builtin, registered []string) error {
+	for _, b := range builtin {
+		if !slices.Contains(registered, b.Name) {
+			return fmt.Errorf("driver %s, which runs in this process, is not registered with it", b.Name)
+		}
+	}
+	return nil
 }
 
 // newManager builds the caches and clients of the process itself.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/agent"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/plugins"
 	"github.com/slipway-k8s/slipway/internal/record"
 )
@@ -43,8 +45,9 @@ func (p *process) addFleet(self *rest.Config) error {
 	}
 	p.fleet = f
 	f.drivers = plugins.New(plugins.Options{Dir: f.registrationDir(), OnChange: f.driversChanged})
+	p.health.Check(health.Readiness, "drivers", f.drivesIfItLeads)
 	c, err := controller.NewTyped("agents", p.manager, controller.TypedOptions[string]{
-		Reconciler:              f,
+		Reconciler:              p.health.Loop(f),
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[string](errorBackoffBase, errorBackoffCap),
 	})
@@ -85,6 +88,19 @@ func (f *fleet) serveDrain(ctx context.Context, self *rest.Config) error {
 		DataDir: filepath.Join(f.dir, "d"), RegistrationDir: f.registrationDir(),
 		Observer: f.observer.Drains(), SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 	})
+}
+
+// drivesIfItLeads says whether the leader's driver is not there. Who stands by has none.
+func (f *fleet) drivesIfItLeads() error {
+	select {
+	case <-f.manager.Elected():
+	default:
+		return nil
+	}
+	if !slices.Contains(f.drivers.Names(), drainplugin.DefaultDriverName) {
+		return fmt.Errorf("driver %s, which runs in this process, is not registered with it", drainplugin.DefaultDriverName)
+	}
+	return nil
 }
 
 // registrationDir is where drivers register with this process, and nobody else's do.

@@ -11,11 +11,11 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/observe"
@@ -27,6 +27,8 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	if err := options.Validate(); err != nil {
 		return err
 	}
+	well := health.New(clock.RealClock{})
+	self = well.Seen(self)
 	httpClient, err := rest.HTTPClientFor(self)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
@@ -37,7 +39,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	}
 	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
 
-	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: clock.RealClock{}}
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: clock.RealClock{}, health: well}
 	if err := p.build(ctx, self); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -56,6 +58,7 @@ type process struct {
 	nodes    corev1client.NodeInterface
 	observer *observe.Source
 	fleet    *fleet // nil in node mode
+	health   *health.Process
 }
 
 // build puts the controller together; nothing of it runs yet.
@@ -81,11 +84,18 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 			return err
 		}
 	}
+	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	return errors.Join(
-		p.manager.Add(manager.RunnableFunc(func(context.Context) error { p.observer.Leads(); return nil })), // once it is the leader
-		p.manager.AddHealthzCheck("ping", healthz.Ping),
-		p.manager.AddReadyzCheck("api-home", p.watch.Check),
+		p.manager.Add(manager.RunnableFunc(p.lead)),
+		p.health.AddTo(p.manager, metrics.Registry),
 	)
+}
+
+// lead says that the process works from now on: it is the leader.
+func (p *process) lead(ctx context.Context) error {
+	p.observer.Leads()
+	log.FromContext(ctx).Info("Leading")
+	return nil
 }
 
 // close ends what the manager does not.

@@ -37,7 +37,7 @@ func (p *process) addOverseer() error {
 		recorder: record.New(p.manager.GetClient()), writer: p.writer, observer: p.observer, lost: map[string]oversight.Sighting{},
 	}
 	c, err := controller.NewTyped("overseer", p.manager, controller.TypedOptions[string]{
-		Reconciler:              o,
+		Reconciler:              p.health.Loop(o),
 		MaxConcurrentReconciles: 1, // guards are decided one after another
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[string](errorBackoffBase, errorBackoffCap),
 	})

@@ -103,6 +103,16 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Probe fails if the driver that is served with these options does not answer.
+func (o Options) Probe(ctx context.Context) error { return driverkit.Probe(ctx, o.kit()) }
+
+func (o Options) kit() driverkit.Config {
+	return driverkit.Config{
+		DriverName: o.DriverName, NodeName: o.NodeName, AnyNode: o.AnyNode, Instance: o.Instance,
+		DataDir: o.DataDir, RegistrationDir: o.RegistrationDir,
+	}
+}
+
 // Serve runs the drain driver until ctx ends.
 func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	if err := options.Validate(); err != nil {
@@ -113,11 +123,9 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 		return err
 	}
 	transitions := Transitions(options.DriverName, options.SLA)
-	return driverkit.Serve(ctx, driverkit.Config{
-		DriverName: options.DriverName, NodeName: options.NodeName, AnyNode: options.AnyNode, Instance: options.Instance,
-		DataDir: options.DataDir, RegistrationDir: options.RegistrationDir,
-		Transitions: transitions, RESTConfig: self,
-	}, driverkit.ByTransition(map[string]driverkit.Driver{
+	config := options.kit()
+	config.Transitions, config.RESTConfig = transitions, self
+	return driverkit.Serve(ctx, config, driverkit.ByTransition(map[string]driverkit.Driver{
 		transitions[0].Name: driverkit.Background(plugin.drain),
 		transitions[1].Name: driverkit.Background(plugin.returnNode),
 	}))

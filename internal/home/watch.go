@@ -69,7 +69,7 @@ func (h *Watch) goneMessage() string {
 
 // Check is a readiness check. What it says is served at /readyz/api-home; /readyz says
 // only that it failed.
-func (h *Watch) Check(*http.Request) error {
+func (h *Watch) Check() error {
 	if message := h.lost.Load(); message != nil && *message != "" {
 		return errors.New(*message)
 	}

@@ -12,8 +12,9 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// unsaid is the reason of an event about which nobody has said what it waits for.
-const unsaid = "None"
+// unsaid is the reason of an event about which nobody has said what it waits for, as
+// kubectl slipway explain names it.
+const unsaid = "NotNoticed"
 
 // overseen are the metrics that only the controller has: what agents cannot say of
 // themselves, and whether it works.

@@ -38,7 +38,7 @@ func TestTheControllerSaysWhatWaitsAndWhatIsStalledWhileItIs(t *testing.T) {
 	s.Oversees("a", events{in("", "", "", ""), in("Pending", "Claimable", "False", "AgentMissing"), in("Succeeded", "", "", "")})
 	s.Oversees("b", events{in("Claimed", "Stalled", "True", "AgentNotReady"), in("Pending", "Claimable", "False", "AgentMissing")})
 	s.Oversees("c", events{in("Claimed", "Stalled", "False", "AgentReady")})
-	expect("of three nodes", leads, "lifecycle_events_pending{reason=AgentMissing} 2", "lifecycle_events_pending{reason=None} 1",
+	expect("of three nodes", leads, "lifecycle_events_pending{reason=AgentMissing} 2", "lifecycle_events_pending{reason=NotNoticed} 1",
 		"node_stalled{node=b,reason=AgentNotReady} 1")
 	s.Oversees("a", nil)
 	s.Oversees("b", events{in("Claimed", "Stalled", "False", "AgentReady")})
@@ -85,7 +85,7 @@ func TestNodesThatSomebodyInventsHaveNoSeries(t *testing.T) {
 	for i := range 1000 {
 		s.Oversees(fmt.Sprint("invented-", i), []*lifecyclev1alpha1.LifecycleEvent{eventIn(lifecyclev1alpha1.Pending)})
 	}
-	if diff := cmp.Diff("lifecycle_events_pending{reason=None} 1000", exposed(t, registry, "lifecycle_events_pending", "node_stalled")); diff != "" {
+	if diff := cmp.Diff("lifecycle_events_pending{reason=NotNoticed} 1000", exposed(t, registry, "lifecycle_events_pending", "node_stalled")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

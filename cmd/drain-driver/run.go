@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	"github.com/slipway-k8s/slipway/internal/health"
+	"github.com/slipway-k8s/slipway/internal/observe"
+)
+
+// probeTimeout is how long the driver may take to answer a probe, which itself may take
+// a second.
+const probeTimeout = 500 * time.Millisecond
+
+// addresses are where a driver by itself is looked at; "0": nowhere.
+type addresses struct{ health, metrics string }
+
+// run serves the driver, its health and its metrics until ctx ends.
+func run(ctx context.Context, self *rest.Config, options drainplugin.Options, at addresses) error {
+	well := health.New(clock.RealClock{})
+	self = well.Seen(self)
+	m, err := ctrl.NewManager(self, manager.Options{
+		Logger:                 log.FromContext(ctx),
+		MapperProvider:         noMapper,
+		Metrics:                metricsserver.Options{BindAddress: at.metrics},
+		HealthProbeBindAddress: at.health,
+	})
+	if err != nil {
+		return fmt.Errorf("build the manager: %w", err)
+	}
+	drains, err := observe.NewDrains(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	options.Observer = drains
+	answers := func() error {
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		return options.Probe(ctx)
+	}
+	well.Check(health.Liveness, "driver", answers)
+	well.Check(health.Readiness, "driver", answers)
+	if err := errors.Join(
+		m.Add(manager.RunnableFunc(func(ctx context.Context) error { return drainplugin.Serve(ctx, self, options) })),
+		well.AddTo(m, metrics.Registry),
+	); err != nil {
+		return err
+	}
+	return m.Start(ctx)
+}
+
+// noMapper is for a manager without clients.
+func noMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	return meta.NewDefaultRESTMapper(nil), nil
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func TestOnlyWhatARestartWouldCureEndsAProcess(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	for name, tc := range map[string]struct {
+		pass, server time.Time
+		away         string
+		want         bool
+	}{
+		"nothing goes on":                                        {},
+		"a pass has just begun":                                  {pass: ago(time.Second)},
+		"a pass takes what is allowed":                           {pass: ago(stuckAfter)},
+		"a pass hangs":                                           {pass: ago(stuckAfter + 1), want: true},
+		"a pass hangs, and the server is away":                   {pass: ago(time.Hour), server: ago(time.Minute), away: "EOF"},
+		"a pass hangs, and the server came back a moment ago":    {pass: ago(time.Hour), server: ago(time.Minute)},
+		"a pass hangs since before the server came back, by far": {pass: ago(time.Hour), server: ago(stuckAfter + 1), want: true},
+		"a pass hangs that began after the server came back":     {pass: ago(stuckAfter + 1), server: ago(time.Hour), want: true},
+		"nothing goes on, and the server is away":                {server: ago(time.Hour), away: "EOF"},
+	} {
+		if err := stuck("n", tc.pass, tc.server, tc.away, noon); (err != nil) != tc.want {
+			t.Errorf("%s: %v, want an error: %v", name, err, tc.want)
+		}
+	}
+}
+
+func TestWhatARequestSaysAboutTheServer(t *testing.T) {
+	refused := errors.New("connection refused")
+	for name, tc := range map[string]struct {
+		method     string
+		status     int
+		err, ended error
+		want       verdict
+	}{
+		"it is answered":                       {method: "GET", status: 200, want: answers},
+		"it is not found":                      {method: "GET", status: 404, want: answers},
+		"it is forbidden":                      {method: "PATCH", status: 403, want: answers},
+		"there are too many":                   {method: "GET", status: 429, want: answers},
+		"nobody is there":                      {method: "GET", err: refused, want: isAway},
+		"it takes too long":                    {method: "GET", err: refused, ended: context.DeadlineExceeded, want: isAway},
+		"the server is not ready":              {method: "GET", status: 503, want: isAway},
+		"who made it does not want it":         {method: "GET", err: refused, ended: context.Canceled, want: nothing},
+		"a write, which is maybe not repeated": {method: "POST", err: refused, want: nothing},
+		"a write that another server failed":   {method: "POST", status: 504, want: nothing},
+	} {
+		if got := judge(tc.method, tc.status, tc.err, tc.ended); got != tc.want {
+			t.Errorf("%s: verdict %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// checks are those that fail.
+func (p *Process) failing() string {
+	var names []string
+	for _, c := range p.checks {
+		if c.Check() != nil {
+			names = append(names, c.Probe+"/"+c.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func TestAServerThatIsAwayMakesAProcessUnreadyAndNotDead(t *testing.T) {
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer server.Close()
+	clock := clocktesting.NewFakePassiveClock(noon)
+	p := New(clock)
+	client, err := rest.HTTPClientFor(p.Seen(&rest.Config{Host: server.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := func() {
+		if response, err := client.Get(server.URL); err == nil {
+			response.Body.Close()
+		}
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		if got := p.failing(); got != want {
+			t.Errorf("%s: %q fails, want %q", when, got, want)
+		}
+	}
+	expect("before its caches are filled", "readiness/caches")
+	if err := (*filled)(p).Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	request()
+	expect("when all is well", "")
+
+	entered, leave, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	loop := p.Loop(reconcile.TypedFunc[string](func(context.Context, string) (reconcile.Result, error) {
+		close(entered)
+		<-leave
+		return reconcile.Result{}, nil
+	}))
+	go func() {
+		defer close(left)
+		_, _ = loop.Reconcile(t.Context(), "n")
+	}()
+	<-entered
+	status = http.StatusServiceUnavailable
+	request()
+	clock.SetTime(noon.Add(time.Hour))
+	expect("in an outage, while a pass waits", "readiness/api-server")
+	if err := p.reach.check(); err == nil || !strings.Contains(err.Error(), "2026-01-02T12:00:00Z: 503") {
+		t.Errorf("it says %v, want since when, and why", err)
+	}
+	status = http.StatusOK
+	request()
+	expect("when the server is back", "")
+	clock.SetTime(noon.Add(time.Hour + stuckAfter + time.Second))
+	expect("when the pass still does not end", "liveness/loop")
+	close(leave)
+	<-left
+	expect("when it has ended", "")
+}
+
+func TestAPassThatPanicsGoesOnNoLonger(t *testing.T) {
+	p := New(clocktesting.NewFakePassiveClock(noon))
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = p.Loop(reconcile.TypedFunc[string](func(context.Context, string) (reconcile.Result, error) {
+			panic("for a test")
+		})).Reconcile(t.Context(), "n")
+	}()
+	if node, since := p.passes.longest(); !since.IsZero() {
+		t.Errorf("a pass of node %s goes on since %s", node, since)
+	}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/slipway-k8s/slipway/internal/observe"
+)
+
+// The two probes.
+const (
+	Liveness  = "liveness"
+	Readiness = "readiness"
+)
+
+// Process is what is known of the health of a process.
+type Process struct {
+	clock  clock.PassiveClock
+	reach  *reach
+	passes *passes
+	looped bool // there is a loop, and a check of it
+	filled atomic.Bool
+	checks []observe.HealthCheck
+}
+
+// New is for one process, whose manager says when its caches are filled.
+func New(clock clock.PassiveClock) *Process {
+	p := &Process{clock: clock, reach: newReach(clock), passes: newPasses(clock)}
+	p.Check(Readiness, "api-server", p.reach.check)
+	p.Check(Readiness, "caches", p.caches)
+	return p
+}
+
+// Check adds a check. It returns what is the matter, and must be quick.
+func (p *Process) Check(probe, name string, check func() error) {
+	p.checks = append(p.checks, observe.HealthCheck{Probe: probe, Name: name, Check: check})
+}
+
+// Seen is the config for clients whose requests are looked at.
+func (p *Process) Seen(config *rest.Config) *rest.Config {
+	seen := rest.CopyConfig(config)
+	seen.Wrap(p.reach.roundTripper)
+	return seen
+}
+
+// Loop is the reconciler, of which each pass is looked at.
+func (p *Process) Loop(reconciler reconcile.TypedReconciler[string]) reconcile.TypedReconciler[string] {
+	if !p.looped {
+		p.Check(Liveness, "loop", p.loop)
+	}
+	p.looped = true
+	return p.passes.of(reconciler)
+}
+
+// AddTo serves the checks at the manager's /healthz and /readyz, and in metrics. No check
+// can be added after it.
+func (p *Process) AddTo(m manager.Manager, registerer prometheus.Registerer) error {
+	errs := []error{observe.RegisterHealth(registerer, p.checks), m.Add((*filled)(p))}
+	for _, c := range p.checks {
+		check := func(*http.Request) error { return c.Check() }
+		if c.Probe == Liveness {
+			errs = append(errs, m.AddHealthzCheck(c.Name, check))
+			continue
+		}
+		errs = append(errs, m.AddReadyzCheck(c.Name, check))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Process) loop() error {
+	node, since := p.passes.longest()
+	serverSince, away := p.reach.state()
+	return stuck(node, since, serverSince, away, p.clock.Now())
+}
+
+func (p *Process) caches() error {
+	if !p.filled.Load() {
+		return errors.New("the caches are not filled yet")
+	}
+	return nil
+}
+
+// filled is started by the manager when its caches are filled, also of who stands by.
+type filled Process
+
+// Start notes it.
+func (f *filled) Start(ctx context.Context) error {
+	f.filled.Store(true)
+	klog.FromContext(ctx).V(1).Info("The caches are filled")
+	return nil
+}
+
+// NeedLeaderElection is false: who stands by is ready to take over.
+func (*filled) NeedLeaderElection() bool { return false }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outage
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// lookedAt is a process that answers probes.
+type lookedAt struct {
+	*harness.Process
+	name, health, metrics string
+}
+
+func (l *lookedAt) flags() []string {
+	return []string{"--health-probe-bind-address=" + l.health, "--metrics-bind-address=" + l.metrics}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func get(t *testing.T, address, path string) (code int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// is checks that it is alive, and ready or not, and that its metrics say the same.
+func (l *lookedAt) is(t *testing.T, ready bool) {
+	t.Helper()
+	if code, text := get(t, l.health, "/healthz?verbose"); code != http.StatusOK {
+		t.Errorf("the liveness of the %s is %d: %s", l.name, code, text)
+	}
+	want, value := http.StatusOK, 1
+	if !ready {
+		want, value = http.StatusInternalServerError, 0
+	}
+	if code, text := get(t, l.health, "/readyz?verbose"); code != want {
+		t.Errorf("the readiness of the %s is %d, want %d: %s", l.name, code, want, text)
+	}
+	_, text := get(t, l.metrics, "/metrics")
+	if line := fmt.Sprintf("slipway_health_check{check=\"api-server\",probe=\"readiness\"} %d\n", value); !strings.Contains(text, line) {
+		t.Errorf("the metrics of the %s do not have: %s", l.name, line)
+	}
+	if line := "slipway_drain_pods_evicted_total 0\n"; !strings.Contains(text, line) {
+		t.Errorf("the metrics of the %s do not have: %s", l.name, line)
+	}
+}
+
+func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
+	env := harness.Own(t, harness.Options{})
+	look := func(name string) *lookedAt {
+		return &lookedAt{name: name, health: freeAddress(t), metrics: freeAddress(t)}
+	}
+	agent, driver, others := look("agent"), look("driver"), look("agent without a driver of its own")
+	controller, standby, alone := look("leader"), look("standby"), look("controller that works alone")
+
+	node := env.Node(t, "probed")
+	agent.Process = node.Agent("", agent.flags()...)
+	apart := env.Node(t, "apart")
+	others.Process = apart.Agent("", append(others.flags(), "--builtin-drivers=")...)
+	others.AwaitLog("The caches are filled")
+	others.is(t, true) // a driver is still to come
+	driver.Process = apart.Driver("", driver.flags()...)
+	driver.AwaitLog("Registered with the agent")
+	agent.AwaitLog("Registered with the agent")
+	controller.Process = env.Controller(t, "leader", "", controller.flags()...)
+	controller.AwaitLog("Leading")
+	standby.Process = env.Controller(t, "standby", "", standby.flags()...)
+	standby.AwaitStandby()
+	for l, leading := range map[*lookedAt]string{controller: "slipway_controller_leading 1\n", standby: "slipway_controller_leading 0\n"} {
+		l.AwaitLog("The caches are filled")
+		l.is(t, true)
+		if _, text := get(t, l.metrics, "/metrics"); !strings.Contains(text, leading) {
+			t.Errorf("the metrics of the %s do not have: %s", l.name, leading)
+		}
+		l.Kill()
+	}
+	// A leader ends when it cannot renew its lease.
+	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--claim-mode=central")...)
+	alone.AwaitLog("Registered with the agent")
+
+	all := []*lookedAt{agent, driver, others, alone}
+	for _, l := range all {
+		l.AwaitLog("The caches are filled")
+		l.is(t, true)
+	}
+	env.Outage(t, "kube-apiserver", 0, func() {
+		for _, l := range all {
+			if l != driver { // at rest it asks for nothing, and sees nothing
+				l.AwaitLog("The API server does not answer")
+				l.is(t, false)
+			}
+		}
+		driver.is(t, true)
+	})
+	for _, l := range all {
+		if l != driver {
+			l.AwaitLog("The API server answers again")
+		}
+		l.is(t, true)
+	}
+}
