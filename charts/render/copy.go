@@ -12,7 +12,7 @@ import (
 
 // copied are the folders of config that the chart has in it. A chart cannot have files from
 // outside, and a link to them does not survive everywhere.
-var copied = []string{"crd", "rbac", "admission", "transitions"}
+var copied = []string{"crd", "rbac", "admission", "transitions", "monitoring"}
 
 // notCopied is created with the release: helm install --create-namespace.
 const notCopied = "rbac/00-namespace.yaml"

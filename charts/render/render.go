@@ -38,7 +38,7 @@ var oldest = place{kubeVersion: "v1.36.0", namespace: "slipway-system"}
 var newest = place{kubeVersion: "v1.37.1", namespace: "slipway-system"}
 
 // order of the templates in a manifest: what others need comes first.
-var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "servicemonitor"}
+var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "servicemonitor", "prometheusrule"}
 
 // manifest is a plain one.
 func manifest(root string, v values) (string, error) {

@@ -4,10 +4,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -110,6 +112,7 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		budget    = "PodDisruptionBudget slipway-controller"
 		network   = "NetworkPolicy slipway"
 		monitor   = "ServiceMonitor slipway"
+		alerts    = "PrometheusRule slipway"
 	)
 	for name, tc := range map[string]struct {
 		version   string
@@ -134,7 +137,8 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		"without CRDs":                         {"v1.37.1", values{"crds": values{"install": false}}, []string{agents}, []string{events, rules}},
 		"with all that is optional": {"v1.37.1", values{
 			"networkPolicy": values{"enabled": true}, "metrics": values{"enabled": true}, "serviceMonitor": values{"enabled": true},
-		}, []string{network, monitor, "Service slipway-metrics"}, nil},
+			"prometheusRule": values{"enabled": true},
+		}, []string{network, monitor, alerts, "Service slipway-metrics"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := objects(t, place{tc.version, "slipway-system"}, tc.values)
@@ -209,6 +213,24 @@ func TestTheControllerHasAPlaceForSockets(t *testing.T) {
 	}
 }
 
+func TestTheAlertsAreThoseOfConfig(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository(t), "config", "monitoring", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config, chart struct {
+		Groups any
+		Spec   struct{ Groups any }
+	}
+	rendered := objects(t, newest, values{"metrics": values{"enabled": true}, "prometheusRule": values{"enabled": true}})["PrometheusRule slipway"]
+	if err := errors.Join(yaml.Unmarshal(text, &config), yaml.Unmarshal([]byte(rendered), &chart)); err != nil {
+		t.Fatal(err)
+	}
+	if config.Groups == nil || !reflect.DeepEqual(config.Groups, chart.Spec.Groups) {
+		t.Errorf("the chart's are\n%v\nnot\n%v", chart.Spec.Groups, config.Groups)
+	}
+}
+
 func TestValuesThatAreNoneAreRefused(t *testing.T) {
 	for _, v := range []values{
 		{"mode": "both"},
@@ -219,6 +241,7 @@ func TestValuesThatAreNoneAreRefused(t *testing.T) {
 		{"controller": values{"replicas": 0}},
 		{"api": values{"group": "example.com"}},
 		{"serviceMonitor": values{"enabled": true}},
+		{"prometheusRule": values{"enabled": true}},
 	} {
 		if _, err := render(repository(t), newest, v); err == nil {
 			t.Errorf("%v is accepted", v)
