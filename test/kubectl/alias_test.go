@@ -45,6 +45,10 @@ var flagOfKubectl = regexp.MustCompile(`(?m)^    (?:-\w, )?--([a-z-]+)=`)
 func TestEachFlagOfKubectlDrainAndUncordonIsAFlagHere(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
+	page, err := os.ReadFile(harness.File(t, "docs/how-to/from-kubectl-drain.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for verb, atLeast := range map[string]int{"drain": 11, "uncordon": 2} {
 		here, _ := run(t, env, 0, verb, "--help")
 		flags := flagOfKubectl.FindAllStringSubmatch(env.Kubectl(t, verb, "--help"), -1)
@@ -54,6 +58,9 @@ func TestEachFlagOfKubectlDrainAndUncordonIsAFlagHere(t *testing.T) {
 		for _, flag := range flags {
 			if !strings.Contains(here, "--"+flag[1]+" ") && !strings.Contains(here, "--"+flag[1]+"[") {
 				t.Errorf("kubectl slipway %s has no flag --%s", verb, flag[1])
+			}
+			if !strings.Contains(string(page), "`--"+flag[1]+"`") {
+				t.Errorf("the page does not say what becomes of --%s", flag[1])
 			}
 		}
 	}
