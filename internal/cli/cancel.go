@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -71,19 +72,35 @@ func (t *tool) cancel(ctx context.Context, c *cancelFlags) error {
 	if len(events) == 0 && c.event != "" {
 		return fmt.Errorf("LifecycleEvent %s is not going on, on none of the nodes; 'kubectl slipway status' lists what is", c.event)
 	}
-	for _, node := range nodes {
-		if !slices.ContainsFunc(events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Spec.BindingNode == node }) {
-			fmt.Fprintf(t.Out, "node/%s has nothing to cancel\n", node)
-		}
-	}
+	missing := t.sayIdle(ctx, reader, nodes, events)
 	if len(events) == 0 {
-		return nil
+		return missing
 	}
 	a := asker{client: reader, notes: t.ErrOut}
 	if !c.wait {
-		return t.deleteAll(ctx, cluster, a, events)
+		return errors.Join(t.deleteAll(ctx, cluster, a, events), missing)
 	}
-	return t.deleteAndWait(ctx, cluster, a, events, c.timeout)
+	if err := t.deleteAndWait(ctx, cluster, a, events, c.timeout); err != nil {
+		return err
+	}
+	return missing
+}
+
+// sayIdle says which of the nodes have nothing to cancel. That there is no such node is an
+// error, as far as Nodes may be read.
+func (t *tool) sayIdle(ctx context.Context, reader client.Reader, nodes []string, events []*lifecyclev1alpha1.LifecycleEvent) error {
+	var missing []error
+	for _, node := range nodes {
+		if slices.ContainsFunc(events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Spec.BindingNode == node }) {
+			continue
+		}
+		if apierrors.IsNotFound(reader.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{})) {
+			missing = append(missing, noSuchNode(node))
+			continue
+		}
+		fmt.Fprintf(t.Out, "node/%s has nothing to cancel\n", node)
+	}
+	return errors.Join(missing...)
 }
 
 // goingOn are the events of the nodes that have not ended.

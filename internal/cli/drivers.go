@@ -120,7 +120,7 @@ func readNodes(ctx context.Context, reader client.Reader, names []string) ([]cor
 	for _, name := range names {
 		var node corev1.Node
 		if err := reader.Get(ctx, client.ObjectKey{Name: name}, &node); apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name)
+			return nil, noSuchNode(name)
 		} else if err != nil {
 			return nil, fmt.Errorf("read node %s: %w", name, err)
 		}

@@ -69,7 +69,7 @@ func (t *tool) find(ctx context.Context, reader client.Reader, n *nodeChoice) ([
 		case apierrors.IsForbidden(err):
 			fmt.Fprintf(t.ErrOut, "You may not read Nodes, so it is not known whether there is a node %q.\n", name)
 		case apierrors.IsNotFound(err):
-			missing = append(missing, fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name))
+			missing = append(missing, noSuchNode(name))
 		case err != nil:
 			return nil, fmt.Errorf("get node %s: %w", name, err)
 		}
@@ -95,6 +95,10 @@ func (t *tool) withLabels(ctx context.Context, reader client.Reader, selector st
 		fmt.Fprintf(t.ErrOut, "No node has the labels %s.\n", selector)
 	}
 	return names, nil
+}
+
+func noSuchNode(name string) error {
+	return fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name)
 }
 
 // completeNode is [tool.completeNodes] of a command for one node.

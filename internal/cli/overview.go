@@ -177,7 +177,11 @@ func (s *nodeStatus) who() string {
 	case s.RequestedBy != "":
 		return s.RequestedBy
 	case s.Event == "" && len(s.CordonedFor) > 0:
-		return "for " + strings.Join(s.CordonedFor, ", ")
+		text := "for " + strings.Join(s.CordonedFor, ", ")
+		if s.CordonedByOthers != "" {
+			text += "; " + s.CordonedByOthers
+		}
+		return text
 	case s.Event == "" && s.CordonedByOthers != "":
 		return s.CordonedByOthers
 	default:

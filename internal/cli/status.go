@@ -76,10 +76,14 @@ func (t *tool) status(ctx context.Context, s *statusFlags) error {
 		return err
 	}
 	all := overview(nodes, events, named)
+	missing := notThere(nodes, all, named)
+	if missing != nil && len(all) == 0 {
+		return missing
+	}
 	if err := t.printStatus(s.output.format, all); err != nil {
 		return err
 	}
-	return notThere(nodes, all, named)
+	return missing
 }
 
 // notThere says which of the nodes that are named nobody knows. Where Nodes may not be read,
@@ -89,7 +93,7 @@ func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
 	for _, name := range named {
 		shown := slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == name })
 		if nodes != nil && !shown {
-			missing = append(missing, fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name))
+			missing = append(missing, noSuchNode(name))
 		}
 	}
 	return errors.Join(missing...)

@@ -60,8 +60,13 @@ func TestAWrongCommandLineEndsWith2(t *testing.T) {
 	} {
 		run(t, env, 2, arguments...)
 	}
-	_, trouble := run(t, env, 1, "drain", "no-such-node")
-	wantTexts(t, trouble, `there is no node "no-such-node"`)
+	for _, command := range []string{"drain", "uncordon", "cancel", "status"} {
+		out, trouble := run(t, env, 1, command, "no-such-node")
+		wantTexts(t, trouble, `there is no node "no-such-node"`)
+		if out != "" {
+			t.Errorf("%s printed:\n%s", command, out)
+		}
+	}
 }
 
 func TestADrainWhoseDeadlinePassesEndsWith3(t *testing.T) {
