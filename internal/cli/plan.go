@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/plan"
 	"github.com/slipway-k8s/slipway/internal/show"
+	"github.com/slipway-k8s/slipway/internal/story"
 	"github.com/slipway-k8s/slipway/internal/survey"
 )
 
@@ -137,7 +138,21 @@ func (t *tool) plan(ctx context.Context, p *planFlags, parameters []byte) error 
 	if err != nil {
 		return fmt.Errorf("predict: %w", err)
 	}
+	if p.file == "" {
+		nameFlags(prediction)
+	}
 	return t.printPlanned(p.output.format, prediction)
+}
+
+// nameFlags says of pods that the drain is asked to refuse which flag lets them go, as drain does.
+func nameFlags(p plan.Prediction) {
+	for _, n := range p.Nodes {
+		for i, pod := range n.Pods {
+			if pod.Blocks() {
+				n.Pods[i].Message = story.Remedy(lifecyclev1alpha1.Blocker{Reason: string(pod.Reason), Message: pod.Message})
+			}
+		}
+	}
 }
 
 // printPlanned gives exit code 5 if something would block.

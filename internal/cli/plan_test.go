@@ -88,6 +88,21 @@ func TestTheExitCodeOfAPlanSaysWhetherItBlocks(t *testing.T) {
 	}
 }
 
+func TestAPlanNamesTheFlagThatLetsARefusedPodGo(t *testing.T) {
+	pods := []plan.Pod{
+		{Verdict: "Blocked", Reason: "UnmanagedPod", Message: "see the parameters"},
+		{Verdict: "Blocked", Reason: "LocalStorage", Message: "see the parameters"},
+		{Verdict: "Blocked", Reason: "BudgetExhausted", Message: "budget web allows none"},
+		{Verdict: "Skip", Reason: "PodSkipped", Message: "says a rule"},
+	}
+	nameFlags(plan.Prediction{Nodes: []plan.Node{{Pods: pods}}})
+	for i, want := range []string{"--force lets it go", "--delete-emptydir-data lets it go", "budget web allows none", "says a rule"} {
+		if !strings.Contains(pods[i].Message, want) {
+			t.Errorf("%s: %q", pods[i].Reason, pods[i].Message)
+		}
+	}
+}
+
 func TestAPlanIsAskedForAsADrainIs(t *testing.T) {
 	const event = `{apiVersion: lifecycle.k8s.io/v1alpha1, kind: LifecycleEvent, metadata: {name: e}, spec: {transitionName: drain.slm.k8s.io,
   bindingNode: worker-1, parameters: {apiVersion: slipway.dev/v1alpha1, kind: DrainParameters, podTimeout: 90s}}}`

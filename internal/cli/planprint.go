@@ -25,7 +25,11 @@ func printPrediction(out io.Writer, style show.Style, p plan.Prediction, all boo
 		}
 		printer.node(n)
 	}
-	printer.remarks("Would block now:", p.Blocked())
+	if p.Blocks() {
+		printer.remarks("Would block now:", p.Blocked())
+	} else {
+		printer.section("Nothing would block now.")
+	}
 	printer.remarks("Would be lost:", p.Lost())
 	printer.replacements(p)
 	printer.list("Not sure, because you may not read everything:", show.Warn, p.Caveats)
@@ -126,7 +130,7 @@ func (p *planPrinter) replacements(prediction plan.Prediction) {
 		on = append(on, fmt.Sprintf("%d on %s", s.Pods, s.Node))
 	}
 	if len(on) > 0 {
-		p.text(show.Plain, "   - ", fmt.Sprintf("%d of %d: %s", r.Total-r.Nowhere, r.Total, p.few(on)))
+		p.text(show.Plain, "   - ", fmt.Sprintf("%d of %d fit, such as %s", r.Total-r.Nowhere, r.Total, p.few(on)))
 	}
 	for _, remark := range prediction.Nowhere() {
 		p.text(show.Bad, "   - ", fmt.Sprintf("nowhere %s: %s", p.few(remark.Pods), remark.Text))

@@ -14,12 +14,12 @@ import (
 
 // always is what no prediction looks at.
 var always = []string{
-	"guards and gates of events, and events that the nodes have already",
-	"webhooks that refuse evictions or change pods, quotas, and namespaces that are being deleted",
-	"how long pods take to end and to become ready, and whether volumes are detached in time",
-	"which of the possible nodes the scheduler prefers: preferred affinity, ScheduleAnyway, scores",
-	"profiles and plugins of the scheduler, preemption, and limits on volumes of a node",
-	"nodes that a cluster autoscaler adds or removes, and what others do meanwhile",
+	"guards, gates, and other events of the nodes",
+	"webhooks, quotas, and namespaces that are being deleted",
+	"how long pods take to end and to become ready, and volumes to be detached",
+	"what the scheduler prefers, its profiles and plugins, preemption",
+	"how many volumes a node may have",
+	"what a cluster autoscaler and others do meanwhile",
 }
 
 // notLookedAt is what may change what happens: in general, and for these pods.

@@ -35,6 +35,9 @@ func with(verdicts ...drain.Verdict) func(Pod) bool {
 
 // Headline is the node in one line.
 func (n Node) Headline() string {
+	if len(n.Pods) == 0 {
+		return "no pods"
+	}
 	parts := []string{fmt.Sprintf("%d evicted in %s", n.count(with(drain.EvictNow, drain.EvictLater, drain.Stuck, drain.Recur)), counted(n.Steps, "step"))}
 	for _, part := range []struct {
 		text string
