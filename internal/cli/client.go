@@ -22,9 +22,8 @@ type cluster struct {
 	home home.Home
 }
 
-// connect finds the cluster of the flags. Where Slipway is not installed, the error is
-// [home.ErrNotInstalled], and the rest of the cluster can be used.
-func (t *tool) connect(ctx context.Context) (cluster, error) {
+// reach finds the cluster of the flags, and asks it nothing: the home is yet to be found.
+func (t *tool) reach() (cluster, error) {
 	config, err := t.flags.ToRESTConfig()
 	if err != nil {
 		return cluster{}, fmt.Errorf("read the kubeconfig: %w", err)
@@ -35,8 +34,17 @@ func (t *tool) connect(ctx context.Context) (cluster, error) {
 	if err != nil {
 		return cluster{}, fmt.Errorf("build a client: %w", err)
 	}
-	c := cluster{config: config, http: client}
-	c.home, err = home.Find(ctx, config, client)
+	return cluster{config: config, http: client}, nil
+}
+
+// connect is reach, with the home. Where Slipway is not installed, the error is
+// [home.ErrNotInstalled], and the rest of the cluster can be used.
+func (t *tool) connect(ctx context.Context) (cluster, error) {
+	c, err := t.reach()
+	if err != nil {
+		return c, err
+	}
+	c.home, err = home.Find(ctx, c.config, c.http)
 	switch {
 	case errors.Is(err, home.ErrNotInstalled):
 		return c, notInstalledError{}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -111,13 +110,11 @@ func (t *tool) plan(ctx context.Context, p *planFlags, parameters []byte) error 
 	if err != nil {
 		return usage("%w", err)
 	}
-	c, err := t.connect(ctx)
-	if errors.Is(err, home.ErrNotInstalled) {
-		c.home, err = home.In(lifecyclev1alpha1.GroupSlipway), nil // nothing of it is read
-	}
+	c, err := t.reach()
 	if err != nil {
 		return err
 	}
+	c.home = home.In(lifecyclev1alpha1.GroupSlipway) // nothing of it is read
 	lister, err := c.client()
 	if err != nil {
 		return err

@@ -148,6 +148,7 @@ func TestAPlanOfNothingIsWrongUsage(t *testing.T) {
 		"neither LifecycleEvent":  {"{kind: Pod}", []string{"worker-1"}},
 		"error converting YAML":   {"{", []string{"worker-1"}},
 		"unknown field":           {"{kind: LifecycleEvent, spek: {}}", []string{"worker-1"}},
+		`"firmware" is not drain`: {"{kind: LifecycleEvent, spec: {transitionName: firmware}}", nil},
 		"names of nodes or --sel": {"", []string{"worker-1", "-l", "zone=a"}},
 	} {
 		_, _, err := checked(t, tc.file, tc.args...)
@@ -179,4 +180,14 @@ func checked(t *testing.T, text string, args ...string) (*planFlags, []byte, err
 	}
 	parameters, err := p.check(tool, command, command.Flags().Args())
 	return p, parameters, err
+}
+
+func TestAPlanThatCouldNotReadEverythingPromisesNothing(t *testing.T) {
+	var out bytes.Buffer
+	if err := printPrediction(&out, show.Style{}, plan.Prediction{Caveats: []string{"no budgets"}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "as far as could be read") {
+		t.Errorf("it says\n%s", out.String())
+	}
 }

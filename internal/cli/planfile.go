@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/ask"
 )
 
 // readPlanFile reads a LifecycleEvent, or the parameters of one. The node is that of the
@@ -39,6 +40,10 @@ func (t *tool) readPlanFile(name string) (node string, parameters []byte, err er
 			parameters = event.Spec.Parameters.Raw
 		}
 		node = event.Spec.BindingNode
+		if name := event.Spec.TransitionName; err == nil && name != ask.DrainTransition {
+			err = fmt.Errorf("transition %q is not %s; if it is a drain all the same, give its parameters alone, of kind DrainParameters",
+				name, ask.DrainTransition)
+		}
 	default:
 		err = fmt.Errorf("kind %q is neither LifecycleEvent nor DrainParameters", kind.Kind)
 	}

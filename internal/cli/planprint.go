@@ -28,7 +28,7 @@ func printPrediction(out io.Writer, style show.Style, p plan.Prediction, all boo
 	if p.Blocks() {
 		printer.remarks("Would block now:", p.Blocked())
 	} else {
-		printer.section("Nothing would block now.")
+		printer.section(nothingBlocks(p))
 	}
 	printer.remarks("Would be lost:", p.Lost())
 	printer.replacements(p)
@@ -145,4 +145,11 @@ func (p *planPrinter) list(title string, tone show.Tone, all []string) {
 	for _, text := range all {
 		p.text(tone, "   - ", text)
 	}
+}
+
+func nothingBlocks(p plan.Prediction) string {
+	if len(p.Caveats) > 0 {
+		return "Nothing would block now, as far as could be read."
+	}
+	return "Nothing would block now."
 }
