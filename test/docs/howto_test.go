@@ -20,6 +20,7 @@ kubectl rollout status deployment web`)
 		page string
 		says []string
 	}{
+		{"docs/how-to/plan-a-drain.md", []string{"Nothing would block now.", "REPLACEMENT", `"verdict": "Evict"`, "Where replacements could run:"}},
 		{"docs/how-to/drain-a-node.md", []string{
 			"node/worker-1 drained", "node/worker-1 uncordoned", "transitionName: drain.slm.k8s.io", "node/worker-3 drained", "drain-complete",
 		}},
