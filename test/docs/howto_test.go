@@ -7,15 +7,20 @@ import (
 	"testing"
 )
 
+// hasten makes the pods that are there end at once. By default each takes some
+// seconds, and six drains wait for them.
+const hasten = `kubectl patch deployment web --patch '{"spec":{
+  "strategy": {"rollingUpdate": {"maxUnavailable": "100%"}},
+  "template": {"metadata": {"annotations": {"pod-delete.stage.kwok.x-k8s.io/delay": "100ms"}}}}}'
+kubectl rollout status deployment web`
+
 // What people are told to type works, in that order, on the cluster of the first drain.
 func TestTheCommandsOfTheHowTosWork(t *testing.T) {
 	t.Parallel()
 	n := newNewcomer(t)
 	n.types(blocks(t, "docs/first-drain.md")[0])
 	n.types("kubectl slipway install")
-	// Six drains wait for these pods to end. Those of the first drain may take their time.
-	n.types(`kubectl patch deployment web --patch '{"spec":{"template":{"metadata":{"annotations":{"pod-delete.stage.kwok.x-k8s.io/delay":"100ms"}}}}}'
-kubectl rollout status deployment web`)
+	n.types(hasten)
 	for _, guide := range []struct {
 		page string
 		says []string
