@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -75,6 +74,7 @@ func New(config Config) *Agent {
 	return &Agent{
 		Config:     config,
 		reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}, seen: map[string]bool{},
+		lag: lag{},
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
 		}
 		if wrote || stale {
-			a.lag.wrote(cached, now)
+			a.lag.wrote(objectOf(decision.Step, facts), cached, now)
 		}
 	}
 }
@@ -121,11 +121,12 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 		return cached, wait, nil
 	}
 	facts, err = a.gather(ctx, a.Live)
-	if err == nil && !a.looked && !maps.Equal(versionsOf(facts), versionsOf(cached)) {
-		a.lag.wrote(cached, now) // they are behind from the start
+	if err != nil {
+		return facts, 0, err
 	}
-	a.looked = a.looked || err == nil
-	return facts, 0, err
+	a.lag.compared(cached, facts, now)
+	a.looked = true
+	return facts, 0, nil
 }
 
 // wakeAt asks for a pass at the earliest of the times, of which zero means never.

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,9 +15,13 @@ import (
 // step that is decided on what they showed before would only be refused.
 const afterWrite = time.Second
 
-// lag notices that the caches are behind.
-type lag struct {
-	shown versions // by the caches, when something was written
+// lag notices that the caches are behind, for each object by itself: the watches do not
+// come back at the same time, and that one shows what it should says nothing of the others.
+type lag map[types.UID]unshown
+
+// unshown is an object that was written, and that the caches do not show so.
+type unshown struct {
+	shown string // its version there, when it was written; empty: none
 	since time.Time
 }
 
@@ -39,21 +42,44 @@ func versionsOf(f transition.Facts) versions {
 	return v
 }
 
-// wrote notes that something was written, or was refused because it has changed, when
+// wrote notes that an object was written, or was refused because it has changed, when
 // the caches showed what they show.
-func (l *lag) wrote(cached transition.Facts, now time.Time) {
-	shown := versionsOf(cached)
-	if l.shown != nil && maps.Equal(l.shown, shown) {
-		return // they were behind already
+func (l lag) wrote(object types.UID, cached transition.Facts, now time.Time) {
+	shown := versionsOf(cached)[object]
+	if before, behind := l[object]; behind && before.shown == shown {
+		return // it was behind already
 	}
-	l.shown, l.since = shown, now
+	l[object] = unshown{shown, now}
 }
 
 // of says since when the caches do not show what was written. Zero: they do, or
 // nothing was.
-func (l *lag) of(cached transition.Facts) time.Time {
-	if l.shown == nil || !maps.Equal(l.shown, versionsOf(cached)) {
-		*l = lag{}
+func (l lag) of(cached transition.Facts) (since time.Time) {
+	versions := versionsOf(cached)
+	for object, u := range l {
+		if versions[object] != u.shown {
+			delete(l, object)
+		} else if since.IsZero() || u.since.Before(since) {
+			since = u.since
+		}
 	}
-	return l.since
+	return since
+}
+
+// compared takes in what the API server has: what the caches show as well is not behind,
+// whatever was written.
+func (l lag) compared(cached, live transition.Facts, now time.Time) {
+	shown, are := versionsOf(cached), versionsOf(live)
+	for object := range l {
+		if shown[object] == are[object] {
+			delete(l, object)
+		}
+	}
+	for _, versions := range []versions{shown, are} {
+		for object := range versions {
+			if shown[object] != are[object] {
+				l.wrote(object, cached, now)
+			}
+		}
+	}
 }

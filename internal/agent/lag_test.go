@@ -18,7 +18,7 @@ func TestLag(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	later := began.Add(time.Second)
 	before, after := shown("7", "1"), shown("8", "1")
-	var l lag
+	l := lag{}
 
 	expect := func(what string, cached transition.Facts, want time.Time) {
 		t.Helper()
@@ -27,17 +27,33 @@ func TestLag(t *testing.T) {
 		}
 	}
 	expect("nothing was written", before, time.Time{})
-	l.wrote(before, began)
+	l.wrote("e", before, began)
 	expect("what was written does not show", before, began)
-	l.wrote(before, later)
+	l.wrote("e", before, later)
 	expect("nor does what was written after it", before, began)
 	expect("it shows", after, time.Time{})
 	expect("it has shown once", before, time.Time{})
-	l.wrote(after, later)
-	expect("a later one does not show", after, later)
-	expect("the Node shows it", shown("8", "2"), time.Time{})
-	l.wrote(after, later)
-	expect("the event has gone", transition.Facts{Node: after.Node}, time.Time{})
+
+	l.wrote("e", after, began)
+	l.wrote("n", after, later)
+	expect("neither the event nor the Node shows it", after, began)
+	expect("the Node shows it, and the event does not", shown("8", "2"), began)
+	expect("the event has gone", transition.Facts{Node: shown("8", "2").Node}, time.Time{})
+
+	l.wrote("e", after, began)
+	l.wrote("n", after, later)
+	expect("the event shows it, and the Node does not", shown("9", "1"), later)
+	l.compared(shown("9", "1"), shown("9", "1"), later)
+	expect("the server has nothing else: the write has changed nothing", shown("9", "1"), time.Time{})
+	l.compared(shown("9", "1"), shown("9", "3"), later)
+	expect("the server has a Node that the caches have not", shown("9", "1"), later)
+	expect("they have it", shown("9", "3"), time.Time{})
+
+	l.compared(shown("9", "3"), transition.Facts{Node: shown("9", "3").Node}, began)
+	expect("the caches have an event that is gone", shown("9", "3"), began)
+	l.wrote("late", shown("9", "3"), began)
+	l.compared(transition.Facts{}, transition.Facts{}, began)
+	expect("it was gone before they had it", transition.Facts{}, time.Time{})
 }
 
 // shown are facts with an event and a Node in the given versions.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -43,6 +44,24 @@ func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, 
 		return true, a.Node.Release(ctx, s.Event.UID)
 	default:
 		return false, fmt.Errorf("no way to perform a %T", step)
+	}
+}
+
+// objectOf is what a step writes.
+func objectOf(step transition.Step, facts transition.Facts) types.UID {
+	switch s := step.(type) {
+	case transition.WriteStatus:
+		return s.Event.UID
+	case transition.Protect:
+		return s.Event.UID
+	case transition.Unprotect:
+		return s.Event.UID
+	case transition.Delete:
+		return s.Event.UID
+	case transition.DeleteTransition:
+		return s.Transition.UID
+	default: // of the Node
+		return facts.Node.UID
 	}
 }
 
