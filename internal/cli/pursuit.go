@@ -40,7 +40,7 @@ var errTimeout = errors.New("the time to wait is over")
 
 // margin is what an event's deadline may be later than ours, by which it is to end: it
 // counts from the claim, and in whole seconds.
-const margin = 3 * time.Second
+const margin = 10 * time.Second
 
 // begin creates the events and says so, for who does not wait.
 func (p *pursuit) begin(ctx context.Context, dry dryRun) error {
@@ -174,7 +174,11 @@ func (p *pursuit) timedOut(ctx context.Context, told *story.Stories) error {
 		fmt.Fprintln(p.ErrOut, entry.Line())
 	}
 	if len(left) > 0 {
-		p.sayHow("The time to wait is over. It goes on in the cluster.", left)
+		goesOn := "It goes on in the cluster."
+		if p.byTimeout {
+			goesOn = "In the cluster it goes on until its deadline."
+		}
+		p.sayHow("The time to wait is over. "+goesOn, left)
 	}
 	return exit{code: Blocked}
 }
