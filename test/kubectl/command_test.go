@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,14 +23,51 @@ type command struct {
 	t       *testing.T
 	line    string
 	process *exec.Cmd
-	out     bytes.Buffer
-	trouble bytes.Buffer
+	out     printed
+	trouble printed
+}
+
+// printed is what a command has printed so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+	more chan struct{}
+}
+
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	return p.text.Write(text)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// await waits until a text is printed.
+func (p *printed) await(t *testing.T, text string) {
+	t.Helper()
+	over := time.After(patience)
+	for !strings.Contains(p.String(), text) {
+		select {
+		case <-p.more:
+		case <-over:
+			t.Fatalf("%q is not printed, but:\n%s", text, p)
+		}
+	}
 }
 
 // start starts a command line, as the cluster's administrator.
 func start(t *testing.T, env *harness.Env, arguments ...string) *command {
 	t.Helper()
 	c := &command{t: t, line: strings.Join(arguments, " ")}
+	c.out.more, c.trouble.more = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.process = exec.Command(harness.Binary(t, "kubectl-slipway"), append([]string{"--kubeconfig=" + env.Facts.Kubeconfig}, arguments...)...)
 	c.process.Stdout, c.process.Stderr = &c.out, &c.trouble
 	c.process.Env = append(os.Environ(), "KUBECONFIG=")
