@@ -103,6 +103,7 @@ var situations = map[string]map[string]situation{
 	},
 	"SlipwayNotReady": {
 		"some that cannot work":   {ready("0x40"), 17 * time.Minute, []string{`{check="api-server"}`}},
+		"not yet":                 {ready("0x40"), 14 * time.Minute, nil},
 		"not a restart":           {ready("0x10 1x40"), 17 * time.Minute, nil},
 		"not for their liveness":  {`slipway_health_check{probe="liveness", check="loop"} 0x40`, 30 * time.Minute, nil},
 		"not those that are well": {ready("1x40"), 30 * time.Minute, nil},
