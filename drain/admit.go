@@ -114,16 +114,16 @@ func refusalOf(b *budget) *obstacle {
 	}
 	if c := apimeta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition); c != nil &&
 		c.Status == metav1.ConditionFalse && c.Reason == policyv1.SyncFailedReason {
-		return &obstacle{BudgetSyncFailed, b.Name, fmt.Sprintf("budget %s cannot be computed (%s); correct the budget, or give "+
-			"its pods a controller that has a scale", b.Name, c.Message)}
+		return &obstacle{BudgetSyncFailed, b.Name, BudgetSyncFailed.advise(fmt.Sprintf("budget %s cannot be computed (%s)",
+			b.Name, c.Message))}
 	}
 	switch {
 	case !observed:
-		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not yet seen the "+
-			"newest version of budget %s; if this stays, look at kube-controller-manager", b.Name)}
+		return &obstacle{BudgetNotObserved, b.Name, BudgetNotObserved.advise("the controller of disruption budgets has not yet seen the " +
+			"newest version of budget " + b.Name)}
 	case !confirmed:
-		return &obstacle{BudgetNotObserved, b.Name, fmt.Sprintf("the controller of disruption budgets has not confirmed more "+
-			"than %d evictions under budget %s; if this stays, look at kube-controller-manager", maxUnconfirmed, b.Name)}
+		return &obstacle{BudgetNotObserved, b.Name, BudgetNotObserved.advise(fmt.Sprintf("the controller of disruption budgets has not "+
+			"confirmed more than %d evictions under budget %s", maxUnconfirmed, b.Name))}
 	default:
 		return exhaustion(b)
 	}
@@ -138,16 +138,15 @@ func exhaustion(b *budget) *obstacle {
 			"maxUnavailable", b.Name)}
 	}
 	if s.DesiredHealthy >= s.ExpectedPods && s.CurrentHealthy >= s.ExpectedPods {
-		return &obstacle{BudgetImpossible, b.Name, fmt.Sprintf("budget %s wants all of its %d pods healthy, and they are, so it "+
-			"never allows an eviction; add a replica, or relax the budget", b.Name, s.ExpectedPods)}
+		return &obstacle{BudgetImpossible, b.Name, BudgetImpossible.advise(fmt.Sprintf("budget %s wants all of its %d pods healthy, and "+
+			"they are, so it never allows an eviction", b.Name, s.ExpectedPods))}
 	}
 	if s.CurrentHealthy > s.DesiredHealthy {
 		return &obstacle{BudgetExhausted, b.Name, fmt.Sprintf("budget %s allows no disruption now: its controller has yet to "+
 			"count what earlier evictions changed", b.Name)}
 	}
-	return &obstacle{BudgetExhausted, b.Name, fmt.Sprintf("budget %s allows no disruption now: %d of %d pods are healthy and "+
-		"%d must be; it goes on when more of them are ready, or when the budget is relaxed",
-		b.Name, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy)}
+	return &obstacle{BudgetExhausted, b.Name, BudgetExhausted.advise(fmt.Sprintf("budget %s allows no disruption now: %d of %d pods "+
+		"are healthy and %d must be", b.Name, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy))}
 }
 
 func tooManyBudgets(guards []*budget) *obstacle {
@@ -156,6 +155,6 @@ func tooManyBudgets(guards []*budget) *obstacle {
 		names[i] = b.Name
 	}
 	by := strings.Join(names, ", ")
-	return &obstacle{MultipleBudgets, by, fmt.Sprintf("budgets %s all select this pod, and the server evicts no pod with more "+
-		"than one; change their selectors so that one remains, or delete the others", by)}
+	return &obstacle{MultipleBudgets, by, MultipleBudgets.advise("budgets " + by + " all select this pod, and the server evicts no pod " +
+		"with more than one")}
 }

@@ -55,8 +55,8 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	case errors.Is(err, errNotSent):
 		return answer{outcome: notSent}
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err):
-		return answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut, message: fmt.Sprintf("the server did not "+
-			"finish the eviction in time (%s); it is tried again with growing pauses; look at slow admission webhooks", brief(err))}}
+		return answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut, message: EvictionTimedOut.advise(fmt.Sprintf(
+			"the server did not finish the eviction in time (%s)", brief(err)))}}
 	case !errors.As(err, &status):
 		return away(err)
 	case isDenial(err):
@@ -71,14 +71,11 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 		// 429, and 403 where the budget's status makes no sense.
 		return answer{outcome: budgetRefused, refusal: refusedByBudget(err, guards)}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return answer{outcome: namespaceEnding, refusal: &obstacle{NamespaceTerminating, pod.Namespace, fmt.Sprintf(
-			"namespace %s is being deleted and takes no evictions; its deletion removes the pod; if this stays, look at the "+
-				"namespace's conditions", pod.Namespace)}}
+		return answer{outcome: namespaceEnding, refusal: &obstacle{NamespaceTerminating, pod.Namespace, NamespaceTerminating.advise(
+			"namespace " + pod.Namespace + " is being deleted and takes no evictions; its deletion removes the pod")}}
 	case apierrors.IsTooManyRequests(err):
 		return answer{outcome: overloaded, retryAfter: suggested(err), refusal: &obstacle{
-			reason: APIServerOverloaded,
-			message: "the API server asks to send less, so evictions pause; if this stays, look at its load and at its " +
-				"priority levels (APF)",
+			reason: APIServerOverloaded, message: APIServerOverloaded.advise("the API server asks to send less, so evictions pause"),
 		}}
 	case apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
 		return away(err)
@@ -88,9 +85,8 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 }
 
 func refusedFor(err error) answer {
-	return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: fmt.Sprintf("the server refuses "+
-		"the eviction: %s; it is tried again with growing pauses; look at admission webhooks and at the rights of the "+
-		"identity that drains", brief(err))}}
+	return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: EvictionRefused.advise(
+		"the server refuses the eviction: " + brief(err))}}
 }
 
 // isDenial tells the answer of an admission webhook, which may have any code: 429 of one of them is not the server's. The
@@ -113,16 +109,15 @@ func kindOf(err error) string {
 func interpretDeletion(err error, pod *corev1.Pod) answer {
 	a := interpret(err, pod, nil)
 	if a.outcome == refused && a.refusal.reason == EvictionRefused {
-		a.refusal = &obstacle{reason: DeletionRefused, message: fmt.Sprintf("the server refuses the deletion that follows after "+
-			"evictions that led to nothing: %s; it is tried again with growing pauses; look at admission webhooks and at the rights "+
-			"of the identity that drains", brief(err))}
+		a.refusal = &obstacle{reason: DeletionRefused, message: DeletionRefused.advise(fmt.Sprintf("the server refuses the deletion that "+
+			"follows after evictions that led to nothing: %s; it is tried again with growing pauses", brief(err)))}
 	}
 	return a
 }
 
 func away(err error) answer {
-	return answer{outcome: unavailable, refusal: &obstacle{reason: APIServerUnavailable, message: fmt.Sprintf("the API server "+
-		"cannot be reached or cannot serve (%s); it is tried again until it can", brief(err))}}
+	return answer{outcome: unavailable, refusal: &obstacle{reason: APIServerUnavailable, message: APIServerUnavailable.advise(fmt.Sprintf(
+		"the API server cannot be reached or cannot serve (%s); it is tried again until it can", brief(err)))}}
 }
 
 // refusedByBudget explains a refusal that the budget as we know it does not explain.

@@ -3,8 +3,6 @@
 package drain
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +28,7 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
 		case t.behavior == Skip:
-			left = append(left, stayer{pod, obstacle{PodSkipped, t.rule, fmt.Sprintf("rule %s says that the pod stays", t.rule)}})
+			left = append(left, stayer{pod, obstacle{PodSkipped, t.rule, PodSkipped.advise("rule " + t.rule + " says that the pod stays")}})
 		case owner != nil && f.recurring[owner.UID] && !isTerminating(pod):
 			left = append(left, stayer{pod, recurs(pod, owner)})
 		default:

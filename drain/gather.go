@@ -146,14 +146,14 @@ var errNotRead = errors.New("the server has not answered")
 
 func unreadable(what string, err error) obstacle {
 	if errors.Is(err, ErrBadRule) {
-		return obstacle{RuleInvalid, what, fmt.Sprintf("the %s cannot be understood (%s), so the pods that they speak of stay; "+
-			"correct or delete the rule", what, brief(err))}
+		return obstacle{RuleInvalid, what, RuleInvalid.advise(fmt.Sprintf("the %s cannot be understood (%s), so the pods that they "+
+			"speak of stay", what, brief(err)))}
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return obstacle{ReadRefused, what, fmt.Sprintf("the %s cannot be read (%s); give the identity that drains the right to "+
-			"read them", what, brief(err))}
+		return obstacle{ReadRefused, what, ReadRefused.advise(fmt.Sprintf("the %s cannot be read (%s)", what, brief(err)))}
 	}
-	return obstacle{APIServerUnavailable, what, fmt.Sprintf("the %s cannot be read now (%s); it is tried again until it can", what, brief(err))}
+	return obstacle{APIServerUnavailable, what, APIServerUnavailable.advise(fmt.Sprintf("the %s cannot be read now (%s); it is tried "+
+		"again until it can", what, brief(err)))}
 }
 
 func toNode(obj any) *corev1.Node {

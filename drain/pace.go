@@ -198,8 +198,8 @@ func completion(l leaver) *obstacle {
 	if l.deadline > 0 {
 		limit = fmt.Sprintf("for %s at most", l.deadline)
 	}
-	return &obstacle{WaitingForCompletion, l.rule, fmt.Sprintf("rule %s wants the drain to wait until the pod has ended by "+
-		"itself, %s; end its work, or change the rule", l.rule, limit)}
+	return &obstacle{WaitingForCompletion, l.rule, WaitingForCompletion.advise(fmt.Sprintf("rule %s wants the drain to wait until the "+
+		"pod has ended by itself, %s", l.rule, limit))}
 }
 
 // mayEvict tells whether a pod that is evicted now has no way back to this node through the scheduler.

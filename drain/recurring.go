@@ -48,6 +48,6 @@ func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
 
 func recurs(pod *corev1.Pod, owner *metav1.OwnerReference) obstacle {
 	by := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
-	return obstacle{PodRecurring, by, fmt.Sprintf("pods of %s came back to the node after each eviction, so they are not evicted "+
-		"any more; look at their tolerations, or let a rule skip them", by)}
+	return obstacle{PodRecurring, by, PodRecurring.advise("pods of " + by + " came back to the node after each eviction, so they are not " +
+		"evicted any more")}
 }

@@ -3,8 +3,6 @@
 package drain
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,13 +25,12 @@ func refuse(leaving []leaver, r Request) map[types.UID]*obstacle {
 // refusal asks for local storage first, as kubectl does: of two reasons, both name the same one.
 func refusal(pod *corev1.Pod, r Request) *obstacle {
 	if name, found := localVolume(pod); found && r.RefuseLocalStorage {
-		return &obstacle{LocalStorage, name, fmt.Sprintf("the content of its emptyDir volume %s would be lost, and the drain is "+
-			"asked to refuse such pods, so nothing is evicted; delete the pod, or allow it in the parameters (localStorage: "+
-			"Evict)", name)}
+		return &obstacle{LocalStorage, name, LocalStorage.advise("the content of its emptyDir volume " + name + " would be lost, and the " +
+			"drain is asked to refuse such pods, so nothing is evicted")}
 	}
 	if r.RefuseUnmanaged && metav1.GetControllerOfNoCopy(pod) == nil {
-		return &obstacle{reason: UnmanagedPod, message: "nobody would start the pod again, and the drain is asked to refuse " +
-			"such pods, so nothing is evicted; delete the pod, or allow it in the parameters (unmanagedPods: Evict)"}
+		return &obstacle{reason: UnmanagedPod, message: UnmanagedPod.advise("nobody would start the pod again, and the drain is " +
+			"asked to refuse such pods, so nothing is evicted")}
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ type Blocker struct {
 	Reason Reason
 	// By names the object in the way, as the Reason's comment says. It may be empty.
 	By string
-	// Message says what is the matter and what would help. It is for people and must not be parsed.
+	// Message says what is the matter and what would help: [Reason.Help], or more precisely where that can be said. It is
+	// for people and must not be parsed.
 	Message string
 	// Since is when this Drain first saw it. It stays the same while Pod, Reason and By do.
 	Since time.Time

@@ -91,8 +91,8 @@ func (s *summary) ending(l leaver, turns map[types.UID]time.Time) (*obstacle, ti
 		return overdue(l.pod, s.facts), time.Time{}
 	}
 	if turn, came := turns[l.pod.UID]; came && l.behavior != WaitCompleted && l.timedOut(turn, s.facts.now) {
-		return &obstacle{reason: PodTimedOut, message: fmt.Sprintf("the pod has been given %s and is still ending, within its "+
-			"grace period; the pods of later steps leave meanwhile", l.deadline)}, due
+		return &obstacle{reason: PodTimedOut, message: PodTimedOut.advise(fmt.Sprintf("the pod has been given %s and is still "+
+			"ending, within its grace period; the pods of later steps leave meanwhile", l.deadline))}, due
 	}
 	return nil, due
 }
@@ -121,15 +121,15 @@ func ofDrain(leaving []leaver, f facts) []obstacle {
 	case !n.known:
 	case !n.exists:
 		if len(leaving) > 0 {
-			all = append(all, obstacle{NodeGone, f.nodeName, fmt.Sprintf("node %s does not exist, so nothing is evicted from it; "+
-				"the pod garbage collector of kube-controller-manager removes its pods", f.nodeName)})
+			all = append(all, obstacle{NodeGone, f.nodeName, NodeGone.advise(fmt.Sprintf("node %s does not exist, so nothing is evicted "+
+				"from it; the control plane removes its pods", f.nodeName))})
 		}
 	case !n.unschedulable:
-		all = append(all, obstacle{NodeNotCordoned, f.nodeName, fmt.Sprintf("node %s is schedulable, so nothing is evicted from "+
-			"it; cordon it, and look who returned it", f.nodeName)})
+		all = append(all, obstacle{NodeNotCordoned, f.nodeName, NodeNotCordoned.advise("node " + f.nodeName + " is schedulable, so nothing " +
+			"is evicted from it")})
 	case !n.tainted && len(leaving) == 0:
-		all = append(all, obstacle{NodeTaintMissing, f.nodeName, fmt.Sprintf("node %s is empty and cordoned but does not carry "+
-			"the taint %s; kube-controller-manager adds it, so look there if this stays", f.nodeName, corev1.TaintNodeUnschedulable)})
+		all = append(all, obstacle{NodeTaintMissing, f.nodeName, NodeTaintMissing.advise(fmt.Sprintf("node %s is empty and cordoned but "+
+			"does not carry the taint %s", f.nodeName, corev1.TaintNodeUnschedulable))})
 	}
 	return all
 }
@@ -142,17 +142,16 @@ func overdue(pod *corev1.Pod, f facts) *obstacle {
 			"set them must remove them", by)}
 	}
 	if !f.node.ready {
-		return &obstacle{NodeNotReady, f.nodeName, fmt.Sprintf("the pod's grace period is over, but the kubelet of node %s does "+
-			"not report, so nobody confirms that its containers have ended; bring the node back, or delete the pod by force "+
-			"once the machine is certainly off", f.nodeName)}
+		return &obstacle{NodeNotReady, f.nodeName, NodeNotReady.advise(fmt.Sprintf("the pod's grace period is over, but the kubelet of "+
+			"node %s does not report, so nobody confirms that its containers have ended", f.nodeName))}
 	}
 	return &obstacle{Terminating, "", "the pod's grace period is over, but the kubelet has not confirmed its end; look at its " +
 		"containers and volumes on the node"}
 }
 
 func attached(volume string) obstacle {
-	return obstacle{VolumeAttached, volume, fmt.Sprintf("volume %s is still attached, although no pod that uses it is left; look "+
-		"at the storage driver on the node, and at the VolumeAttachments", volume)}
+	return obstacle{VolumeAttached, volume, VolumeAttached.advise("volume " + volume + " is still attached, although no pod that uses it " +
+		"is left")}
 }
 
 func headline(leaving []leaver, s *summary, e ending) string {

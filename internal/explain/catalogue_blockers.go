@@ -8,7 +8,7 @@ package explain
 var blockersOfNodes = ofBlockers(
 	Entry{
 		Code: "NodeNotCordoned", Means: "The node is schedulable: somebody uncordoned it during the drain. Nothing is evicted.",
-		Helps: "cordon the node again, or cancel the event if it is to stay in service",
+		Helps: "cordon the node again, or cancel the drain if it is to stay in service",
 	},
 	Entry{
 		Code: "NodeTaintMissing", Means: "The node is empty and cordoned, but the control plane has not tainted it yet, so new pods may still come.",
@@ -32,7 +32,7 @@ var blockersOfNodes = ofBlockers(
 	},
 	Entry{
 		Code: "ReadRefused", Means: "Slipway may not read what the drain needs.",
-		Helps: "bring its rights back: apply config/rbac",
+		Helps: "give the identity that drains its rights back",
 	},
 )
 
@@ -87,15 +87,15 @@ var blockersOfPods = ofBlockers(
 	},
 	Entry{
 		Code: "UnmanagedPod", Means: "The pod has no controller, so nobody would start it again, and the event says unmanagedPods: Refuse. Nothing is evicted.",
-		Helps: "delete the pod yourself, or allow it in the event's parameters",
+		Helps: "delete the pod yourself, or allow it in the parameters (unmanagedPods: Evict)",
 	},
 	Entry{
 		Code: "LocalStorage", Means: "The pod has an emptyDir volume, whose content would be lost, and the event says localStorage: Refuse. Nothing is evicted.",
-		Helps: "delete the pod yourself, or allow it in the event's parameters",
+		Helps: "delete the pod yourself, or allow it in the parameters (localStorage: Evict)",
 	},
 	Entry{
 		Code: "DeletionRefused", Means: "The server refuses the deletion that the event's escalation asks for: an admission webhook or policy, or missing rights.",
-		Helps: "look at what refuses it, as the message says; the right to delete is in config/rbac",
+		Helps: "look at what refuses it, as the message says, and at the rights of the identity that drains",
 	},
 )
 
@@ -106,7 +106,7 @@ var blockersOfTheEnd = ofBlockers(
 	},
 	Entry{
 		Code: "PodRecurring", Means: "Pods of this controller came back to the node after each eviction, because they tolerate its taint. They are left behind.",
-		Helps: "take the toleration away, or let a DrainRule skip them", Passes: true,
+		Helps: "take the toleration away, or let a rule skip them", Passes: true,
 	},
 	Entry{
 		Code: "PodSkipped", Means: "A DrainRule says Skip, so the pod is left behind.",
