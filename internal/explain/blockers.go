@@ -53,6 +53,7 @@ func ofBlockersOf(f Facts, e *event, now time.Time) []Cause {
 		if !known {
 			c.Reference = ""
 		}
+		c.Text = entry.matter(c.Text)
 		if c.Text == "" {
 			c.Text = entry.Means
 		}

@@ -92,6 +92,14 @@ func Advised(place Place, code, message string) string {
 	return message + "; " + e.Helps
 }
 
+// matter is a message without what helps, where that is the catalogue's.
+func (e Entry) matter(message string) string {
+	if e.Helps == "" {
+		return message
+	}
+	return strings.TrimSuffix(message, "; "+e.Helps)
+}
+
 func ofCondition(conditionType, status string, entries ...Entry) []Entry {
 	for i := range entries {
 		entries[i].Place, entries[i].Status = Place(conditionType), status

@@ -69,8 +69,8 @@ var claimed = slices.Concat(
 		lost(lifecyclev1alpha1.ReasonAgentNotReady),
 		lost(lifecyclev1alpha1.ReasonNodeNotReady),
 		Entry{
-			Code: lifecyclev1alpha1.ReasonAgentNotResponding, Means: "The agent is Ready, and has not ended the event 2 min after its deadline or its deletion.",
-			Helps: "look at the agent's log: it may lack rights. The controller ends the event",
+			Code: lifecyclev1alpha1.ReasonAgentNotResponding, Means: "The agent is Ready, and has not ended the event 2 min after its deadline or its deletion. The controller ends it.",
+			Helps: "look at the agent's log: it may lack rights",
 		},
 		Entry{
 			Code: lifecyclev1alpha1.ReasonClaimModeChanged, Means: "The event was claimed in central mode, and the controller runs in node mode now.",

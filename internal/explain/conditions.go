@@ -69,7 +69,7 @@ func ofTheCondition(f Facts, e *event, all []*event, c metav1.Condition, now tim
 	}
 	cause := Cause{
 		Code: c.Reason, Place: place, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
-		Text: c.Message, Since: &c.LastTransitionTime, Reference: Page + Anchor(c.Reason),
+		Text: entry.matter(c.Message), Since: &c.LastTransitionTime, Reference: Page + Anchor(c.Reason),
 	}
 	if cause.Text == "" {
 		cause.Text = entry.Means

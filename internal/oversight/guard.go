@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // Guarded says whether an event waits for the guards.
@@ -31,7 +32,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	for _, o := range objections(f, e) {
 		if !slices.Contains(e.Spec.Allow, o.guard) {
 			return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, string(o.guard),
-				fmt.Sprintf("%s, or add %s to spec.allow of the event if it is wanted all the same", o.message, o.guard), now)
+				explain.Advised(lifecyclev1alpha1.ConditionGuardsPassed, string(o.guard), o.message), now)
 		}
 		reason, message = lifecyclev1alpha1.ReasonAllowed, fmt.Sprintf("spec.allow lists %s", o.guard)
 	}
@@ -56,14 +57,14 @@ func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
 	if self.Usable() {
 		if left := countPeers(f, leaving); left.usable == 0 {
 			all = append(all, objection{lifecyclev1alpha1.GuardLastSchedulableNode, fmt.Sprintf(
-				"node %q is the last one that pods can go to (%d others; %s): let another be Ready and schedulable",
+				"node %q is the last one that pods can go to (%d others; %s)",
 				f.NodeName, len(f.Peers), left)})
 		}
 	}
 	if self.ControlPlane {
 		if out := controlPlaneOut(f, leaving); len(out) > 0 {
 			all = append(all, objection{lifecyclev1alpha1.GuardSecondControlPlaneNode, fmt.Sprintf(
-				"node %q is of the control plane, of which %s out already, or not Ready, or about to be taken out: wait until that is back",
+				"node %q is of the control plane, of which %s out already, or not Ready, or about to be taken out",
 				f.NodeName, isOrAre(out))})
 		}
 	}

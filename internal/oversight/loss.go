@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // Loss is that whoever drives events of a node seems not to be there.
@@ -18,12 +19,14 @@ type Loss struct {
 	Reason string
 	// Since when.
 	Since time.Time
-	// Message says what is the matter, and Help what helps.
-	Message, Help string
+	// Message says what is the matter.
+	Message string
 }
 
 // Advice is what is the matter, and what helps.
-func (l Loss) Advice() string { return l.Message + ": " + l.Help }
+func (l Loss) Advice() string {
+	return explain.Advised(lifecyclev1alpha1.ConditionStalled, l.Reason, l.Message)
+}
 
 // AgentLoss is nil while the node's agent is well, and where there is no Node. It counts
 // from when the controller has seen it first, not from when the node says: that is
@@ -50,19 +53,16 @@ func currentLoss(f Facts) *Loss {
 		return &Loss{
 			Reason:  lifecyclev1alpha1.ReasonAgentMissing,
 			Message: fmt.Sprintf("no pod of Slipway's agent is on node %q", f.NodeName),
-			Help:    "its DaemonSet must be installed, and tolerate the node's taints",
 		}
 	case !nodeReady(f.Node):
 		return &Loss{
 			Reason:  lifecyclev1alpha1.ReasonNodeNotReady,
 			Message: fmt.Sprintf("node %q is not Ready, so its agent may be dead", f.NodeName),
-			Help:    "see kubectl describe node " + f.NodeName,
 		}
 	case !podReady(pod):
 		return &Loss{
 			Reason:  lifecyclev1alpha1.ReasonAgentNotReady,
-			Message: fmt.Sprintf("the agent of node %q is not Ready", f.NodeName),
-			Help:    fmt.Sprintf("see kubectl -n %s describe pod %s", pod.Namespace, pod.Name),
+			Message: fmt.Sprintf("the agent of node %q, pod %s/%s, is not Ready", f.NodeName, pod.Namespace, pod.Name),
 		}
 	default:
 		return nil
@@ -111,7 +111,6 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 		return &Loss{
 			Reason: lifecyclev1alpha1.ReasonClaimModeChanged, Since: f.Since,
 			Message: "the event was claimed in central mode, and the controller does not run in that mode now",
-			Help:    "delete the event to cancel it, or see the controller's --claim-mode",
 		}
 	}
 }
@@ -129,7 +128,6 @@ func silence(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *Loss {
 	return &Loss{
 		Reason: lifecyclev1alpha1.ReasonAgentNotResponding, Since: over,
 		Message: fmt.Sprintf("the agent of node %q is Ready, and has not ended it", f.NodeName),
-		Help:    "see the log of the agent's pod, which may lack rights, or restart it",
 	}
 }
 

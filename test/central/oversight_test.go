@@ -90,7 +90,7 @@ func agentMissing(t *testing.T, env *harness.Env) {
 	t.Cleanup(func() { env.DeleteQuietly(node) })
 	event := bound(t, env, name)
 	env.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ReasonAgentMissing,
-		"no pod of Slipway's agent is on node", "its DaemonSet must")
+		"no pod of Slipway's agent is on node", "install its DaemonSet")
 	if phase := event.Status.ClaimStatus; phase.Terminal() {
 		t.Errorf("it is %s", phase)
 	}
