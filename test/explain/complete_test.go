@@ -15,7 +15,7 @@ import (
 // alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go.
 var alone = []string{
 	"NodeTaintMissing", "BudgetNotObserved", "NamespaceTerminating", // the control plane stands still
-	"NodeGone", "APIServerUnavailable", "ReadRefused", "RuleInvalid",
+	"APIServerUnavailable", "ReadRefused", "RuleInvalid",
 }
 
 func TestEachReasonOfADrainIsProvokedHere(t *testing.T) {

@@ -63,22 +63,6 @@ func TestExplainNamesWhatTheControlPlaneHasNotDone(t *testing.T) {
 	}
 }
 
-func TestExplainNamesANodeThatIsGone(t *testing.T) {
-	trouble{
-		begin: func(s *scene) {
-			s.node.Expect(harness.Unfinished(s.event), "without a controller, nobody ends the event of a Node that is gone")
-			s.hasPod()
-			s.budget("APP", "minAvailable: 1")
-			s.drain()
-			s.awaitBlocker("BudgetImpossible")
-			s.kubectl("delete node NODE")
-			s.awaitBlocker("NodeGone")
-		},
-		object: "Node NODE", by: "Node NODE", details: []string{ofPod + " is still bound to the node"},
-		over: func(s *scene) { s.awaitNoBlocker("NodeGone") },
-	}.test(t, "NodeGone")
-}
-
 // An API whose server is away: for who reads it, that is the API server.
 func TestExplainNamesAnAPIServerThatCannotServe(t *testing.T) {
 	const rules = "v1alpha1.slipway.dev"

@@ -237,6 +237,19 @@ var troubles = map[string]trouble{
 		},
 		object: ofPod, by: "Node NODE", run: "kubectl taint node",
 	},
+	"NodeGone": {
+		begin: func(s *scene) {
+			s.node.Expect(harness.Unfinished(s.event), "without a controller, nobody ends the event of a Node that is gone")
+			s.hasPod()
+			s.budget("APP", "minAvailable: 1")
+			s.drain()
+			s.awaitBlocker("BudgetImpossible")
+			s.kubectl("delete node NODE")
+			s.awaitBlocker("NodeGone")
+		},
+		object: "Node NODE", by: "Node NODE", details: []string{ofPod + " is still bound to the node"},
+		over: func(s *scene) { s.awaitNoBlocker("NodeGone") },
+	},
 	"EvictionRefused": {
 		begin: func(s *scene) {
 			s.hasPod()
