@@ -105,7 +105,7 @@ var blockersOfTheEnd = ofBlockers(
 		Helps: "look at the volume's CSI driver, and at its VolumeAttachment", Passes: true,
 	},
 	Entry{
-		Code: "PodRecurring", Means: "Pods of this controller came back to the node after each eviction, because they tolerate its taint. They are left behind.",
+		Code: "PodRecurring", Means: "Pods of this controller came back to the node after each eviction: they tolerate its taint, or name it in spec.nodeName. They are left behind.",
 		Helps: "take the toleration away, or let a rule skip them", Passes: true,
 	},
 	Entry{

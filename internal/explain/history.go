@@ -24,9 +24,11 @@ func history(f Facts, events []*event) []Moment {
 		all = append(all, ofTheNode(f.Node)...)
 	}
 	for _, e := range f.CoreEvents {
-		if n := noticeOf(e); n == nil || !n.seenIn(events) {
-			all = append(all, ofCoreEvent(e, n)...)
+		n := noticeOf(e)
+		if n != nil && n.seenIn(events) || toldOfTheNode(e, f.CoreEvents) {
+			continue
 		}
+		all = append(all, ofCoreEvent(e, n)...)
 	}
 	all = slices.DeleteFunc(all, func(m Moment) bool { return m.Time.IsZero() })
 	slices.SortStableFunc(all, func(a, b Moment) int { return a.Time.Compare(b.Time.Time) })
@@ -43,7 +45,7 @@ func ofEvent(e *event) []Moment {
 	}
 	all := []Moment{{e.CreationTimestamp, created}}
 	for _, c := range e.Status.Conditions {
-		if c.Reason != lifecyclev1alpha1.ReasonDriverRegistered { // it is there from the claim on
+		if !expected(c) {
 			all = append(all, Moment{c.LastTransitionTime, ofChange(e, c)})
 		}
 	}
@@ -62,6 +64,11 @@ func ofEvent(e *event) []Moment {
 		all = append(all, Moment{*e.DeletionTimestamp, fmt.Sprintf("LifecycleEvent %s is deleted", e.Name)})
 	}
 	return all
+}
+
+// expected tells whether a condition says what is so of every event that goes well.
+func expected(c metav1.Condition) bool {
+	return c.Reason == lifecyclev1alpha1.ReasonDriverRegistered || Place(c.Type) == podsLeft && c.Status == metav1.ConditionFalse
 }
 
 // ofChange is a change of a condition.
@@ -96,6 +103,14 @@ func ofTheNode(node *corev1.Node) []Moment {
 		all = append(all, Moment{c.LastTransitionTime, withMessage(fmt.Sprintf("Node %s: %s is %s, %s", node.Name, c.Type, c.Status, c.Reason), c.Message)})
 	}
 	return all
+}
+
+// toldOfTheNode tells whether the Node has a core Event that says the same: what is told
+// of a LifecycleEvent is told of its Node too.
+func toldOfTheNode(e corev1.Event, all []corev1.Event) bool {
+	return e.InvolvedObject.Kind != "Node" && slices.ContainsFunc(all, func(o corev1.Event) bool {
+		return o.InvolvedObject.Kind == "Node" && o.Reason == e.Reason && o.Message == e.Message
+	})
 }
 
 // ofCoreEvent is a core Event. One that came again and again is told of once, at its last time.

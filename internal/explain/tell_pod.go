@@ -124,11 +124,23 @@ func tellWaiting(t telling) {
 // tellAllowed is for pods that the event says to refuse.
 func tellAllowed(parameter string) func(telling) {
 	return func(t telling) {
-		namespace, pod := t.first()
-		t.remedy("save what the pod has that matters, and delete it with those who own it", "kubectl -n %s delete pod %s", namespace, pod)
+		namespace, pods := t.together()
+		t.remedy("save what such pods have that matters, and delete them with those who own them", "kubectl -n %s delete pod"+strings.Repeat(" %s", len(pods)),
+			append([]any{namespace}, pods...)...)
 		t.remedy("or allow it: pods like this are evicted then, within their budgets, and what only they have is lost",
 			`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"parameters":{"%s":"Evict"}}}'`, t.event.Name, parameter)
 	}
+}
+
+// together are the first few pods in one namespace, and that namespace.
+func (t telling) together() (namespace string, pods []any) {
+	namespace, _ = t.first()
+	for _, object := range t.cause.Objects {
+		if of, pod := nameIn(object); of == namespace && len(pods) < maxNamed {
+			pods = append(pods, pod)
+		}
+	}
+	return namespace, pods
 }
 
 func named(namespace, name string) func(slipwayv1alpha1.DrainRule) bool {
@@ -138,7 +150,7 @@ func named(namespace, name string) func(slipwayv1alpha1.DrainRule) bool {
 func tellRecurring(t telling) {
 	kind := strings.ToLower(kindOf(t.cause.By))
 	namespace, name := nameIn(t.cause.By)
-	t.remedy("see what its pods tolerate: they come back because they tolerate the taint of a cordon", "kubectl -n %s get %s %s -o yaml", namespace, kind, name)
+	t.remedy("see what its pods tolerate: they come back because they tolerate the taint of a cordon, or name the node in spec.nodeName", "kubectl -n %s get %s %s -o yaml", namespace, kind, name)
 	t.remedy("or let a DrainRule with behavior Skip say that they stay", "")
 }
 

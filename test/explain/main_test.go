@@ -13,7 +13,7 @@ import (
 
 // sideBySide is how many drains stand still at a time: most of the time they wait for
 // grace periods and for controllers.
-const sideBySide = "16"
+const sideBySide = "24"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", sideBySide); err != nil {
