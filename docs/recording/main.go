@@ -63,7 +63,7 @@ func record(ctx context.Context, root, out string, log io.Writer) (err error) {
 	}
 	frames := timeline(s.seen())
 	fmt.Fprintf(log, "recording: %d screens, into %s\n", len(frames), out)
-	return os.WriteFile(out, []byte(draw(frames, columns, rows, title)), 0o600)
+	return os.WriteFile(out, []byte(draw(frames, columns, rows, title)), 0o644)
 }
 
 // cluster is the local cluster that is recorded.
