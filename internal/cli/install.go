@@ -35,6 +35,8 @@ type install struct {
 	on            *installer.Cluster
 	server        release.Server
 	whatIsApplied release.Release
+	// leftovers are of another variant, and go.
+	leftovers []installer.Item
 }
 
 func newInstall(t *tool) *cobra.Command {
@@ -45,7 +47,8 @@ func newInstall(t *tool) *cobra.Command {
 		Long: `Shows what would be created and changed on the cluster, asks, and applies it: the kinds of
 Slipway, its rights and admission policies, the controller and the agents, and the drain
 driver's transitions, as they are in config/ of this version. Then it waits until all of it
-works. It never deletes anything, and can be called again at any time.
+works. Rights that another variant has left, such as those of --reduced, are deleted when
+nobody needs them any more; nothing else is. It can be called again at any time.
 
 The API group is found out: lifecycle.k8s.io, or slm.slipway.dev where the server serves
 that group itself. Without --yes and without a terminal, nothing is applied.`,
@@ -95,7 +98,7 @@ func (i *install) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan := planOf(i.headline(), items)
+	plan := planOf(i.headline(), append(items, i.leftovers...))
 	if err := printPlan(i.Out, style, plan); err != nil || i.dryRun == "server" {
 		return err
 	}
@@ -164,7 +167,30 @@ func (i *install) preview(ctx context.Context) ([]installer.Item, error) {
 			return nil, err
 		}
 	}
+	if err := i.findLeftovers(ctx); err != nil {
+		return nil, err
+	}
 	return i.on.Preview(ctx, i.whatIsApplied)
+}
+
+// findLeftovers finds what is to go, and whether the caller may delete it.
+func (i *install) findLeftovers(ctx context.Context) error {
+	others, err := release.Leftovers(config.Files, i.whatIsApplied)
+	if err != nil {
+		return err
+	}
+	if i.leftovers, err = i.on.Leftovers(ctx, others); err != nil {
+		return err
+	}
+	var objects []*unstructured.Unstructured
+	for _, item := range i.leftovers {
+		objects = append(objects, item.Object)
+	}
+	missing, err := i.on.Missing(ctx, objects, "delete", "list", "watch")
+	if err != nil {
+		return err
+	}
+	return installer.MissingError("install", missing)
 }
 
 func (i *install) apply(ctx context.Context) error {
@@ -173,19 +199,28 @@ func (i *install) apply(ctx context.Context) error {
 	})
 }
 
+// await waits until it works. What is left of another variant goes last, because the agents
+// that are being replaced need it; where nobody waits for these, it goes at once.
 func (i *install) await(ctx context.Context) error {
-	if !i.wait {
-		fmt.Fprintln(i.Out, "\nApplied; nobody has looked whether it works: 'kubectl slipway version' and 'kubectl slipway drivers' say more.")
-		return nil
-	}
 	patient, cancel := context.WithTimeout(ctx, i.timeout)
 	defer cancel()
-	err := i.on.AwaitReady(patient, i.whatIsApplied, i.choice.Group, func(what string) { fmt.Fprintf(i.Out, "waiting for %s\n", what) })
+	tell := func(what string) { fmt.Fprintln(i.Out, what) }
+	var err error
+	if i.wait {
+		err = i.on.AwaitReady(patient, i.whatIsApplied, i.choice.Group, func(what string) { tell("waiting for " + what) })
+	}
+	if err == nil {
+		err = i.on.Delete(patient, i.leftovers, tell)
+	}
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
 		return exit{Blocked, fmt.Errorf("after %s, it does not work yet: %w", i.timeout, err)}
 	}
 	if err != nil {
 		return err
+	}
+	if !i.wait {
+		tell("\nApplied; nobody has looked whether it works: 'kubectl slipway version' and 'kubectl slipway drivers' say more.")
+		return nil
 	}
 	fmt.Fprint(i.Out, nextSteps)
 	return nil

@@ -26,6 +26,21 @@ func someRelease(t *testing.T) release.Release {
 	return r
 }
 
+// leftovers are what an installation with --reduced has besides.
+func leftovers(t *testing.T) (items []installer.Item) {
+	t.Helper()
+	objects, err := release.Leftovers(config.Files, someRelease(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if !strings.Contains(o.GetName(), "central") {
+			items = append(items, installer.Item{Object: o, Verdict: release.Delete})
+		}
+	}
+	return items
+}
+
 func TestInstallShowsWhatItWouldDo(t *testing.T) {
 	everything := someRelease(t).All()
 	verdicts := func(verdictOf func(*unstructured.Unstructured) (release.Verdict, string)) (items []installer.Item) {
@@ -51,6 +66,8 @@ func TestInstallShowsWhatItWouldDo(t *testing.T) {
 				return release.Same, ""
 			}
 		})),
+		"no-longer-reduced": planOf(modern.headline(), append(
+			verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Same, "" }), leftovers(t)...)),
 		"unchanged":   planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Same, "" })),
 		"dry-reduced": planOf(old.headline(), unchecked(release.Release{Objects: everything[:3]})),
 	} {

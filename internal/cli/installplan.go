@@ -41,7 +41,7 @@ func (p installPlan) conflicts() bool {
 
 // rows has a row for each verdict and kind; what does not change is one row.
 func (p installPlan) rows() (rows [][]show.Cell) {
-	tones := map[release.Verdict]show.Tone{release.Create: show.Good, release.Change: show.Warn}
+	tones := map[release.Verdict]show.Tone{release.Create: show.Good, release.Change: show.Warn, release.Delete: show.Bad}
 	unchanged := 0
 	type group struct {
 		verdict release.Verdict

@@ -38,6 +38,16 @@ func (c *Cluster) Apply(ctx context.Context, r release.Release, force bool, done
 	return c.applyAll(ctx, r.Transitions, force, done)
 }
 
+// Delete deletes leftovers, which no workload of the release needs, and tells of each.
+func (c *Cluster) Delete(ctx context.Context, leftovers []Item, tell func(what string)) error {
+	for _, item := range leftovers {
+		if err := c.deleteAll(ctx, []*unstructured.Unstructured{item.Object}, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstructured, force bool, done func(*unstructured.Unstructured)) error {
 	for _, o := range objects {
 		_, err := c.resource(o).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: FieldManager, Force: force})

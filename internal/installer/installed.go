@@ -9,12 +9,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/release"
 )
 
 // Installed are the installations on the cluster: one, if all is well. Who may not look into
 // all namespaces, sees that of slipway-system; who may not do that either, gets the refusal.
+// Who may not read the rights of the agents, gets that refusal and the installations.
 func (c *Cluster) Installed(ctx context.Context) ([]release.Installed, error) {
 	namespace := metav1.NamespaceAll
 	controllers, err := c.kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: release.ControllerSelector})
@@ -33,7 +35,20 @@ func (c *Cluster) Installed(ctx context.Context) ([]release.Installed, error) {
 	for _, controller := range controllers.Items {
 		found = append(found, release.InstalledBy(&controller, in(controller.Namespace, agents.Items)))
 	}
-	return found, nil
+	return found, c.addRights(ctx, found)
+}
+
+// addRights says which installations have the weaker rights. What the agents are told to
+// make use of is not it: a binding that somebody has left gives them all the same.
+func (c *Cluster) addRights(ctx context.Context, found []release.Installed) error {
+	binding, err := c.kube.RbacV1().ClusterRoleBindings().Get(ctx, release.ReducedRights, metav1.GetOptions{})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the rights of the agents: %w", err)
+	}
+	for i := range found {
+		found[i].Reduced = err == nil && release.Gives(binding, found[i].Namespace)
+	}
+	return nil
 }
 
 func in(namespace string, agents []appsv1.DaemonSet) *appsv1.DaemonSet {

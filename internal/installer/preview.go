@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/release"
 )
 
-// Item is an object of a release, and what applying it would do.
+// Item is an object, and what an installation would do to it.
 type Item struct {
 	Object  *unstructured.Unstructured
 	Verdict release.Verdict
@@ -38,6 +38,25 @@ func (c *Cluster) Preview(ctx context.Context, r release.Release) ([]Item, error
 		items = append(items, item)
 	}
 	return items, errors.Join(errs...)
+}
+
+// Leftovers are those of the objects that are on the cluster: an installation deletes them.
+func (c *Cluster) Leftovers(ctx context.Context, objects []*unstructured.Unstructured) ([]Item, error) {
+	var items []Item
+	for _, o := range objects {
+		live, err := c.get(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil {
+			continue
+		}
+		if helm := release.HelmRelease(live); helm != "" {
+			return nil, fmt.Errorf("%s is of the release %q of Helm: use 'helm upgrade'", release.RefOf(o), helm)
+		}
+		items = append(items, Item{Object: live, Verdict: release.Delete})
+	}
+	return items, nil
 }
 
 func (c *Cluster) preview(ctx context.Context, o *unstructured.Unstructured) (Item, error) {

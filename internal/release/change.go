@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Verdict is what applying an object does.
+// Verdict is what installing does to an object.
 type Verdict string
 
 // The verdicts.
@@ -17,6 +17,8 @@ const (
 	Create Verdict = "create"
 	Change Verdict = "change"
 	Same   Verdict = "unchanged"
+	// Delete is for what another variant has left.
+	Delete Verdict = "delete"
 )
 
 // Compare says what applying an object does: live is the object of the cluster, or nil;

@@ -25,7 +25,8 @@ type Installed struct {
 	AgentImage string `json:"agentImage,omitempty"`
 	// Mode is who claims events.
 	Mode Mode `json:"claimMode"`
-	// Reduced: the agents have the weaker rights.
+	// Reduced: the agents have the weaker rights. The workloads say only that the agents make
+	// use of them.
 	Reduced bool `json:"reduced,omitempty"`
 }
 
