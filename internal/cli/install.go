@@ -77,7 +77,7 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&i.force, "force-conflicts", false, "change also what others have set since")
 	flags.BoolVar(&i.wait, "wait", true, "wait until all of it works")
-	flags.DurationVar(&i.timeout, "timeout", installTimeout, "how long to wait")
+	flags.DurationVar(&i.timeout, "timeout", installTimeout, "how long to wait; 0: without limit")
 }
 
 func (i *install) run(ctx context.Context) error {
@@ -202,7 +202,7 @@ func (i *install) apply(ctx context.Context) error {
 // await waits until it works. What is left of another variant goes last, because the agents
 // that are being replaced need it; where nobody waits for these, it goes at once.
 func (i *install) await(ctx context.Context) error {
-	patient, cancel := context.WithTimeout(ctx, i.timeout)
+	patient, cancel := within(ctx, i.timeout)
 	defer cancel()
 	tell := func(what string) { fmt.Fprintln(i.Out, what) }
 	var err error

@@ -55,7 +55,7 @@ their finalizers.`,
 	flags.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&u.force, "force", false, "cancel the events that are in work, and return the nodes that are out of service")
 	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds, all LifecycleTransitions and DrainRules, and the namespace; events end all the same")
-	flags.DurationVar(&u.timeout, "timeout", installTimeout, "how long all of it may take")
+	flags.DurationVar(&u.timeout, "timeout", installTimeout, "how long all of it may take; 0: without limit")
 	return command
 }
 
@@ -93,7 +93,7 @@ func (u *uninstall) run(ctx context.Context) error {
 	if err := u.confirm(u.yes, "Delete this?"); err != nil {
 		return err
 	}
-	patient, cancel := context.WithTimeout(ctx, u.timeout)
+	patient, cancel := within(ctx, u.timeout)
 	defer cancel()
 	err = on.Remove(patient, left, abandonAfter, func(what string) { fmt.Fprintln(u.Out, what) })
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
