@@ -163,6 +163,9 @@ func (i *install) preview(ctx context.Context) ([]installer.Item, error) {
 		return nil, err
 	}
 	for _, there := range found {
+		if err := there.Elsewhere(); err != nil {
+			return nil, err
+		}
 		if err := there.Refuse(i.choice.Mode); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-k8s/slipway/config"
@@ -104,7 +105,8 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 	idle := installer.Remains{Objects: objects, Nodes: []installer.Node{{Name: "worker-1"}}}
 	busy := installer.Remains{
 		Objects: objects, Rules: 3, Transitions: 1,
-		Events: []installer.Event{{Name: "drain-worker-1", Node: "worker-1", InWork: true}, {Name: "drain-worker-2", Node: "worker-2"}},
+		Events:  []installer.Event{{Name: "drain-worker-1", Node: "worker-1", InWork: true}, {Name: "drain-worker-2", Node: "worker-2"}, {Name: "drain-worker-3", Node: "worker-3", Holders: []string{"example.com/audit"}}},
+		Foreign: []string{"Secret registry", "Deployment dashboard"},
 		Nodes: []installer.Node{
 			{Name: "worker-1", Cordoned: true},
 			{Name: "worker-2", Cordoned: true, Others: true},
@@ -116,7 +118,7 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 		refused string
 	}{
 		"idle":      {idle, ""},
-		"busy":      {busy, "LifecycleEvent drain-worker-1 of node worker-1 is in work; node worker-1 is out of service; node worker-2 is out of service"},
+		"busy":      {busy, "LifecycleEvent drain-worker-1 of node worker-1 is in work; LifecycleEvent drain-worker-3 of node worker-3 is held by example.com/audit; node worker-1 is out of service; node worker-2 is out of service"},
 		"kept-crds": {kept(busy, true), "in work"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +135,22 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 }
 
 func TestUninstallSaysWhatStays(t *testing.T) {
-	golden(t, "uninstall/farewell", farewell(false))
-	golden(t, "uninstall/farewell-kept", farewell(true))
+	golden(t, "uninstall/farewell", farewell(installer.Remains{}, false))
+	golden(t, "uninstall/farewell-kept", farewell(installer.Remains{}, true))
+	golden(t, "uninstall/farewell-spared", farewell(installer.Remains{Foreign: []string{"Secret registry"}}, false))
+}
+
+func TestUninstallSaysWhyThereIsNothingToTakeAway(t *testing.T) {
+	namespace := release.DeletionOrder(someRelease(t).All())
+	going := namespace[len(namespace)-1].DeepCopy()
+	going.SetDeletionTimestamp(&metav1.Time{Time: noon})
+	for name, all := range map[string]installer.Remains{
+		"nothing":          {},
+		"nothing-spared":   {Foreign: []string{"Secret registry"}},
+		"nothing-but-kept": {Objects: []*unstructured.Unstructured{going}},
+	} {
+		golden(t, "uninstall/"+name, nothing(all))
+	}
 }
 
 func TestOnlyAYesIsAYes(t *testing.T) {

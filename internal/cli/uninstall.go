@@ -40,10 +40,13 @@ func newUninstall(t *tool) *cobra.Command {
 agents and controller end while they still run; then these; then the annotations on nodes,
 with the cordons that are ours; then the rest, with all DrainRules and LifecycleTransitions.
 
-Where an event is in work, or a node is out of service, it refuses. With --force, events
-are canceled, and nodes are made schedulable, but those that somebody else has cordoned.
-Events that nobody ends within a minute, because agents or controller do not work, lose
-their finalizers.`,
+Where an event is in work, or held by a finalizer of somebody else, or a node is out of
+service, it refuses. With --force, events are canceled, and nodes are made schedulable, but
+those that somebody else has cordoned. Events that nobody ends within a minute, because
+agents or controller do not work, or because somebody else holds them, lose the finalizers
+that were shown.
+
+The namespace stays where something is in it that is not Slipway's; that is shown.`,
 		Example: `  kubectl slipway uninstall
 
   # Keep the kinds, with all transitions and rules, for a later installation:
@@ -53,7 +56,7 @@ their finalizers.`,
 	}
 	flags := command.Flags()
 	flags.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
-	flags.BoolVar(&u.force, "force", false, "cancel the events that are in work, and return the nodes that are out of service")
+	flags.BoolVar(&u.force, "force", false, "cancel the events that are in work, take events from who else holds them, and return the nodes that are out of service")
 	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds, all LifecycleTransitions and DrainRules, and the namespace; events end all the same")
 	flags.DurationVar(&u.timeout, "timeout", installTimeout, "how long all of it may take; 0: without limit")
 	return command
@@ -68,20 +71,13 @@ func (u *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing, err := on.Missing(ctx, everything, "get", "list", "watch", "delete")
+	all, err := u.survey(ctx, on, everything)
 	if err != nil {
 		return err
 	}
-	if err := installer.MissingError("uninstall", missing); err != nil {
-		return err
-	}
-	left, err := on.Survey(ctx, everything)
-	if err != nil {
-		return err
-	}
-	left = kept(left, u.keep)
+	left := kept(all, u.keep)
 	if len(left.Objects) == 0 && len(left.Nodes) == 0 && len(left.Events) == 0 {
-		fmt.Fprintln(u.Out, "Nothing of Slipway is on this cluster.")
+		fmt.Fprintln(u.Out, nothing(all))
 		return nil
 	}
 	if err := printRemains(u.Out, show.StyleOf(u.Out, os.Getenv), left); err != nil {
@@ -102,13 +98,64 @@ func (u *uninstall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(u.Out, "\n"+farewell(u.keep))
+	fmt.Fprintln(u.Out, "\n"+farewell(left, u.keep))
 	return nil
 }
 
+// survey finds what is there, once it is clear that the caller may take all of it away, and
+// that no other installation needs it.
+func (u *uninstall) survey(ctx context.Context, on *installer.Cluster, everything []*unstructured.Unstructured) (installer.Remains, error) {
+	missing, err := on.MissingForRemoval(ctx, everything)
+	if err != nil {
+		return installer.Remains{}, err
+	}
+	if err := installer.MissingError("uninstall", missing); err != nil {
+		return installer.Remains{}, err
+	}
+	found, err := on.Installed(ctx)
+	if err != nil {
+		return installer.Remains{}, err
+	}
+	for _, there := range found {
+		if err := there.Elsewhere(); err != nil {
+			return installer.Remains{}, err
+		}
+	}
+	return on.Survey(ctx, everything)
+}
+
+// nothing says that there is nothing to take away, and what of Slipway is there all the
+// same, because it is to be kept or is somebody else's.
+func nothing(all installer.Remains) string {
+	var there []string
+	for _, o := range all.Objects {
+		name := release.RefOf(o).String()
+		if o.GetDeletionTimestamp() != nil {
+			name += " (it is being deleted)"
+		}
+		there = append(there, name)
+	}
+	switch {
+	case len(there) > 0:
+		return "There is nothing to take away. With --keep-crds, this stays: " + strings.Join(there, ", ") + "."
+	case len(all.Foreign) > 0:
+		return "Nothing of Slipway is on this cluster. " + spared(all)
+	default:
+		return "Nothing of Slipway is on this cluster."
+	}
+}
+
+// spared says why the namespace stays.
+func spared(left installer.Remains) string {
+	return "Namespace " + release.Namespace + " stays, because this in it is not Slipway's: " + strings.Join(left.Foreign, ", ") + "."
+}
+
 // farewell says what stays.
-func farewell(keep bool) string {
+func farewell(left installer.Remains, keep bool) string {
 	const gone = "Slipway is gone. Conditions that it has set stay in the status of the nodes; they change nothing."
+	if !keep && len(left.Foreign) > 0 {
+		return gone + "\n" + spared(left)
+	}
 	if !keep {
 		return gone
 	}
@@ -121,7 +168,7 @@ func kept(left installer.Remains, keep bool) installer.Remains {
 	if !keep {
 		return left
 	}
-	left.Rules, left.Transitions = 0, 0
+	left.Rules, left.Transitions, left.Foreign = 0, 0, nil
 	left.Objects = slices.DeleteFunc(slices.Clone(left.Objects), func(o *unstructured.Unstructured) bool {
 		return slices.Contains([]string{"CustomResourceDefinition", "Namespace", "LifecycleTransition"}, o.GetKind())
 	})
@@ -135,6 +182,9 @@ func refuse(left installer.Remains, force bool) error {
 		if e.InWork {
 			busy = append(busy, "LifecycleEvent "+e.Name+" of node "+e.Node+" is in work")
 		}
+		if len(e.Holders) > 0 {
+			busy = append(busy, "LifecycleEvent "+e.Name+" of node "+e.Node+" is held by "+strings.Join(e.Holders, ", "))
+		}
 	}
 	for _, n := range left.Nodes {
 		if n.Cordoned {
@@ -145,7 +195,7 @@ func refuse(left installer.Remains, force bool) error {
 		return nil
 	}
 	return fmt.Errorf("nothing was deleted: %s. Let it end, or return it ('kubectl slipway uncordon NODE'); "+
-		"--force cancels events and makes nodes schedulable", strings.Join(busy, "; "))
+		"--force cancels events, takes them from who holds them, and makes nodes schedulable", strings.Join(busy, "; "))
 }
 
 // printRemains says what would go.
@@ -172,6 +222,10 @@ func printRemains(out io.Writer, style show.Style, left installer.Remains) error
 	if err := style.Columns(out, []string{"WHAT", "KIND", "NAME"}, rows); err != nil {
 		return err
 	}
+	if len(left.Foreign) > 0 {
+		fmt.Fprintln(out)
+		printWrapped(out, style, spared(left))
+	}
 	_, err := fmt.Fprintln(out)
 	return err
 }
@@ -183,7 +237,11 @@ func remainingWork(left installer.Remains) (rows [][]show.Cell) {
 		if e.InWork {
 			verb = show.Cell{Text: "cancel", Tone: show.Bad}
 		}
-		rows = append(rows, []show.Cell{verb, {Text: "LifecycleEvent"}, {Text: e.Name + " of node " + e.Node}})
+		name := e.Name + " of node " + e.Node
+		if len(e.Holders) > 0 {
+			verb.Tone, name = show.Bad, name+", with the finalizers of others: "+strings.Join(e.Holders, ", ")
+		}
+		rows = append(rows, []show.Cell{verb, {Text: "LifecycleEvent"}, {Text: name}})
 	}
 	for _, n := range left.Nodes {
 		row := []show.Cell{{Text: "unmark"}, {Text: "Node"}, {Text: n.Name + ": our annotations"}}

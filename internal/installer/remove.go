@@ -5,6 +5,7 @@ package installer
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,8 +19,8 @@ import (
 )
 
 // Remove takes away what a survey has found, and tells what it does. While agents and
-// controller run, they end what they have begun; for events that nobody ends within
-// patience, their finalizers are taken off. Then the workloads go, so that nobody writes
+// controller run, they end what they have begun; events that nobody ends within patience lose
+// the finalizers that the survey has shown. Then the workloads go, so that nobody writes
 // any more; then our marks on nodes, and all the rest.
 func (c *Cluster) Remove(ctx context.Context, left Remains, patience time.Duration, tell func(what string)) error {
 	if err := c.endEvents(ctx, left.Events, patience, tell); err != nil {
@@ -75,14 +76,26 @@ func (c *Cluster) endEvents(ctx context.Context, events []Event, patience time.D
 	return nil
 }
 
-// abandon takes the finalizers off an event that nobody ends.
+// abandon takes our finalizer off an event that nobody ends, and those of others that the
+// survey has shown: who agreed to the removal has seen them.
 func (c *Cluster) abandon(ctx context.Context, e Event, tell func(string)) error {
+	live, err := c.get(ctx, e.object)
+	if err != nil || live == nil {
+		return err
+	}
+	if held := withoutOurs(live.GetFinalizers(), e.Holders); len(held) > 0 {
+		return fmt.Errorf("it is held by %s since: let it go, and call this command again", strings.Join(held, ", "))
+	}
 	tell("nobody ends LifecycleEvent " + e.Name + ": taking off its finalizers")
-	_, err := c.resource(e.object).Patch(ctx, e.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	patch := fmt.Sprintf(`{"metadata":{"finalizers":null,"resourceVersion":%q}}`, live.GetResourceVersion())
+	_, err = c.resource(live).Patch(ctx, e.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if apierrors.IsConflict(err) { // it has changed: look again
+		return c.abandon(ctx, e, tell)
+	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	return c.await(ctx, e.object, gone)
+	return c.await(ctx, live, gone)
 }
 
 // deleteAll deletes objects, each when the one before it is gone: a kind is gone with its

@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // Missing are the rights that the caller does not have to what is to be done to the
@@ -43,6 +46,52 @@ func (c *Cluster) Missing(ctx context.Context, objects []*unstructured.Unstructu
 	}
 	slices.Sort(missing)
 	return missing, nil
+}
+
+// MissingForRemoval are the rights that the caller does not have to take everything away,
+// the events and marks on nodes with it.
+func (c *Cluster) MissingForRemoval(ctx context.Context, everything []*unstructured.Unstructured) ([]string, error) {
+	missing, err := c.Missing(ctx, everything, "get", "list", "watch", "delete")
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range removal() {
+		lacks, err := c.Missing(ctx, []*unstructured.Unstructured{more.of}, more.verbs...)
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, lacks...)
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), nil
+}
+
+// doing is what is done to objects of a kind.
+type doing struct {
+	of    *unstructured.Unstructured
+	verbs []string
+}
+
+// removal is what is done to objects that no release has. Where a right to a kind in one of
+// the two groups is missing, it is missing where the kind is served, too: rights are given
+// for both.
+func removal() (all []doing) {
+	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
+		all = append(all, doing{ofKind(group+"/"+lifecyclev1alpha1.Version, "LifecycleEvent"), []string{"get", "list", "watch", "delete", "patch"}})
+	}
+	return append(all,
+		doing{ofKind(slipwayv1alpha1.GroupVersion.String(), "DrainRule"), []string{"list"}},
+		doing{ofKind("v1", "Node"), []string{"get", "list", "patch"}},
+		doing{ofKind("apps/v1", "Deployment"), []string{"list"}},
+		doing{ofKind("apps/v1", "DaemonSet"), []string{"list"}},
+	)
+}
+
+func ofKind(apiVersion, kind string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion(apiVersion)
+	o.SetKind(kind)
+	return o
 }
 
 // MissingError is what to tell who lacks rights, or nil.

@@ -26,6 +26,9 @@ type Remains struct {
 	Events []Event
 	// Nodes are those with something of ours on them.
 	Nodes []Node
+	// Foreign is what somebody else has, or may have, in Slipway's namespace, which therefore
+	// stays.
+	Foreign []string
 	// Rules and Transitions are those of others, which go with their kinds.
 	Rules, Transitions int
 }
@@ -35,6 +38,8 @@ type Event struct {
 	Name, Node string
 	// InWork: it has not ended.
 	InWork bool
+	// Holders are the finalizers of others on it.
+	Holders []string
 
 	object *unstructured.Unstructured
 }
@@ -64,6 +69,9 @@ func (c *Cluster) Survey(ctx context.Context, everything []*unstructured.Unstruc
 			return left, fmt.Errorf("%s is of the release %q of Helm: use 'helm uninstall'; docs/install.md says what to do before", release.RefOf(o), helm)
 		}
 		left.Objects = append(left.Objects, live)
+	}
+	if err := c.spareNamespace(ctx, &left, everything); err != nil {
+		return left, err
 	}
 	if err := c.surveyKinds(ctx, &left, own); err != nil {
 		return left, err
@@ -106,7 +114,7 @@ func eventOf(o *unstructured.Unstructured) (Event, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e); err != nil {
 		return Event{}, fmt.Errorf("read %s: %w", release.RefOf(o), err)
 	}
-	return Event{Name: e.Name, Node: e.Spec.BindingNode, InWork: !e.Status.ClaimStatus.Terminal(), object: o}, nil
+	return Event{Name: e.Name, Node: e.Spec.BindingNode, InWork: !e.Status.ClaimStatus.Terminal(), Holders: holders(e.Finalizers), object: o}, nil
 }
 
 // list lists a kind. One that is not served has no objects.

@@ -66,6 +66,16 @@ func flagOf(c corev1.Container, name string) (value string) {
 	return value
 }
 
+// Elsewhere says why what is done in the namespace of plain manifests must not be done beside
+// the installation: rights, policies and kinds are one for the whole cluster.
+func (i Installed) Elsewhere() error {
+	if i.Namespace == Namespace {
+		return nil
+	}
+	return fmt.Errorf("Slipway is in namespace %s, and this command knows that of namespace %s alone; rights, policies and kinds are "+ //nolint:staticcheck // a name
+		"the same for both: change it, or take it away, as it was installed (docs/install.md)", i.Namespace, Namespace)
+}
+
 // Refuse says why a release in that mode cannot be applied over the installation.
 func (i Installed) Refuse(mode Mode) error {
 	if i.Mode == mode {

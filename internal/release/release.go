@@ -89,7 +89,8 @@ func New(files fs.FS, choice Choice) (Release, error) {
 }
 
 // Everything is what any release may have put onto a cluster, in the order in which it is
-// applied. Objects that several have are in it once.
+// applied, with the Lease of the controllers, which they create. Objects that several have
+// are in it once.
 func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	seen := map[Ref]bool{}
@@ -108,7 +109,17 @@ func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 			}
 		}
 	}
-	return all, nil
+	return slices.Insert(all, 1, lease()), nil // after the namespace
+}
+
+// lease is how the controllers agree on who of them works.
+func lease() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("coordination.k8s.io/v1")
+	o.SetKind("Lease")
+	o.SetNamespace(Namespace)
+	o.SetName(Controller)
+	return o
 }
 
 // atHome has the CRDs of the given home in the place of those that are in the plain

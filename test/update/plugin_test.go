@@ -108,7 +108,16 @@ func TestThePluginUninstallsWhatNobodyLooksAfter(t *testing.T) {
 	wantPlugin(t, env, 0, []string{"install", "--yes"}, "Slipway works")
 	node := env.Node(t, "orphans")
 	event := node.EventName("drain")
-	env.KubectlWith(t, `{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"LifecycleEvent","metadata":{"name":"`+event+`","finalizers":["lifecycle.k8s.io/claim-protection"]},
+	env.KubectlWith(t, `{"apiVersion":"lifecycle.k8s.io/v1alpha1","kind":"LifecycleEvent","metadata":{"name":"`+event+`","finalizers":["lifecycle.k8s.io/claim-protection","example.com/audit"]},
 		"spec":{"transitionName":"drain.slm.k8s.io","bindingNode":"`+node.Name+`"}}`, "create", "-f", "-")
-	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force", "--timeout=3m"}, "nobody ends LifecycleEvent "+event, "Slipway is gone")
+	env.Kubectl(t, "create", "secret", "generic", "registry", "-n", devcluster.Namespace)
+
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, event+" of node "+node.Name+" is held by example.com/audit", "nothing was deleted")
+	if e := eventOf(t, env, event); e.DeletionTimestamp != nil || len(e.Finalizers) != 2 {
+		t.Fatalf("it has deleted the event, or taken off its finalizers: %q", e.Finalizers)
+	}
+	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force", "--timeout=3m"},
+		"with the finalizers of others: example.com/audit", "nobody ends LifecycleEvent "+event, "Slipway is gone", "Namespace slipway-system stays", "Secret registry")
+	env.Kubectl(t, "get", "secret", "registry", "-n", devcluster.Namespace)
+	wantPlugin(t, env, 0, []string{"uninstall", "--yes"}, "Nothing of Slipway is on this cluster.", "Secret registry")
 }
