@@ -46,15 +46,15 @@ controller. What may not be read is said.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			v := versions{Client: clientVersion()}
+			var err error
 			if !clientOnly {
-				if err := t.addCluster(command.Context(), &v); err != nil {
-					return err
-				}
+				err = t.addCluster(command.Context(), &v)
 			}
+			// What is known is said, whatever the cluster does.
 			if output.format != people {
-				return encode(t.Out, output.format, v)
+				return errors.Join(encode(t.Out, output.format, v), err)
 			}
-			return v.print(t.Out, show.StyleOf(t.Out, os.Getenv))
+			return errors.Join(v.print(t.Out, show.StyleOf(t.Out, os.Getenv)), err)
 		},
 	}
 	output = addOutput(command.Flags(), jsonText, yamlText)

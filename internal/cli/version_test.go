@@ -5,6 +5,7 @@ package cli
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,21 @@ func TestVersionSaysWhatIsThereAndWhatMayNotBeRead(t *testing.T) {
 			goldenStyles(t, "version/"+name, v.print)
 			goldenEncoded(t, "version/"+name, v)
 		})
+	}
+}
+
+func TestVersionSaysThatOfTheClientWhereTheClusterDoesNotAnswer(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	for _, format := range []string{"", "-ojson"} {
+		args := slices.DeleteFunc([]string{"version", format}, func(arg string) bool { return arg == "" })
+		out, errOut, code := execute(t, append(args, "--server="+server.URL, "--kubeconfig=")...)
+		if code != Error || !strings.Contains(errOut, "error: ") {
+			t.Errorf("%q: exit code %d: %s", format, code, errOut)
+		}
+		if !strings.Contains(out, clientVersion()) {
+			t.Errorf("%q: it does not say the client's version: %q", format, out)
+		}
 	}
 }
 
