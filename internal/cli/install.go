@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 	"github.com/slipway-k8s/slipway/config"
 	"github.com/slipway-k8s/slipway/internal/installer"
 	"github.com/slipway-k8s/slipway/internal/release"
-	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // installTimeout is how long rollouts may take, unless told otherwise.
@@ -84,13 +82,13 @@ func (i *install) run(ctx context.Context) error {
 	if err := i.check(); err != nil {
 		return err
 	}
+	style := i.outlast()
 	if err := i.prepare(); err != nil {
 		return err
 	}
 	if i.output.format != people {
 		return encodeObjects(i.Out, i.output.format, i.whatIsApplied.All())
 	}
-	style := show.StyleOf(i.Out, os.Getenv)
 	if i.dryRun == "client" {
 		return printPlan(i.Out, style, planOf(i.headline(), unchecked(i.whatIsApplied)))
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -63,6 +62,7 @@ The namespace stays where something is in it that is not Slipway's; that is show
 }
 
 func (u *uninstall) run(ctx context.Context) error {
+	style := u.outlast()
 	on, err := u.installer()
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		fmt.Fprintln(u.Out, nothing(all))
 		return nil
 	}
-	if err := printRemains(u.Out, show.StyleOf(u.Out, os.Getenv), left); err != nil {
+	if err := printRemains(u.Out, style, left); err != nil {
 		return err
 	}
 	if err := refuse(left, u.force); err != nil {
