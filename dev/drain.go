@@ -85,9 +85,6 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := here.replaceControllers(command.Context(), command.ErrOrStderr()); err != nil {
-		return err
-	}
 	k := kubectl{path: here.kubectl(), kubeconfig: here.kubeconfig(), dir: here.root}
 	applied := false
 	if err := checkNode(command.Context(), config, node); err != nil {

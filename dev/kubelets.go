@@ -20,12 +20,12 @@ import (
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// newKubelets is what goes on beside a cluster that came up without Slipway.
+// newKubelets is what goes on beside a cluster that stays.
 func newKubelets(local where) *cobra.Command {
 	return &cobra.Command{
 		Use:    "kubelets",
 		Short:  "Start a process for each pod of Slipway on the local cluster, until it is taken down",
-		Hidden: true, // 'up --slipway=false' starts it
+		Hidden: true, // 'up' starts it
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			here, err := local()

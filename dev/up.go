@@ -30,6 +30,10 @@ func newUp(local where) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Until all is there, it is started here, and not behind our back.
+			if err := here.stopKubelets(); err != nil {
+				return err
+			}
 			steps := newSteps(command.ErrOrStderr())
 			c, err := devcluster.Up(command.Context(), devcluster.Options{
 				Dir: here.cluster(), Nodes: nodes, Stderr: command.ErrOrStderr(),
@@ -40,17 +44,20 @@ func newUp(local where) *cobra.Command {
 			if err := here.linkKubeconfig(c); err != nil {
 				return err
 			}
-			if !slipway {
-				if err := here.startKubelets(command.Context()); err != nil {
+			if slipway {
+				if err := install(command.Context(), c, here, steps); err != nil {
 					return err
 				}
-				sayBare(command.OutOrStdout(), c, here)
-				return nil
 			}
-			if err := install(command.Context(), c, here, steps); err != nil {
+			// For the pods that come later, as a drain puts them elsewhere.
+			if err := here.startKubelets(command.Context()); err != nil {
 				return err
 			}
-			sayReady(command.OutOrStdout(), c, here)
+			if slipway {
+				sayReady(command.OutOrStdout(), c, here)
+			} else {
+				sayBare(command.OutOrStdout(), c, here)
+			}
 			return nil
 		},
 	}
@@ -109,16 +116,7 @@ func install(ctx context.Context, c *devcluster.Cluster, here place, steps *step
 	return nil
 }
 
-// replaceControllers starts the processes of controllers that have come to other nodes.
-func (p place) replaceControllers(ctx context.Context, stderr io.Writer) error {
-	c, err := devcluster.Attach(ctx, devcluster.Options{Dir: p.cluster(), Stderr: stderr})
-	if err != nil {
-		return err
-	}
-	return startControllers(ctx, c, p)
-}
-
-// startControllers starts those that are missing, as after the drain of a node that had one.
+// startControllers starts those that are missing.
 func startControllers(ctx context.Context, c *devcluster.Cluster, here place) error {
 	const replicas = 2
 	pods, err := c.ControllerPods(ctx, replicas)

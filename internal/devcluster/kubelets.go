@@ -17,8 +17,9 @@ import (
 )
 
 // FollowPods plays the kubelets for the pods of Slipway, whoever installs it: as long as ctx
-// goes on, each of them gets a process of its own, with the arguments of its container. The
-// programs are in the directory bin. told gets what has been done.
+// goes on, each of them gets a process of its own, with the arguments of its container, but
+// those that had one when the cluster was attached to. The programs are in the directory
+// bin. told gets what has been done.
 func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string)) error {
 	admin, err := c.installClient()
 	if err != nil {
@@ -30,7 +31,7 @@ func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string))
 		return err
 	}
 	defer func() { _ = os.RemoveAll(sockets) }() // what is left is in the way of nobody
-	started := map[string]bool{}
+	started := c.running()
 	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "slipway"})
 	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
 		pod, ok := e.Object.(*corev1.Pod)
@@ -50,6 +51,17 @@ func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string))
 		return nil // it was to end
 	}
 	return fmt.Errorf("follow the pods of Slipway: %w", err)
+}
+
+// running are the names of Slipway's pods that have a process.
+func (c *Cluster) running() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range c.Pods {
+		if p.Namespace == Namespace && p.State == "running" {
+			names[p.Name] = true
+		}
+	}
+	return names
 }
 
 // commandOf is the command of a pod's container, as it runs on this machine: without
