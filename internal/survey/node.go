@@ -62,7 +62,7 @@ func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 
 // slipway reads how Slipway itself is: the node's agents, the controllers, their lease.
 func (r *Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
-	f.Namespace = defaultNamespace
+	own, unsure := r.own(ctx)
 	var controllers corev1.PodList
 	if r.list(ctx, n, explain.ControllerPods, &controllers, client.MatchingLabels{labelName: product, labelComponent: controller}) {
 		f.ControllerPods = controllers.Items
@@ -72,9 +72,12 @@ func (r *Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
 			f.AgentPods = append(f.AgentPods, p)
 		}
 	}
-	if own := slices.Concat(f.AgentPods, f.ControllerPods); len(own) > 0 {
-		f.Namespace = own[0].Namespace
+	f.Namespace = own
+	if pods := slices.Concat(f.AgentPods, f.ControllerPods); unsure != nil && len(pods) > 0 {
+		f.Namespace = pods[0].Namespace // there is nothing better to go by
 	}
+	foreign := func(p corev1.Pod) bool { return p.Namespace != f.Namespace }
+	f.AgentPods, f.ControllerPods = slices.DeleteFunc(f.AgentPods, foreign), slices.DeleteFunc(f.ControllerPods, foreign)
 	for _, u := range n.unread {
 		if u.Kind == explain.Pods { // the agents are among them
 			n.unread = append(n.unread, explain.Unread{Kind: explain.AgentPods, Why: u.Why})

@@ -94,3 +94,15 @@ func TestWhatIsNotThereWasRead(t *testing.T) {
 		t.Errorf("got node %v, unread %v, error %v; want nothing", f.Node, f.Unread, err)
 	}
 }
+
+// A tenant can give pods any labels, in a namespace of theirs.
+func TestPodsOfATenantAreNotSlipway(t *testing.T) {
+	l := &library{refused: func(any) bool { return false }}
+	f, err := (&Reader{l}).Node(t.Context(), "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Namespace != "slipway" || len(f.ControllerPods) != 0 {
+		t.Errorf("Slipway is in namespace %q, with %d controllers; want slipway, and not the tenant's", f.Namespace, len(f.ControllerPods))
+	}
+}

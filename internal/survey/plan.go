@@ -35,7 +35,7 @@ func (r *Reader) Plan(ctx context.Context, now time.Time, nodes []string, reques
 	p := &planning{r: r, facts: plan.Facts{Now: now}}
 	for _, read := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.nodes(ctx, nodes, request) },
-		p.pods, p.namespaces, p.drainRules, p.budgets, p.volumes,
+		p.home, p.pods, p.namespaces, p.drainRules, p.budgets, p.volumes,
 	} {
 		if err := read(ctx); err != nil {
 			return plan.Facts{}, err
@@ -100,6 +100,15 @@ func (p *planning) node(ctx context.Context, name string) (*corev1.Node, error) 
 	return node, p.unsure(err, "node "+name, "it is taken to be there, and Ready")
 }
 
+// home reads which namespace is Slipway's own.
+func (p *planning) home(ctx context.Context) (err error) {
+	if p.own, err = p.r.own(ctx); err != nil {
+		err = p.unsure(err, "the rights of Slipway's controller", "Slipway is taken to be in namespace "+p.own)
+	}
+	p.facts.Drains.OwnNamespace = p.own
+	return err
+}
+
 // pods reads all pods, or else those of the nodes that are asked about.
 func (p *planning) pods(ctx context.Context) error {
 	if p.facts.Nodes != nil {
@@ -135,14 +144,7 @@ func (p *planning) share() {
 	by := map[string][]*corev1.Pod{}
 	for _, pod := range p.facts.Pods {
 		by[pod.Spec.NodeName] = append(by[pod.Spec.NodeName], pod)
-		if pod.Labels[labelName] == product && (pod.Labels[labelComponent] == agent || pod.Labels[labelComponent] == controller) {
-			p.own = pod.Namespace
-		}
 	}
-	if p.own == "" {
-		p.own = defaultNamespace
-	}
-	p.facts.Drains.OwnNamespace = p.own
 	for i := range p.facts.Drains.Nodes {
 		n := &p.facts.Drains.Nodes[i]
 		n.Pods = by[n.Node.Name]

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,9 @@ func (l *library) Get(_ context.Context, key client.ObjectKey, into client.Objec
 		return apierrors.NewNotFound(corev1.Resource("things"), key.Name)
 	}
 	into.SetName(key.Name)
+	if binding, ok := into.(*rbacv1.ClusterRoleBinding); ok && key.Name == "slipway-controller" {
+		binding.Subjects = []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "slipway", Name: "slipway-controller"}}
+	}
 	if claim, ok := into.(*corev1.PersistentVolumeClaim); ok {
 		claim.Spec.VolumeName = "pv-" + key.Name
 	}
@@ -55,9 +59,9 @@ func (l *library) List(_ context.Context, into client.ObjectList, options ...cli
 		list.Items = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "worker-2"}}}
 	case *corev1.PodList:
 		if asked.Continue == "" {
-			list.Items, list.Continue = []corev1.Pod{podOn("worker-1", "shop", "data")}, "more"
+			list.Items, list.Continue = []corev1.Pod{podOn("worker-1", "shop", "data", labelName, product, labelComponent, controller)}, "more"
 		} else {
-			list.Items = []corev1.Pod{podOn("worker-1", "slipway", "gone", labelName, product, labelComponent, agent)}
+			list.Items = []corev1.Pod{podOn("worker-1", "slipway", "gone")}
 		}
 	case *corev1.NamespaceList:
 		list.Items = []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}}
@@ -115,11 +119,14 @@ func TestWhatAPlanMayNotReadMakesItUnsure(t *testing.T) {
 		"budgets": {func(kind any) bool { _, is := kind.(*policyv1.PodDisruptionBudgetList); return is }, []string{
 			"the budgets of namespace shop cannot be read, so its pods are taken to have none", "the budgets of namespace slipway cannot be read",
 		}},
-		"rules":   {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.DrainRuleList); return is }, []string{"the DrainRules cannot be read, so pods are taken to leave as without rules"}},
+		"rules": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.DrainRuleList); return is }, []string{"the DrainRules cannot be read, so pods are taken to leave as without rules"}},
+		"the rights of the controller": {func(kind any) bool { _, is := kind.(*rbacv1.ClusterRoleBinding); return is }, []string{
+			"the rights of Slipway's controller cannot be read, so Slipway is taken to be in namespace slipway-system",
+		}},
 		"claims":  {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaim); return is }, []string{"volumes and their claims cannot be read"}},
 		"volumes": {func(kind any) bool { _, is := kind.(*corev1.PersistentVolume); return is }, []string{"volumes and their claims cannot be read"}},
 		"all but the node's pods": {func(any) bool { return true }, []string{
-			"the nodes of the cluster", "node worker-1 cannot be read, so it is taken to be there, and Ready", "the labels of namespaces", "the DrainRules",
+			"the nodes of the cluster", "node worker-1 cannot be read, so it is taken to be there, and Ready", "the rights of Slipway's controller", "the labels of namespaces", "the DrainRules",
 			"the budgets of namespace shop", "the budgets of namespace slipway",
 		}},
 	} {

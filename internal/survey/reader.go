@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,7 +33,7 @@ type Reader struct{ client client.Reader }
 func New(config *rest.Config, httpClient *http.Client, h home.Home) (*Reader, error) {
 	scheme := h.Scheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		policyv1.AddToScheme, storagev1.AddToScheme, coordinationv1.AddToScheme, slipwayv1alpha1.AddToScheme,
+		policyv1.AddToScheme, storagev1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme, slipwayv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register the kinds that are read: %w", err)
@@ -58,6 +59,7 @@ func mapper(h home.Home) meta.RESTMapper {
 		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
 		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},
 		{coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), meta.RESTScopeRoot},
 		{slipwayv1alpha1.GroupVersion.WithKind("DrainRule"), meta.RESTScopeNamespace},
 	} {
 		more.Add(kind.of, kind.scope)
