@@ -31,6 +31,7 @@ type driverList struct {
 
 func newDrivers(t *tool) *cobra.Command {
 	var output *outputFlag
+	nodes := &nodeChoice{optional: true}
 	command := &cobra.Command{
 		Use:   "drivers [NODE...]",
 		Short: "Say which drivers are registered on which node, and what they can do there",
@@ -40,7 +41,10 @@ what is registered on their Node, some seconds after it has changed.`,
 		Example: `  kubectl slipway drivers
   kubectl slipway drivers worker-1 -o json`,
 		RunE: func(command *cobra.Command, args []string) error {
-			facts, unread, err := t.driverFacts(command.Context(), args)
+			if err := nodes.take(args); err != nil {
+				return err
+			}
+			facts, unread, err := t.driverFacts(command.Context(), nodes.named)
 			if err != nil {
 				return err
 			}

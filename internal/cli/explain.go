@@ -14,6 +14,7 @@ import (
 
 func newExplain(t *tool) *cobra.Command {
 	var output *outputFlag
+	nodes := &nodeChoice{}
 	command := &cobra.Command{
 		Use:   "explain NODE",
 		Short: "Say why a node is not moving, and what helps",
@@ -25,6 +26,9 @@ rights, and says what it may not read.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.completeNode,
 		RunE: func(command *cobra.Command, args []string) error {
+			if err := nodes.take(args); err != nil {
+				return err
+			}
 			c, err := t.connect(command.Context())
 			if err != nil {
 				return err
@@ -33,7 +37,7 @@ rights, and says what it may not read.`,
 			if err != nil {
 				return err
 			}
-			facts, err := reader.Node(command.Context(), args[0])
+			facts, err := reader.Node(command.Context(), nodes.named[0])
 			if err != nil {
 				return err
 			}

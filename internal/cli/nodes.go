@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slipway-k8s/slipway/internal/survey"
 )
 
 // nodeChoice is which nodes a command is about: those that are named, or those with labels.
@@ -97,9 +99,7 @@ func (t *tool) withLabels(ctx context.Context, reader client.Reader, selector st
 	return names, nil
 }
 
-func noSuchNode(name string) error {
-	return fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name)
-}
+func noSuchNode(name string) error { return survey.NoSuchNodeError{Name: name} }
 
 // completeNode is [tool.completeNodes] of a command for one node.
 func (t *tool) completeNode(command *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {

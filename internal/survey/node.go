@@ -35,7 +35,7 @@ const (
 )
 
 // Node reads what explain tells of a node. It fails only where the API server does not
-// answer at all.
+// answer at all, and with [NoSuchNodeError] where there is neither the Node nor an event of it.
 func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 	f, n := explain.Facts{NodeName: name}, &notes{}
 	var events lifecyclev1alpha1.LifecycleEventList
@@ -46,6 +46,8 @@ func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 	var node corev1.Node
 	if n.note(explain.TheNode, r.client.Get(ctx, client.ObjectKey{Name: name}, &node)) {
 		f.Node = &node
+	} else if len(f.Events) == 0 && !n.lacks(explain.TheNode) {
+		return f, NoSuchNodeError{name}
 	}
 	var pods corev1.PodList
 	r.list(ctx, n, explain.Pods, &pods, client.MatchingFields{"spec.nodeName": name})

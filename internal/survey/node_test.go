@@ -87,9 +87,10 @@ func TestSomebodyWithoutRightsIsToldSo(t *testing.T) {
 	}
 }
 
+var gone = apierrors.NewNotFound(corev1.Resource("nodes"), "worker-1")
+
 func TestWhatIsNotThereWasRead(t *testing.T) {
-	gone := apierrors.NewNotFound(corev1.Resource("nodes"), "worker-1")
-	f, err := (&Reader{refusing{err: gone}}).Node(t.Context(), "worker-1")
+	f, err := (&Reader{refusing{gone, []lifecyclev1alpha1.LifecycleEvent{{}}}}).Node(t.Context(), "worker-1")
 	if err != nil || f.Node != nil || len(f.Unread) != 0 {
 		t.Errorf("got node %v, unread %v, error %v; want nothing", f.Node, f.Unread, err)
 	}
@@ -104,5 +105,12 @@ func TestPodsOfATenantAreNotSlipway(t *testing.T) {
 	}
 	if f.Namespace != "slipway" || len(f.ControllerPods) != 0 {
 		t.Errorf("Slipway is in namespace %q, with %d controllers; want slipway, and not the tenant's", f.Namespace, len(f.ControllerPods))
+	}
+}
+
+func TestOfANodeThatIsNotThereNothingIsToldUnlessEventsAreBoundToIt(t *testing.T) {
+	_, err := (&Reader{refusing{err: gone}}).Node(t.Context(), "worker-1")
+	if want := (NoSuchNodeError{"worker-1"}); !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
 	}
 }

@@ -78,7 +78,7 @@ func (p *planning) nodes(ctx context.Context, names []string, request drain.Requ
 			}
 		}
 		if node == nil {
-			return fmt.Errorf("there is no node %q; 'kubectl get nodes' lists them", name)
+			return NoSuchNodeError{name}
 		}
 		p.facts.Drains.Nodes = append(p.facts.Drains.Nodes, drain.NodeSnapshot{Node: node, Request: request})
 	}

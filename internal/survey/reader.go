@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,13 @@ import (
 	"github.com/slipway-k8s/slipway/internal/explain"
 	"github.com/slipway-k8s/slipway/internal/home"
 )
+
+// NoSuchNodeError says that there is no Node of that name.
+type NoSuchNodeError struct{ Name string }
+
+func (e NoSuchNodeError) Error() string {
+	return fmt.Sprintf("there is no node %q; 'kubectl get nodes' lists them", e.Name)
+}
 
 // Reader reads what is asked about.
 type Reader struct{ client client.Reader }
@@ -82,13 +90,16 @@ func (n *notes) note(kind explain.Kind, err error) (read bool) {
 	if client.IgnoreNotFound(err) == nil {
 		return err == nil
 	}
-	for _, u := range n.unread {
-		if u.Kind == kind {
-			return false // once is enough
-		}
+	if n.lacks(kind) {
+		return false // once is enough
 	}
 	n.unread = append(n.unread, explain.Unread{Kind: kind, Why: why(err)})
 	return false
+}
+
+// lacks tells whether something of the kind could not be read.
+func (n *notes) lacks(kind explain.Kind) bool {
+	return slices.ContainsFunc(n.unread, func(u explain.Unread) bool { return u.Kind == kind })
 }
 
 func why(err error) string {
