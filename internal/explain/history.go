@@ -113,14 +113,26 @@ func toldOfTheNode(e corev1.Event, all []corev1.Event) bool {
 	})
 }
 
-// ofCoreEvent is a core Event. One that came again and again is told of once, at its last time.
-func ofCoreEvent(e corev1.Event, n *notice) []Moment {
-	at, count := e.LastTimestamp, e.Count
+// LastTold is when a core Event came, and for the last time if it came again.
+func LastTold(e corev1.Event) metav1.Time {
+	at := e.LastTimestamp
+	if e.Series != nil && at.Before(&metav1.Time{Time: e.Series.LastObservedTime.Time}) {
+		at = metav1.Time{Time: e.Series.LastObservedTime.Time}
+	}
 	if at.IsZero() {
 		at = metav1.Time{Time: e.EventTime.Time}
 	}
 	if at.IsZero() {
 		at = e.CreationTimestamp
+	}
+	return at
+}
+
+// ofCoreEvent is a core Event. One that came again and again is told of once, at its last time.
+func ofCoreEvent(e corev1.Event, n *notice) []Moment {
+	count := e.Count
+	if e.Series != nil {
+		count = e.Series.Count
 	}
 	text := fmt.Sprintf("%s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason)
 	text = withMessage(text, strings.TrimSpace(e.Message))
@@ -130,5 +142,5 @@ func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 	if count > 1 {
 		text += fmt.Sprintf(" (%d times)", count)
 	}
-	return []Moment{{at, text}}
+	return []Moment{{LastTold(e), text}}
 }

@@ -85,7 +85,7 @@ func (t telling) unhealthy(b Budget) []corev1.Pod {
 		t.detail("%s", notReady(p))
 	}
 	if len(found) == 0 && t.unread(BudgetPods) {
-		t.detail("its pods could not be read, so it is not known which of them are not Ready")
+		t.detail("its pods could not all be read, so it is not known which of them are not Ready")
 	}
 	return found
 }

@@ -97,34 +97,16 @@ func (r *Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
 	}
 }
 
-// coreEvents reads what was told of the node, and of its events. Those of cluster-scoped
-// objects are in the default namespace.
-func (r *Reader) coreEvents(ctx context.Context, n *notes, f *explain.Facts) {
-	about := func(kind, name string) {
-		var events corev1.EventList
-		r.list(ctx, n, explain.CoreEvents, &events, client.InNamespace(metav1.NamespaceDefault), client.Limit(maxCoreEvents),
-			client.MatchingFields{"involvedObject.kind": kind, "involvedObject.name": name})
-		f.CoreEvents = append(f.CoreEvents, events.Items...)
-	}
-	about("Node", f.NodeName)
-	for _, e := range f.Events[:min(len(f.Events), maxEvents)] {
-		about("LifecycleEvent", e.Name)
-	}
-}
-
-const (
-	maxCoreEvents = 100
-	maxEvents     = 10
-	maxPods       = 500
-)
-
 // counted are the pods that a budget counts.
 func (r *Reader) counted(ctx context.Context, n *notes, b *explain.Budget) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	var pods corev1.PodList
-	r.list(ctx, n, explain.BudgetPods, &pods, client.InNamespace(b.Namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(maxPods))
-	b.Pods = pods.Items
+	left, err := firstPages(ctx, r.client, maxPages, func(page *corev1.PodList) { b.Pods = append(b.Pods, page.Items...) },
+		client.InNamespace(b.Namespace), client.MatchingLabelsSelector{Selector: selector})
+	n.note(explain.BudgetPods, err)
+	if left {
+		n.partly(explain.BudgetPods, "PodDisruptionBudget %s/%s selects more than %d, and the others were not read", b.Namespace, b.Name, len(b.Pods))
+	}
 }
