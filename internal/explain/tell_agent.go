@@ -5,6 +5,7 @@ package explain
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -56,9 +57,35 @@ func (t telling) controller() {
 	for _, p := range t.ControllerPods {
 		t.detail("%s", health("controller", p))
 	}
-	if t.Lease != nil && t.Lease.Spec.RenewTime != nil {
-		t.detail("its lease was renewed last at %s", t.Lease.Spec.RenewTime.UTC().Format(time.RFC3339))
+	if t.Lease != nil {
+		t.leader(t.Lease.Spec)
 	}
+}
+
+// leader says whether one of the controllers leads, by their lease and by the clock here.
+func (t telling) leader(lease coordinationv1.LeaseSpec) {
+	renewed := "at no time"
+	if lease.RenewTime != nil {
+		renewed = "at " + lease.RenewTime.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case lease.HolderIdentity == nil || *lease.HolderIdentity == "":
+		t.detail("no controller leads: nobody holds the controllers' lease, which was renewed last %s", renewed)
+	case over(lease, t.now):
+		t.detail("no controller leads: the controllers' lease was renewed last %s, and holds for %d s", renewed, *lease.LeaseDurationSeconds)
+	default:
+		t.detail("the controllers' lease is held by %s, and was renewed last %s", *lease.HolderIdentity, renewed)
+		return
+	}
+	t.remedy("see why no controller leads: does one run, and may it write the lease?", "kubectl -n %s get deployments,pods,leases", t.Namespace)
+}
+
+// over tells whether the lease was renewed too long ago, if it says how long it holds.
+func over(lease coordinationv1.LeaseSpec, now time.Time) bool {
+	if lease.RenewTime == nil || lease.LeaseDurationSeconds == nil {
+		return false
+	}
+	return now.Sub(lease.RenewTime.Time) > time.Duration(*lease.LeaseDurationSeconds)*time.Second
 }
 
 func health(role string, p corev1.Pod) string {
