@@ -111,9 +111,13 @@ type hostPort struct {
 	port     int32
 }
 
+// hostPortsOf are those of what runs as long as the pod: its containers and its sidecars.
 func hostPortsOf(pod *corev1.Pod) []hostPort {
 	var all []hostPort
-	for _, container := range pod.Spec.Containers {
+	sidecars := slices.DeleteFunc(slices.Clone(pod.Spec.InitContainers), func(c corev1.Container) bool {
+		return c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways
+	})
+	for _, container := range slices.Concat(sidecars, pod.Spec.Containers) {
 		for _, p := range container.Ports {
 			if p.HostPort == 0 {
 				continue

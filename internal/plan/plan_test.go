@@ -22,6 +22,11 @@ func TestAReplacementRunsWhereAllThatItRequiresIsMet(t *testing.T) {
 	const zone = "zone"
 	w0 := node("w0", "zone=a")
 	port := func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }
+	initPort := func(restarts *corev1.ContainerRestartPolicy) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "first", RestartPolicy: restarts, Ports: []corev1.ContainerPort{{HostPort: 80}}}}
+		}
+	}
 	local := func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
@@ -70,6 +75,17 @@ func TestAReplacementRunsWhereAllThatItRequiresIsMet(t *testing.T) {
 		"a host port that is taken": {
 			facts(nodes(w0, node("w1")), pod("web", "w0", port), pod("other", "w1", port)),
 			"web: Evict, then nowhere; 1 a host port is taken; 1 drained as well",
+		},
+		"a host port that a sidecar has": {
+			facts(nodes(w0, node("w1")), pod("web", "w0", port), pod("other", "w1", initPort(new(corev1.ContainerRestartPolicyAlways)))),
+			"web: Evict, then nowhere; 1 a host port is taken; 1 drained as well",
+		},
+		"a host port that a sidecar wants": {
+			facts(nodes(w0, node("w1")), pod("web", "w0", initPort(new(corev1.ContainerRestartPolicyAlways))), pod("other", "w1", port)),
+			"web: Evict, then nowhere; 1 a host port is taken; 1 drained as well",
+		},
+		"a host port that is only needed to begin": {
+			facts(nodes(w0, node("w1")), pod("web", "w0", port), pod("other", "w1", initPort(nil))), "web: Evict, then on w1",
 		},
 		"it keeps away from others": {
 			facts(nodes(w0, node("w1"), node("w2")), pod("web", "w0", apartFrom("db", corev1.LabelHostname)), pod("db", "w1")),
