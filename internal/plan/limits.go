@@ -25,7 +25,7 @@ var always = []string{
 // notLookedAt is what may change what happens: in general, and for these pods.
 func notLookedAt(outlooks []drain.Outlook) []string {
 	all := slices.Clone(always)
-	devices, schedulers := 0, map[string]bool{}
+	devices, ephemeral, schedulers := 0, 0, map[string]bool{}
 	for _, o := range outlooks {
 		for _, p := range o.Pods {
 			if !leaves(p) {
@@ -34,6 +34,9 @@ func notLookedAt(outlooks []drain.Outlook) []string {
 			if len(p.Pod.Spec.ResourceClaims) > 0 {
 				devices++
 			}
+			if slices.ContainsFunc(p.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+				ephemeral++
+			}
 			if name := p.Pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
 				schedulers[name] = true
 			}
@@ -41,6 +44,9 @@ func notLookedAt(outlooks []drain.Outlook) []string {
 	}
 	if devices > 0 {
 		all = append(all, fmt.Sprintf("devices (dynamic resource allocation), which %d of the pods that leave have", devices))
+	}
+	if ephemeral > 0 {
+		all = append(all, fmt.Sprintf("generic ephemeral volumes, which %d of the pods that leave have: they go with their pods, and replacements get new ones", ephemeral))
 	}
 	for _, name := range slices.Sorted(maps.Keys(schedulers)) {
 		all = append(all, fmt.Sprintf("how scheduler %s places pods, which some of those that leave have", name))

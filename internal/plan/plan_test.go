@@ -200,13 +200,14 @@ func TestAPredictionSaysWhatItDidNotLookAt(t *testing.T) {
 	f := facts(nodes(node("w0"), node("w1")), pod("web", "w0", func(p *corev1.Pod) {
 		p.Spec.SchedulerName = "bins"
 		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
 	}))
 	f.Unread = []string{"budgets of namespace shop cannot be read"}
 	p, err := Plan(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"scheduler bins", "1 of the pods", "preemption", "autoscaler", "webhooks"} {
+	for _, want := range []string{"scheduler bins", "devices (dynamic resource allocation), which 1 of the pods", "generic ephemeral volumes, which 1 of the pods", "preemption", "autoscaler", "webhooks"} {
 		if !strings.Contains(strings.Join(p.NotLookedAt, "\n"), want) {
 			t.Errorf("nothing is said of %q: %q", want, p.NotLookedAt)
 		}
