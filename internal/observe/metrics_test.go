@@ -150,6 +150,42 @@ func TestBlockedTimeGrowsWhileItStandsAndIsKept(t *testing.T) {
 	expect(time.Hour, "drain_blocked_seconds_total{reason=A} 80", "drain_blocked_seconds_total{reason=B} 20")
 }
 
+func TestADrainGetsOnWhenPodsLeaveAndNotWhenItIsOnlyLookedAt(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := source(t, kubernetesfake.NewClientset(), registry)
+	look := func(at int64, uid types.UID, state string, done, total int32) {
+		event := eventIn(lifecyclev1alpha1.Claimed)
+		event.UID, event.Status.State = uid, state
+		event.Status.Progress = &lifecyclev1alpha1.Progress{Done: done, Total: total}
+		s.Node("n").Look([]*lifecyclev1alpha1.LifecycleEvent{event}, nil, time.Unix(at, 0))
+	}
+	for _, step := range []struct {
+		when        string
+		at          int64
+		uid         types.UID
+		state       string
+		done, total int32
+		want        int64
+	}{
+		{"it is seen first", 1000, "1", "", 0, 4, 1000},
+		{"it is looked at again", 2000, "1", "", 0, 4, 1000},
+		{"it has begun", 3000, "1", "drain-started", 0, 4, 3000},
+		{"a pod has left", 4000, "1", "drain-started", 1, 4, 4000},
+		{"pods have come", 5000, "1", "drain-started", 1, 6, 4000},
+		{"another event is worked on", 6000, "2", "drain-started", 1, 6, 6000},
+	} {
+		look(step.at, step.uid, step.state, step.done, step.total)
+		want := fmt.Sprintf("node_progress_timestamp_seconds{node=n} %d", step.want)
+		if got := exposed(t, registry, "node_progress_timestamp_seconds"); got != want {
+			t.Errorf("when %s: got %q, want %q", step.when, got, want)
+		}
+	}
+	s.Node("n").Look(nil, nil, noon)
+	if got := exposed(t, registry, "node_progress_timestamp_seconds"); got != "" {
+		t.Errorf("when it is over: %q", got)
+	}
+}
+
 func TestWhatOthersInventDoesNotFillTheRegistry(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := source(t, kubernetesfake.NewClientset(), registry)

@@ -24,6 +24,7 @@ type standings struct {
 	state, blocked       *prometheus.Desc
 	claimed, deadline    *prometheus.Desc
 	blockedSince         *prometheus.Desc
+	progress             *prometheus.Desc
 
 	mu    sync.Mutex
 	nodes map[string]*standingNode
@@ -35,6 +36,9 @@ type standingNode struct {
 	event             types.UID
 	transition, state string
 	claimed, deadline *metav1.Time
+	// done and state have stood since moved, as far as this process has seen.
+	done  int32
+	moved time.Time
 	// blocked: since when something of each reason holds it up, as its driver says.
 	blocked map[string]time.Time
 	// blockedSince: each reason that something blocks it for, and since when that is not
@@ -55,6 +59,9 @@ func newStandings(b *book, transitions, reasons *vocabulary) *standings {
 		blockedSince: b.computed(Gauge, "slipway_node_blocked_timestamp_seconds",
 			"Unix time since when something of that reason has been holding up the LifecycleEvent which the node is being worked on for.",
 			"node", "reason"),
+		progress: b.computed(Gauge, "slipway_node_progress_timestamp_seconds",
+			"Unix time when the LifecycleEvent last got on which the node is being worked on for: when its state or what is done of it changed, or when the process saw it first.",
+			"node"),
 		blocked: b.computed(Counter, "slipway_drain_blocked_seconds_total",
 			"Seconds during which something of that reason held up a LifecycleEvent, added up over events; also while it still does.",
 			"reason"),
@@ -71,6 +78,9 @@ func (s *standings) set(node string, events []*lifecyclev1alpha1.LifecycleEvent,
 	before := s.nodes[node]
 	after := s.of(events, now)
 	if before != nil {
+		if after != nil && after.isWhere(before) {
+			after.moved = before.moved
+		}
 		for reason, since := range before.blockedSince {
 			if after != nil && after.event == before.event && !after.blockedSince[reason].IsZero() {
 				after.blockedSince[reason] = since
@@ -94,13 +104,16 @@ func (s *standings) of(events []*lifecyclev1alpha1.LifecycleEvent, now time.Time
 		}
 		n := &standingNode{
 			event: e.UID, transition: s.transitions.of(e.Spec.TransitionName), state: e.Status.State,
-			deadline: e.Status.SLA, blocked: map[string]time.Time{}, blockedSince: map[string]time.Time{},
+			deadline: e.Status.SLA, moved: now, blocked: map[string]time.Time{}, blockedSince: map[string]time.Time{},
 		}
 		if c := meta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable); c != nil {
 			n.claimed = &c.LastTransitionTime
 		}
 		if n.state == "" {
 			n.state = "claimed"
+		}
+		if p := e.Status.Progress; p != nil {
+			n.done = p.Done
 		}
 		for _, b := range e.Status.Blockers {
 			reason := s.reasons.of(b.Reason)
@@ -110,6 +123,11 @@ func (s *standings) of(events []*lifecyclev1alpha1.LifecycleEvent, now time.Time
 		return n
 	}
 	return nil
+}
+
+// isWhere tells whether it has not got on since it was like before.
+func (n *standingNode) isWhere(before *standingNode) bool {
+	return n.event == before.event && n.state == before.state && n.done == before.done
 }
 
 // holds notes since when something holds up the event: the longest counts.
@@ -124,7 +142,7 @@ func (n *standingNode) holds(reason string, since *metav1.Time) {
 
 // Describe is for the registry.
 func (s *standings) Describe(all chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.state, s.claimed, s.deadline, s.blockedSince, s.blocked} {
+	for _, d := range []*prometheus.Desc{s.state, s.claimed, s.deadline, s.blockedSince, s.progress, s.blocked} {
 		all <- d
 	}
 }
@@ -152,6 +170,7 @@ func (n *standingNode) times(s *standings, name string, all chan<- prometheus.Me
 	at := func(desc *prometheus.Desc, t time.Time, labels ...string) {
 		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(t.UnixMilli())/1000, labels...)
 	}
+	at(s.progress, n.moved, name)
 	if n.claimed != nil {
 		at(s.claimed, n.claimed.Time, name)
 	}

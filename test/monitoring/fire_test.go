@@ -42,6 +42,19 @@ var situations = map[string]map[string]situation{
 			"slipway_node_blocked_timestamp_seconds{node=\"a\", reason=\"R\"} 300x15 stale\n" +
 				`slipway_node_blocked_timestamp_seconds{node="a", reason="S"} _x15 900x30`, 22 * time.Minute, nil,
 		},
+		"not a pod that stays while others leave": {
+			blocked("R") + "\n" + `slipway_node_progress_timestamp_seconds{node="a"} 0+60x60`, 40 * time.Minute, nil,
+		},
+		"not what a rule wants to wait for": {blocked("WaitingForCompletion"), 40 * time.Minute, nil},
+		"a quarter of an hour after the last that leaves": {
+			blocked("R") + "\n" + `slipway_node_progress_timestamp_seconds{node="a"} 0+60x20 1200x40`, 37 * time.Minute, []string{`{node="a", reason="R"}`},
+		},
+		"not before that": {
+			blocked("R") + "\n" + `slipway_node_progress_timestamp_seconds{node="a"} 0+60x20 1200x40`, 34 * time.Minute, nil,
+		},
+		"another node that gets on does not matter": {
+			blocked("R") + "\n" + `slipway_node_progress_timestamp_seconds{node="b"} 0+60x60`, 40 * time.Minute, []string{`{node="a", reason="R"}`},
+		},
 		"once, where agent and controller say so": {
 			"slipway_node_blocked_timestamp_seconds{job=\"a\", node=\"a\", reason=\"R\"} 300x30\n" +
 				`slipway_node_blocked_timestamp_seconds{job="b", node="a", reason="R"} 400x30`, 25 * time.Minute, []string{`{node="a", reason="R"}`},
@@ -108,6 +121,11 @@ var situations = map[string]map[string]situation{
 		"not for their liveness":  {`slipway_health_check{probe="liveness", check="loop"} 0x40`, 30 * time.Minute, nil},
 		"not those that are well": {ready("1x40"), 30 * time.Minute, nil},
 	},
+}
+
+// blocked is node a, held up from its fifth minute on.
+func blocked(reason string) string {
+	return fmt.Sprintf(`slipway_node_blocked_timestamp_seconds{node="a", reason=%q} 300x60`, reason)
 }
 
 func timed(claimed, deadline int) string {
