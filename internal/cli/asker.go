@@ -54,7 +54,7 @@ func (a asker) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.Lifecy
 // conflict is why an event cannot be created while another one is there. One that has
 // ended, or is being canceled, is no hindrance.
 func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
-	if there.Status.ClaimStatus.Terminal() || there.DeletionTimestamp != nil || there.Spec.BindingNode != wanted.Spec.BindingNode {
+	if there.Status.ClaimStatus.Terminal() || there.DeletionTimestamp != nil {
 		return nil
 	}
 	node := there.Spec.BindingNode
@@ -66,7 +66,7 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 		return fmt.Errorf("%s goes on with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
 			whose(there), strings.Join(differences, "; "), node, node)
 	}
-	if wanted.Spec.TransitionName == ask.ReturnTransition && there.Spec.TransitionName == ask.DrainTransition {
+	if node == wanted.Spec.BindingNode && wanted.Spec.TransitionName == ask.ReturnTransition && there.Spec.TransitionName == ask.DrainTransition {
 		return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon",
 			whose(there), node)
 	}
