@@ -136,51 +136,28 @@ func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.Lifecy
 func (p *pursuit) sum(told *story.Stories) error {
 	var codes []int
 	for _, s := range told.All() {
-		v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
-		codes = append(codes, v.code)
-		if v.done != "" && p.output == people {
-			fmt.Fprint(p.Out, v.done)
-		}
-		if v.wrong != "" {
-			fmt.Fprintln(p.ErrOut, "error:", v.wrong)
-		}
+		codes = append(codes, p.sayEnd(s))
 	}
+	return ending(codes)
+}
+
+// sayEnd says how one has ended, and gives its exit code.
+func (p *pursuit) sayEnd(s *story.Story) int {
+	v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
+	if v.done != "" && p.output == people {
+		fmt.Fprint(p.Out, v.done)
+	}
+	if v.wrong != "" {
+		fmt.Fprintln(p.ErrOut, "error:", v.wrong)
+	}
+	return v.code
+}
+
+func ending(codes []int) error {
 	if code := worst(codes); code != Done {
 		return exit{code: code}
 	}
 	return nil
-}
-
-// timedOut says what is not done. What has not begun is withdrawn, if nothing was to happen
-// after the timeout: so does kubectl drain.
-func (p *pursuit) timedOut(ctx context.Context, told *story.Stories) error {
-	now := p.clock.Now()
-	left := unfinished(told, now)
-	for _, s := range told.All() {
-		got, known := p.asked[s.Name()]
-		event := s.Event()
-		if !known || event == nil || event.Status.ClaimStatus.Terminal() {
-			continue
-		}
-		if p.byTimeout && got.ours && event.Status.ClaimStatus != lifecyclev1alpha1.Claimed {
-			if err := p.asker.withdraw(ctx, event); err != nil {
-				return err
-			}
-			fmt.Fprintf(p.ErrOut, "error: node %s is not %s: its event was not claimed in time, and was withdrawn. %s\n", s.Node(), p.verb, story.Waits(event))
-			left = without(left, s.Node())
-		}
-	}
-	for _, entry := range told.Still(now) {
-		fmt.Fprintln(p.ErrOut, entry.Line())
-	}
-	if len(left) > 0 {
-		goesOn := "It goes on in the cluster."
-		if p.byTimeout {
-			goesOn = "In the cluster it goes on until its deadline."
-		}
-		p.sayHow("The time to wait is over. "+goesOn, left)
-	}
-	return exit{code: Blocked}
 }
 
 // sayHow says how to look at what goes on, and how to end it.
@@ -220,14 +197,4 @@ func unfinished(told *story.Stories, now time.Time) []string {
 		}
 	}
 	return all
-}
-
-func without(nodes []string, node string) []string {
-	var left []string
-	for _, n := range nodes {
-		if n != node {
-			left = append(left, n)
-		}
-	}
-	return left
 }

@@ -76,6 +76,9 @@ func (s *Story) MissedEnd() bool {
 	return s.gone && !s.read && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
 }
 
+// Ended says that the event was seen to have ended, or to be gone.
+func (s *Story) Ended() bool { return s.ended != nil }
+
 // linger is how long an event that has ended may still be there before nobody waits until
 // it is gone: agents may be told to keep events that have ended.
 const linger = 3 * time.Second

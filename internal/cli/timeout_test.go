@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slipway-k8s/slipway/internal/ask"
+	"github.com/slipway-k8s/slipway/internal/story"
+)
+
+// deletes is a server that answers every deletion in one way.
+type deletes struct {
+	client.WithWatch
+	answer error
+}
+
+func (d deletes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return d.answer
+}
+
+// The statuses that an event has when the time to wait is over.
+const (
+	hasSucceeded = `{claimStatus: Succeeded, driver: {name: d, start: s, end: drain-complete}}`
+	hasFailed    = `{claimStatus: Failed, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: Finished, status: "True", reason: DriverFailed, message: "spec.parameters.targets: is not understood"}]}`
+	wasCanceled  = `{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled, message: the event was deleted}]}`
+	isClaimed    = `{claimStatus: Claimed, driver: {name: d, start: s, end: drain-complete}, progress: {total: 3, done: 1}}`
+	waitsForTurn = `{claimStatus: Pending, conditions: [{type: Claimable, status: "False", reason: WaitingForTurn, message: "LifecycleEvent a is before it"}]}`
+	notAsked     = ""
+)
+
+func TestWhenTheTimeIsOverEachNodesEndIsSaidAndTheWorstIsTheExitCode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		statuses []string
+		answer   error // of the server, to a withdrawal
+		want     int
+	}{
+		"one-goes-on":                   {[]string{isClaimed}, nil, Blocked},
+		"one-is-done-and-one-goes-on":   {[]string{hasSucceeded, isClaimed}, nil, Blocked},
+		"one-failed-and-one-goes-on":    {[]string{hasFailed, isClaimed}, nil, Failed},
+		"one-is-canceled-one-waits":     {[]string{wasCanceled, waitsForTurn}, nil, Canceled},
+		"all-have-just-ended":           {[]string{hasSucceeded, hasSucceeded}, nil, Done},
+		"one-cannot-be-withdrawn":       {[]string{waitsForTurn, hasFailed, isClaimed}, errors.New("the server is away"), Error},
+		"one-was-never-asked-for":       {[]string{isClaimed, notAsked}, nil, Blocked},
+		"what-waits-alone-is-withdrawn": {[]string{waitsForTurn}, nil, Blocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool, out, errOut := testTool()
+			p := &pursuit{
+				tool: tool, verb: drained, byTimeout: true, asked: map[string]asked{},
+				asker: asker{client: deletes{answer: tc.answer}, notes: errOut},
+			}
+			code, rest := codeOf(p.timedOut(t.Context(), p.toldOf(t, tc.statuses)))
+			if code != tc.want || rest != nil {
+				t.Errorf("exit code %d, %v; want %d", code, rest, tc.want)
+			}
+			golden(t, "timeout/"+name, out.String()+"--- stderr\n"+errOut.String())
+		})
+	}
+}
+
+// toldOf is what has been seen of the drains of worker-1, worker-2 and so on.
+func (p *pursuit) toldOf(t *testing.T, statuses []string) *story.Stories {
+	t.Helper()
+	var followed []story.Asked
+	nodes := []string{"worker-1", "worker-2", "worker-3"}[:len(statuses)]
+	for _, node := range nodes {
+		followed = append(followed, story.Asked{Node: node, Event: ask.DrainName(node), Expected: true})
+	}
+	told := story.New(followed...)
+	told.Begin(noon)
+	for i, node := range nodes {
+		if statuses[i] == notAsked {
+			continue
+		}
+		event := drainOf(t, node)
+		if err := yaml.UnmarshalStrict([]byte(statuses[i]), &event.Status); err != nil {
+			t.Fatal(err)
+		}
+		p.asked[event.Name] = asked{event, true}
+		told.Expect(event, noon)
+		told.SawEvent(event, noon)
+	}
+	return told
+}
