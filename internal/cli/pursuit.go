@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,14 +43,29 @@ var errTimeout = errors.New("the time to wait is over")
 // counts from the claim, and in whole seconds.
 const margin = 10 * time.Second
 
-// begin creates the events and says so, for who does not wait.
+// begin creates the events and says so, for who does not wait. If one cannot be created, it
+// says which were.
 func (p *pursuit) begin(ctx context.Context, dry dryRun) error {
-	if err := p.askAll(ctx, nil); err != nil {
-		return err
+	asking := p.askAll(ctx, nil)
+	if len(p.asked) == 0 {
+		return asking
 	}
+	if err := p.printAsked(dry); err != nil {
+		return errors.Join(asking, err)
+	}
+	if dry == dryRunNone && (p.output == people || asking != nil) {
+		p.sayHow(p.asFarAsBegun("It goes on in the cluster."), p.goingOn())
+	}
+	return asking
+}
+
+// printAsked prints the events that were created or found.
+func (p *pursuit) printAsked(dry dryRun) error {
 	var events []*lifecyclev1alpha1.LifecycleEvent
 	for _, event := range p.wanted {
-		events = append(events, p.asked[event.Name].event)
+		if got, known := p.asked[event.Name]; known {
+			events = append(events, got.event)
+		}
 	}
 	if p.output != people {
 		return p.printEvents(p.cluster, p.output, events)
@@ -60,9 +76,6 @@ func (p *pursuit) begin(ctx context.Context, dry dryRun) error {
 			done = "goes on already"
 		}
 		fmt.Fprintf(p.Out, "%s %s%s\n", p.cluster.resourceName(event.Name), done, dry.suffix())
-	}
-	if dry == dryRunNone {
-		p.sayHow("It goes on in the cluster.", p.nodes())
 	}
 	return nil
 }
@@ -88,13 +101,37 @@ func (p *pursuit) follow(ctx context.Context) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout) && err != nil:
 		return p.timedOut(context.WithoutCancel(ctx), told)
-	case errors.Is(err, context.Canceled) && len(p.asked) > 0:
-		p.sayHow("Stopped watching. It goes on in the cluster.", unfinished(told, p.clock.Now()))
-		return err
 	case err != nil:
+		p.stopped(told, err)
 		return err
 	}
 	return p.sum(told)
+}
+
+// stopped says what goes on without anybody who follows it.
+func (p *pursuit) stopped(told *story.Stories, err error) {
+	var ended []string
+	for _, s := range told.All() {
+		if s.Ended() {
+			ended = append(ended, s.Name())
+		}
+	}
+	nodes := p.goingOn(ended...)
+	if len(nodes) == 0 {
+		return
+	}
+	if !errors.Is(err, context.Canceled) && p.output == people {
+		_ = p.printAsked(dryRunNone) // only for programs it can fail
+	}
+	p.sayHow(p.asFarAsBegun("Stopped watching. It goes on in the cluster."), nodes)
+}
+
+// asFarAsBegun is what goes on where not all could be asked for, or else a text.
+func (p *pursuit) asFarAsBegun(all string) string {
+	if len(p.asked) < len(p.wanted) {
+		return fmt.Sprintf("%d of %d were asked for. That goes on in the cluster.", len(p.asked), len(p.wanted))
+	}
+	return all
 }
 
 // askAll creates the events one after the other, or finds them.
@@ -181,19 +218,12 @@ func (p *pursuit) screen() follow.Screen {
 	}
 }
 
-func (p *pursuit) nodes() []string {
+// goingOn are the nodes whose events were created or found, but for those that have ended.
+func (p *pursuit) goingOn(ended ...string) []string {
 	var all []string
 	for _, event := range p.wanted {
-		all = append(all, event.Spec.BindingNode)
-	}
-	return all
-}
-
-func unfinished(told *story.Stories, now time.Time) []string {
-	var all []string
-	for _, s := range told.All() {
-		if !s.Over(now) {
-			all = append(all, s.Node())
+		if _, known := p.asked[event.Name]; known && !slices.Contains(ended, event.Name) {
+			all = append(all, event.Spec.BindingNode)
 		}
 	}
 	return all
