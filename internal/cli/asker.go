@@ -17,6 +17,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/ask"
+	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // asker creates events, or finds them.
@@ -64,7 +65,7 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 			return nil
 		}
 		return fmt.Errorf("%s goes on with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
-			whose(there), strings.Join(differences, "; "), node, node)
+			whose(there), show.Clean(strings.Join(differences, "; ")), node, node)
 	}
 	if node == wanted.Spec.BindingNode && wanted.Spec.TransitionName == ask.ReturnTransition && there.Spec.TransitionName == ask.DrainTransition {
 		return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon",
@@ -77,13 +78,13 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 func whose(event *lifecyclev1alpha1.LifecycleEvent) string {
 	text := "LifecycleEvent " + event.Name
 	if event.Spec.RequestedBy != "" {
-		text += ", asked for by " + event.Spec.RequestedBy
+		text += ", asked for by " + show.Clean(event.Spec.RequestedBy)
 	}
 	if at := event.CreationTimestamp; !at.IsZero() {
 		text += " at " + at.UTC().Format(time.RFC3339)
 	}
 	if event.Spec.Reason != "" {
-		text += fmt.Sprintf(" (%s)", event.Spec.Reason)
+		text += fmt.Sprintf(" (%s)", show.Clean(event.Spec.Reason))
 	}
 	return text
 }

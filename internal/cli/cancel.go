@@ -16,6 +16,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/follow"
+	"github.com/slipway-k8s/slipway/internal/show"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
@@ -160,7 +161,7 @@ func (t *tool) deleteAndWait(ctx context.Context, c cluster, a asker, events []*
 		return err
 	}
 	for _, s := range told.All() {
-		fmt.Fprint(t.Out, canceledText(s, t.nodeOf(ctx, a.client, s.Node())))
+		t.say(canceledText(s, t.nodeOf(ctx, a.client, s.Node())))
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (t *tool) nodeOf(ctx context.Context, reader client.Reader, name string) *c
 func canceledText(s *story.Story, node *corev1.Node) string {
 	text := fmt.Sprintf("node/%s: %s is canceled", s.Node(), s.Name())
 	if outcome := s.Outcome(); !outcome.Canceled() {
-		text = fmt.Sprintf("node/%s: %s had ended before: %s", s.Node(), s.Name(), outcome)
+		text = fmt.Sprintf("node/%s: %s had ended before: %s", s.Node(), s.Name(), show.Clean(outcome.String()))
 	}
 	switch {
 	case node == nil:

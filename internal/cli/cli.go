@@ -17,6 +17,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/slipway-k8s/slipway/internal/show"
 )
 
 // tool is what all commands share.
@@ -27,6 +29,9 @@ type tool struct {
 	flags *genericclioptions.ConfigFlags
 	clock clock.WithTicker
 }
+
+// say prints a text for people that is without colors, cleaned; what goes to ErrOut always is.
+func (t *tool) say(text string) { fmt.Fprint(t.Out, show.CleanLines(text)) }
 
 // Main runs the command line of the process, until it is done or a signal ends it, and
 // returns the exit code. A second signal ends the process at once.
@@ -60,6 +65,7 @@ func run(ctx context.Context, command *cobra.Command) int {
 }
 
 func newTool(streams genericiooptions.IOStreams) *tool {
+	streams.ErrOut = show.Cleaned(streams.ErrOut)
 	return &tool{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), clock: clock.RealClock{}}
 }
 

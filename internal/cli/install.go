@@ -205,7 +205,7 @@ func (i *install) apply(ctx context.Context) error {
 func (i *install) await(ctx context.Context) error {
 	patient, cancel := within(ctx, i.timeout)
 	defer cancel()
-	tell := func(what string) { fmt.Fprintln(i.Out, what) }
+	tell := func(what string) { i.say(what + "\n") }
 	var err error
 	if i.wait {
 		err = i.on.AwaitReady(patient, i.whatIsApplied, i.choice.Group, func(what string) { tell("waiting for " + what) })

@@ -182,7 +182,7 @@ func (p *pursuit) sum(told *story.Stories) error {
 func (p *pursuit) sayEnd(s *story.Story) int {
 	v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
 	if v.done != "" && p.output == people {
-		fmt.Fprint(p.Out, v.done)
+		p.say(v.done)
 	}
 	if v.wrong != "" {
 		fmt.Fprintln(p.ErrOut, "error:", v.wrong)

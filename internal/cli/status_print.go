@@ -96,7 +96,7 @@ func statusLine(s nodeStatus, now time.Time) string {
 	if s.Message != "" {
 		parts = append(parts, s.Message)
 	}
-	return strings.Join(parts, "  ") + "\n"
+	return show.Clean(strings.Join(parts, "  ")) + "\n"
 }
 
 func cells(texts []string, tone show.Tone) []show.Cell {

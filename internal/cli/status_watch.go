@@ -132,7 +132,7 @@ func (w *statusWriter) show(all []nodeStatus, lost string, now time.Time) {
 		return
 	}
 	if lost != w.lost && lost != "" {
-		fmt.Fprintln(w.ErrOut, "The API server does not answer:", lost)
+		fmt.Fprintln(w.ErrOut, "The API server does not answer:", show.Clean(lost))
 	}
 	w.lost = lost
 	fmt.Fprint(w.Out, w.news(all, now))

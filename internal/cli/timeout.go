@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
@@ -59,7 +60,7 @@ func (p *pursuit) leave(ctx context.Context, s *story.Story) (code int, goesOn b
 	}
 	text := "its event was not claimed in time, and was withdrawn"
 	if wait := story.Waits(event); wait.Reason != "" {
-		text += ". " + wait.String()
+		text += ". " + show.Clean(wait.String())
 	}
 	fmt.Fprintf(p.ErrOut, "error: node %s is not %s: %s\n", s.Node(), p.verb, text)
 	return Blocked, false

@@ -91,7 +91,7 @@ func (u *uninstall) run(ctx context.Context) error {
 	}
 	patient, cancel := within(ctx, u.timeout)
 	defer cancel()
-	err = on.Remove(patient, left, abandonAfter, func(what string) { fmt.Fprintln(u.Out, what) })
+	err = on.Remove(patient, left, abandonAfter, func(what string) { u.say(what + "\n") })
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
 		return exit{Blocked, fmt.Errorf("after %s, some of it is left, and the same command goes on: %w", u.timeout, err)}
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
 
@@ -25,6 +26,7 @@ type verdict struct {
 // byTimeout means that its deadline was the time that somebody wanted to wait.
 func judge(s *story.Story, verb string, refused []lifecyclev1alpha1.Blocker, byTimeout bool) verdict {
 	outcome := s.Outcome()
+	outcome.Reason, outcome.Message = show.Clean(outcome.Reason), show.Clean(outcome.Message)
 	switch {
 	case outcome.Phase == lifecyclev1alpha1.Succeeded:
 		return verdict{Done, succeeded(s, verb), ""}
@@ -64,11 +66,11 @@ func succeeded(s *story.Story, verb string) string {
 	text := fmt.Sprintf("node/%s %s\n", s.Node(), verb)
 	for _, conditionType := range []string{"PodsLeft", lifecyclev1alpha1.ConditionBudgetsOverridden} {
 		if c := apimeta.FindStatusCondition(s.Event().Status.Conditions, conditionType); c != nil && c.Status == metav1.ConditionTrue {
-			text += fmt.Sprintf("  %s: %s\n", c.Type, c.Message)
+			text += fmt.Sprintf("  %s: %s\n", c.Type, show.Clean(c.Message))
 		}
 	}
 	if c := apimeta.FindStatusCondition(s.Event().Status.Conditions, "Schedulable"); c != nil && c.Status == metav1.ConditionFalse {
-		text = fmt.Sprintf("node/%s returned, and not schedulable\n  %s\n", s.Node(), c.Message)
+		text = fmt.Sprintf("node/%s returned, and not schedulable\n  %s\n", s.Node(), show.Clean(c.Message))
 	}
 	return text
 }
@@ -79,7 +81,7 @@ func refusal(node string, pods []lifecyclev1alpha1.Blocker) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "node %s is not drained, and nothing was evicted, because of pods that this drain does not evict:", node)
 	for _, b := range pods {
-		fmt.Fprintf(&text, "\n  %s: %s", b.Object, story.Remedy(b))
+		fmt.Fprintf(&text, "\n  %s: %s", show.Clean(b.Object), show.Clean(story.Remedy(b)))
 	}
 	fmt.Fprintf(&text, "\nThe drain was withdrawn, and its cordon undone")
 	return text.String()

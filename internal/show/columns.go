@@ -30,6 +30,7 @@ func (s Style) Columns(out io.Writer, header []string, rows [][]Cell) error {
 
 // Rows is [Style.Columns] without a header.
 func (s Style) Rows(out io.Writer, rows [][]Cell) error {
+	rows = cleanCells(rows)
 	widths := map[int]int{}
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
@@ -42,6 +43,17 @@ func (s Style) Rows(out io.Writer, rows [][]Cell) error {
 		}
 	}
 	return nil
+}
+
+// cleanCells are the rows, each text as [Clean] has it.
+func cleanCells(rows [][]Cell) [][]Cell {
+	all := make([][]Cell, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			all[i] = append(all[i], Cell{Clean(cell.Text), cell.Tone})
+		}
+	}
+	return all
 }
 
 func (s Style) row(row []Cell, widths map[int]int) string {

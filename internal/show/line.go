@@ -4,7 +4,6 @@ package show
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,13 +13,12 @@ type Span struct {
 	Tone Tone
 }
 
-// Line is the spans after each other, cut where the terminal ends. Control characters
-// become spaces: what others have written draws nothing of its own.
+// Line is the spans after each other, each as [Clean] has it, cut where the terminal ends.
 func (s Style) Line(spans ...Span) string {
 	left, end := s.room(spans)
 	var line strings.Builder
 	for _, span := range spans {
-		text := harmless(span.Text)
+		text := Clean(span.Text)
 		n := utf8.RuneCountInString(text)
 		if n > left {
 			line.WriteString(s.Paint(span.Tone, string([]rune(text)[:left])+end))
@@ -45,7 +43,7 @@ const ellipsis = "…"
 func (s Style) room(spans []Span) (left int, end string) {
 	length := 0
 	for _, span := range spans {
-		length += utf8.RuneCountInString(span.Text)
+		length += utf8.RuneCountInString(Clean(span.Text))
 	}
 	if s.Width <= 0 || length <= s.Width {
 		return length, ""
@@ -64,15 +62,6 @@ func Clip(text string, width int) string {
 	default:
 		return string(runes[:width-1]) + ellipsis
 	}
-}
-
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // Bar is a bar of so many characters.

@@ -11,6 +11,7 @@ import (
 // terminal is too narrow, the cells of one column are cut, and only then the lines.
 func (s Style) Table(rows [][]Cell, flexible int) []string {
 	const narrowest = 12
+	rows = cleanCells(rows)
 	widths, total := columnWidths(rows)
 	if over := total - s.Width; s.Width > 0 && over > 0 {
 		widths[flexible] = max(widths[flexible]-over, min(narrowest, widths[flexible]))
@@ -32,7 +33,7 @@ func (s Style) Table(rows [][]Cell, flexible int) []string {
 
 // Fits says whether a table is not wider than the terminal.
 func (s Style) Fits(rows [][]Cell) bool {
-	_, total := columnWidths(rows)
+	_, total := columnWidths(cleanCells(rows))
 	return s.Width <= 0 || total <= s.Width
 }
 

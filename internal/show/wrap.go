@@ -4,7 +4,6 @@ package show
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -12,7 +11,7 @@ import (
 // others with as many spaces. What does not fit in a line by itself stands alone in one.
 // Control characters, which a terminal would obey, are left out.
 func (s Style) Wrap(head, text string) []string {
-	words := strings.Fields(clean(text))
+	words := strings.Fields(Clean(text))
 	return s.fold(head, words, "")
 }
 
@@ -32,7 +31,7 @@ func (s Style) WrapAtMost(head, text string, most int) []string {
 // WrapCommand does the same with a command: it breaks between arguments, with what tells a
 // shell that the command goes on.
 func (s Style) WrapCommand(head, command string) []string {
-	return s.fold(head, arguments(clean(command)), ` \`)
+	return s.fold(head, arguments(Clean(command)), ` \`)
 }
 
 func (s Style) fold(head string, words []string, goesOn string) []string {
@@ -63,17 +62,4 @@ func arguments(command string) []string {
 		}
 		return r == ' ' && !quoted
 	})
-}
-
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		default:
-			return -1
-		}
-	}, text)
 }

@@ -16,10 +16,11 @@ import (
 
 // Line is the entry as it is printed.
 func (e Entry) Line() string {
-	if e.Node == "" {
-		return fmt.Sprintf("%6.1fs  %s", e.After.Seconds(), e.Text)
+	text := e.Text
+	if e.Node != "" {
+		text = e.Node + ": " + text
 	}
-	return fmt.Sprintf("%6.1fs  %s: %s", e.After.Seconds(), e.Node, e.Text)
+	return fmt.Sprintf("%6.1fs  %s", e.After.Seconds(), show.Clean(text))
 }
 
 // Each of what holds a node up, and what would help against it, may take so many lines.
