@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/show"
 	"github.com/slipway-k8s/slipway/internal/story"
@@ -129,22 +131,25 @@ const (
 	cordoned  = "cordoned"
 )
 
-// ofNode is how a node is that has no event.
+// ofNode is how a node is that has no event. What it is called is for explain to say; of
+// nodes that it only knows as cordoned, the conditions may tell what another drain does.
 func ofNode(node *corev1.Node) nodeStatus {
-	s := nodeStatus{Node: node.Name, State: inService, tone: show.Good}
+	s := nodeStatus{Node: node.Name}
 	s.addCordons(node)
+	state := explain.Explain(explain.Facts{NodeName: node.Name, Node: node}, time.Time{}).State
+	switch {
+	case state == explain.InService:
+		s.State, s.tone = inService, show.Good
+		return s
+	case state == explain.Drained:
+		s.State = drained
+	case isTrue(node, corev1.NodeDrainInProgress):
+		s.State = "draining"
+	default:
+		s.State, s.tone = cordoned, show.Warn
+	}
 	ours, others := nodestate.Cordons(node)
 	last := nodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
-	switch {
-	case isTrue(node, corev1.NodeDrained), len(ours) > 0 && last != nil && last.Reason == "drain-complete":
-		s.State, s.tone = drained, show.Plain
-	case isTrue(node, corev1.NodeDrainInProgress):
-		s.State, s.tone = "draining", show.Plain
-	case node.Spec.Unschedulable:
-		s.State, s.tone = cordoned, show.Warn
-	default:
-		return s
-	}
 	switch {
 	case len(ours) > 0:
 		s.Since = &metav1.Time{Time: ours[0].Since}

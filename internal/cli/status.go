@@ -80,7 +80,7 @@ func (t *tool) status(ctx context.Context, s *statusFlags) error {
 	if missing != nil && len(all) == 0 {
 		return missing
 	}
-	if err := t.printStatus(s.output.format, all); err != nil {
+	if err := t.printStatus(s.output.format, all, nodes == nil); err != nil {
 		return err
 	}
 	return missing
@@ -100,7 +100,7 @@ func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
 }
 
 // readStatus reads what the overview is of. Nodes are nil where they may not be read.
-func (t *tool) readStatus(ctx context.Context, reader client.Reader) ([]*corev1.Node, []*lifecyclev1alpha1.LifecycleEvent, error) {
+func (t *tool) readStatus(ctx context.Context, reader client.Reader) (all []*corev1.Node, _ []*lifecyclev1alpha1.LifecycleEvent, _ error) {
 	var nodes corev1.NodeList
 	err := reader.List(ctx, &nodes)
 	switch {
@@ -108,12 +108,14 @@ func (t *tool) readStatus(ctx context.Context, reader client.Reader) ([]*corev1.
 		t.sayNoNodes()
 	case err != nil:
 		return nil, nil, fmt.Errorf("list Nodes: %w", err)
+	default:
+		all = pointers(nodes.Items)
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
 	if err := reader.List(ctx, &events); err != nil {
 		return nil, nil, fmt.Errorf("list LifecycleEvents: %w", err)
 	}
-	return pointers(nodes.Items), pointers(events.Items), nil
+	return all, pointers(events.Items), nil
 }
 
 func (t *tool) sayNoNodes() {
@@ -121,14 +123,14 @@ func (t *tool) sayNoNodes() {
 }
 
 func pointers[T any](items []T) []*T {
-	var all []*T
+	all := make([]*T, 0, len(items))
 	for i := range items {
 		all = append(all, &items[i])
 	}
 	return all
 }
 
-func (t *tool) printStatus(f format, all []nodeStatus) error {
+func (t *tool) printStatus(f format, all []nodeStatus, nodesUnread bool) error {
 	switch f {
 	case jsonText, yamlText:
 		if all == nil {
@@ -141,6 +143,10 @@ func (t *tool) printStatus(f format, all []nodeStatus) error {
 		}
 		return nil
 	default:
+		if len(all) == 0 {
+			t.say(nothingText(nodesUnread))
+			return nil
+		}
 		_, err := fmt.Fprint(t.Out, statusTable(all, show.StyleOf(t.Out, os.Getenv), t.clock.Now(), f == wide))
 		return err
 	}

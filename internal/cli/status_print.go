@@ -13,12 +13,17 @@ import (
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
-// statusTable is the overview for people. Where the table would be wider than the terminal,
+// nothingText is what is said where nothing is to be shown.
+func nothingText(nodesUnread bool) string {
+	if nodesUnread {
+		return "No LifecycleEvent is there. Whether nodes are cordoned is not known: you may not list Nodes.\n"
+	}
+	return "All nodes are in service.\n"
+}
+
+// statusTable is the overview for people, of at least one node. Where the table would be wider than the terminal,
 // what blocks a node, and why it was asked for, is below its line.
 func statusTable(all []nodeStatus, style show.Style, now time.Time, why bool) string {
-	if len(all) == 0 {
-		return "All nodes are in service.\n"
-	}
 	rows := statusRows(all, now, true, why)
 	if style.Fits(rows) {
 		return strings.Join(style.Table(rows, 0), "\n") + "\n"

@@ -3,14 +3,18 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
@@ -29,7 +33,6 @@ func TestWhatStatusShows(t *testing.T) {
 		})
 	}
 	golden(t, "status/named", statusTable(overview(nodes, events, []string{"worker-1", "worker-9"}), show.Style{}, noon, false))
-	golden(t, "status/none", statusTable(nil, show.Style{}, noon, false))
 }
 
 func TestWhatStatusPrintsForPrograms(t *testing.T) {
@@ -37,12 +40,12 @@ func TestWhatStatusPrintsForPrograms(t *testing.T) {
 	all := overview(nodes, events, nil)
 	for f, none := range map[format]string{names: "", jsonText: "[]\n", yamlText: "[]\n"} {
 		tool, out, _ := testTool()
-		if err := tool.printStatus(f, all); err != nil {
+		if err := tool.printStatus(f, all, false); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "status/"+string(f), out.String())
 		out.Reset()
-		if err := tool.printStatus(f, nil); err != nil || out.String() != none {
+		if err := tool.printStatus(f, nil, false); err != nil || out.String() != none {
 			t.Errorf("nothing as %s is %q, %v; want %q", f, out, err, none)
 		}
 	}
@@ -70,5 +73,56 @@ func TestWhatStatusShowsWhileItGoesOn(t *testing.T) {
 		w.draw(overview(nodes, events, nil), "", style, noon)
 		w.draw(overview(nodes, events[1:], nil), "connection refused", style, noon.Add(2*time.Second))
 		golden(t, "status/watch/"+name, out.String())
+	}
+}
+
+func TestStatusSaysThatNothingIsGoingOnAsFarAsThatIsKnown(t *testing.T) {
+	for name, unread := range map[string]bool{"none": false, "none-unread": true} {
+		tool, out, _ := testTool()
+		if err := tool.printStatus(people, nil, unread); err != nil {
+			t.Fatal(err)
+		}
+		(&statusWriter{tool: tool, nodesUnread: unread}).draw(nil, "", styles["80-columns"], noon)
+		golden(t, "status/"+name, out.String())
+	}
+}
+
+// forbids is a server that has no events, and lets nobody list Nodes.
+type forbids struct{ client.Reader }
+
+func (forbids) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if _, nodes := list.(*corev1.NodeList); nodes {
+		return apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
+	}
+	return nil
+}
+
+func TestNodesThatMayNotBeReadAreNotTakenForNone(t *testing.T) {
+	tool, _, _ := testTool()
+	nodes, _, err := tool.readStatus(t.Context(), forbids{})
+	if nodes != nil || err != nil {
+		t.Errorf("where Nodes may not be listed, they are %v, %v; want nil", nodes, err)
+	}
+	if none := pointers([]corev1.Node{}); none == nil {
+		t.Error("where there are none, they are taken for unread")
+	}
+}
+
+func TestStatusAndExplainAgreeOnANodeWithoutEvents(t *testing.T) {
+	conditions := map[string][]corev1.NodeCondition{
+		"none":     nil,
+		"complete": {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionTrue, Reason: "drain-complete"}, {Type: corev1.NodeDrained, Status: corev1.ConditionTrue}},
+		"expired":  {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionFalse, Reason: "SlaExpired"}},
+	}
+	words := map[explain.State]string{explain.InService: inService, explain.Drained: drained, explain.Cordoned: cordoned}
+	for name, all := range conditions {
+		for _, unschedulable := range []bool{true, false} {
+			node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}, Status: corev1.NodeStatus{Conditions: all}}
+			node.Annotations = map[string]string{"slipway.dev/cordons": `{"owners":[{"event":"drain-worker-1","uid":"e1"}]}`}
+			want := words[explain.Explain(explain.Facts{Node: node}, noon).State]
+			if got := ofNode(node).State; got != want {
+				t.Errorf("conditions %s, unschedulable %v: status says %q, and explain %q", name, unschedulable, got, want)
+			}
+		}
 	}
 }

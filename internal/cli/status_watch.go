@@ -95,7 +95,7 @@ func (t *tool) watchStatus(ctx context.Context, c cluster, f format, named []str
 	if !seen.Nodes {
 		t.sayNoNodes()
 	}
-	w := &statusWriter{tool: t, format: f, shown: map[string]nodeStatus{}}
+	w := &statusWriter{tool: t, format: f, nodesUnread: !seen.Nodes, shown: map[string]nodeStatus{}}
 	ticker := t.clock.NewTicker(time.Second) // for the times on a terminal
 	defer ticker.Stop()
 	const atMostEvery = 100 * time.Millisecond
@@ -120,9 +120,11 @@ func (t *tool) watchStatus(ctx context.Context, c cluster, f format, named []str
 type statusWriter struct {
 	*tool
 	format format
-	drawn  string                // on a terminal
-	shown  map[string]nodeStatus // elsewhere, by node and event
-	lost   string
+	// nodesUnread: they may not be read.
+	nodesUnread bool
+	drawn       string                // on a terminal
+	shown       map[string]nodeStatus // elsewhere, by node and event
+	lost        string
 }
 
 func (w *statusWriter) show(all []nodeStatus, lost string, now time.Time) {
@@ -139,7 +141,10 @@ func (w *statusWriter) show(all []nodeStatus, lost string, now time.Time) {
 }
 
 func (w *statusWriter) draw(all []nodeStatus, lost string, style show.Style, now time.Time) {
-	text := statusTable(all, style, now, w.format == wide)
+	text := nothingText(w.nodesUnread)
+	if len(all) > 0 {
+		text = statusTable(all, style, now, w.format == wide)
+	}
 	if lost != "" {
 		text += style.Line(show.Span{Text: "The API server does not answer: " + lost, Tone: show.Bad}) + "\n"
 	}
