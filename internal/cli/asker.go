@@ -76,7 +76,12 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 
 // whose names an event, who asked for it, when and why.
 func whose(event *lifecyclev1alpha1.LifecycleEvent) string {
-	text := "LifecycleEvent " + event.Name
+	return "LifecycleEvent " + event.Name + origin(event)
+}
+
+// origin is who asked for an event, when and why, as far as that is known.
+func origin(event *lifecyclev1alpha1.LifecycleEvent) string {
+	text := ""
 	if event.Spec.RequestedBy != "" {
 		text += ", asked for by " + show.Clean(event.Spec.RequestedBy)
 	}

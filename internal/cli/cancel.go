@@ -125,7 +125,7 @@ func (t *tool) deleteAll(ctx context.Context, c cluster, a asker, events []*life
 		if err := a.withdraw(ctx, event); err != nil {
 			return err
 		}
-		fmt.Fprintf(t.Out, "%s is being canceled\n", c.resourceName(event.Name))
+		t.say(fmt.Sprintf("%s is being canceled\n", named(c.resourceName(event.Name), event)))
 	}
 	return nil
 }
@@ -166,6 +166,14 @@ func (t *tool) deleteAndWait(ctx context.Context, c cluster, a asker, events []*
 	return nil
 }
 
+// named is a name of an event with who asked for it, for a sentence to go on.
+func named(name string, event *lifecyclev1alpha1.LifecycleEvent) string {
+	if from := origin(event); from != "" {
+		return name + from + ","
+	}
+	return name
+}
+
 // nodeOf is a Node, or nil if it cannot be read.
 func (t *tool) nodeOf(ctx context.Context, reader client.Reader, name string) *corev1.Node {
 	var node corev1.Node
@@ -177,9 +185,10 @@ func (t *tool) nodeOf(ctx context.Context, reader client.Reader, name string) *c
 
 // canceledText says how an event has ended that was to be canceled, and how its node is.
 func canceledText(s *story.Story, node *corev1.Node) string {
-	text := fmt.Sprintf("node/%s: %s is canceled", s.Node(), s.Name())
+	event := named(s.Name(), s.Event())
+	text := fmt.Sprintf("node/%s: %s is canceled", s.Node(), event)
 	if outcome := s.Outcome(); !outcome.Canceled() {
-		text = fmt.Sprintf("node/%s: %s had ended before: %s", s.Node(), s.Name(), show.Clean(outcome.String()))
+		text = fmt.Sprintf("node/%s: %s had ended before: %s", s.Node(), event, show.Clean(outcome.String()))
 	}
 	switch {
 	case node == nil:

@@ -100,7 +100,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfADrain(t *testing.T) {
 		command := &cobra.Command{SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 			return conflict(there, drainOf(t, "worker-1"))
 		}}
-		command.SetArgs(nil)
+		command.SetArgs([]string{})
 		command.SetErr(tool.ErrOut)
 		run(t.Context(), command)
 		wantHarmless(t, errOut.String())

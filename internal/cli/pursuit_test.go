@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,18 +85,20 @@ func TestWhatCancelShows(t *testing.T) {
 	var text string
 	for _, tc := range []struct {
 		status string
+		by     string
 		node   *corev1.Node
 	}{
-		{`{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled}]}`, &corev1.Node{}},
-		{`{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled}]}`, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}},
-		{`{claimStatus: Pending}`, nil},
-		{`{claimStatus: Succeeded}`, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}},
+		{`{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled}]}`, "ada", &corev1.Node{}},
+		{`{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled}]}`, "ada", &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}},
+		{`{claimStatus: Pending}`, "ada", nil},
+		{`{claimStatus: Succeeded}`, "ada", &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}},
 	} {
 		event := read[lifecyclev1alpha1.LifecycleEvent](t, "uncordon.yaml")[0]
 		event.Status = lifecyclev1alpha1.LifecycleEventStatus{}
 		if err := yaml.UnmarshalStrict([]byte(tc.status), &event.Status); err != nil {
 			t.Fatal(err)
 		}
+		event.Spec.RequestedBy, event.Spec.Reason = tc.by, "firmware"
 		told := story.New(story.Asked{Node: "worker-1", Event: event.Name})
 		told.Begin(noon)
 		told.EventGone(event, noon)
@@ -126,5 +129,18 @@ func TestHelpSaysWhatIsNeeded(t *testing.T) {
 			t.Errorf("exit code %d; stderr %q", code, errOut)
 		}
 		golden(t, "help/"+command, out)
+	}
+}
+
+func TestCancelSaysWhoseEventItEndsAlsoToWhoDoesNotWait(t *testing.T) {
+	tool, out, _ := testTool()
+	a := asker{client: deletes{}, notes: tool.ErrOut}
+	event := drainOf(t, "worker-1", func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.RequestedBy, e.Spec.Reason = "ada", hostile })
+	if err := tool.deleteAll(t.Context(), cluster{home: home.In(lifecyclev1alpha1.GroupKubernetes)}, a, []*lifecyclev1alpha1.LifecycleEvent{event}); err != nil {
+		t.Fatal(err)
+	}
+	wantHarmless(t, out.String())
+	if !strings.Contains(out.String(), "/drain-worker-1, asked for by ada (") {
+		t.Errorf("it prints %q", out)
 	}
 }

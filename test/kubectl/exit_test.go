@@ -94,7 +94,7 @@ func TestADrainThatSomebodyCancelsEndsWith4(t *testing.T) {
 	_, trouble = run(t, env, 1, "drain", node.Name)
 	wantTexts(t, trouble, "asked for by", "spec.parameters.unmanagedPods is not set there, and Refuse here", "status -w "+node.Name)
 	out, _ := run(t, env, 0, "cancel", node.Name)
-	wantTexts(t, out, "drain-"+node.Name+" is canceled; the node takes pods")
+	wantTexts(t, out, "drain-"+node.Name+", asked for by", "is canceled; the node takes pods")
 	out, trouble = drain.end(4)
 	wantTexts(t, out, `"reason":"BudgetImpossible"`, `"ended":true,"reason":"Canceled"`)
 	wantTexts(t, trouble, "canceled")
