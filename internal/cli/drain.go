@@ -38,9 +38,13 @@ after the other, call it once for each.
 The flags are those of 'kubectl drain', so that an alias is enough to switch:
 
 * Without --force, pods without a controller are not evicted; without --delete-emptydir-data,
-  none that has an emptyDir volume. While there is one, nothing is evicted: the drain is
-  withdrawn, its cordon undone, and each such pod named with the flag that lets it go.
-* --timeout is the deadline of the drain as well: nothing is evicted after it.
+  none that has an emptyDir volume. While there is one, nothing is evicted. This command, as
+  long as it waits, withdraws such a drain, has its cordon undone, and names each such pod with
+  the flag that lets it go. With --wait=false nobody does: the drain is blocked until they
+  are gone, it is canceled, or its deadline has passed.
+* --timeout is the deadline of the drain as well, which counts from when the drain is claimed:
+  nothing is evicted after it. A drain that is not claimed when --timeout is over is withdrawn,
+  if this command still waits; if not, it begins when it is claimed.
 * Pods of DaemonSets and static pods stay, with or without --ignore-daemonsets.
 * A drain that is asked for again is followed; with other parameters it is an error.
 

@@ -146,7 +146,7 @@ func nameFlags(p plan.Prediction) {
 	for _, n := range p.Nodes {
 		for i, pod := range n.Pods {
 			if pod.Blocks() {
-				n.Pods[i].Message = story.Remedy(lifecyclev1alpha1.Blocker{Reason: string(pod.Reason), Message: pod.Message})
+				n.Pods[i].Message = story.Flag(lifecyclev1alpha1.Blocker{Reason: string(pod.Reason), Message: pod.Message})
 			}
 		}
 	}

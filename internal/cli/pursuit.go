@@ -34,6 +34,8 @@ type pursuit struct {
 
 	asked   map[string]asked                       // by the event's name
 	refused map[string][]lifecyclev1alpha1.Blocker // by the event's name
+	// trouble is why the last withdrawal failed.
+	trouble string
 }
 
 // errTimeout is why a wait ends.
@@ -157,16 +159,20 @@ func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.Lif
 }
 
 // onRefusal withdraws a drain that kubectl would not have begun. That of somebody else is
-// theirs.
-func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) {
+// theirs. Why that fails is said once.
+func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool) {
 	if got := p.asked[event.Name]; !got.ours {
-		return
+		return true
 	}
 	if err := p.asker.withdraw(ctx, event); err != nil {
-		fmt.Fprintf(p.ErrOut, "Could not withdraw the drain: %v\n", err)
-		return
+		if text := err.Error(); text != p.trouble {
+			fmt.Fprintf(p.ErrOut, "Could not withdraw the drain, and tries again: %v\n", err)
+			p.trouble = text
+		}
+		return false
 	}
 	p.refused[event.Name] = pods
+	return true
 }
 
 // sum says how all of them have ended.

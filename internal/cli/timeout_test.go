@@ -5,11 +5,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/ask"
 	"github.com/slipway-k8s/slipway/internal/story"
 )
@@ -87,4 +89,26 @@ func (p *pursuit) toldOf(t *testing.T, statuses []string) *story.Stories {
 		told.SawEvent(event, noon)
 	}
 	return told
+}
+
+func TestADrainThatCouldNotBeWithdrawnIsTriedAgainAndSaidOnce(t *testing.T) {
+	tool, _, errOut := testTool()
+	event := drainOf(t, "worker-1")
+	p := &pursuit{
+		tool: tool, asked: map[string]asked{event.Name: {event, true}}, refused: map[string][]lifecyclev1alpha1.Blocker{},
+		asker: asker{client: deletes{answer: errors.New("the server is away")}},
+	}
+	pods := []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}}
+	for range 3 {
+		if p.onRefusal(t.Context(), event, pods) {
+			t.Error("it is done with, and the event is still there")
+		}
+	}
+	if said := strings.Count(errOut.String(), "the server is away"); said != 1 || len(p.refused) > 0 {
+		t.Errorf("it is said %d times, and withdrawn is %v", said, p.refused)
+	}
+	p.asker.client = deletes{}
+	if !p.onRefusal(t.Context(), event, pods) || len(p.refused[event.Name]) != 1 {
+		t.Errorf("when the server is there again, withdrawn is %v", p.refused)
+	}
 }

@@ -81,7 +81,7 @@ func refusal(node string, pods []lifecyclev1alpha1.Blocker) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "node %s is not drained, and nothing was evicted, because of pods that this drain does not evict:", node)
 	for _, b := range pods {
-		fmt.Fprintf(&text, "\n  %s: %s", show.Clean(b.Object), show.Clean(story.Remedy(b)))
+		fmt.Fprintf(&text, "\n  %s: %s", show.Clean(b.Object), show.Clean(story.Flag(b)))
 	}
 	fmt.Fprintf(&text, "\nThe drain was withdrawn, and its cordon undone")
 	return text.String()

@@ -21,15 +21,15 @@ type Follower struct {
 	cluster Cluster
 	screen  Screen
 	clock   clock.WithTicker
-	// OnRefusal is called once for an event that was asked not to evict some of the pods,
-	// while nothing has left. May be nil.
-	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker)
+	// OnRefusal is called for an event that was asked not to evict some of the pods, while
+	// nothing has left, and again until it says that it is done. May be nil.
+	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
 
 	mu      sync.Mutex
 	stories *story.Stories // guarded by mu
 	over    bool           // guarded by mu: the stories are the caller's, and handlers may still be at work
 	changed chan struct{}
-	refused map[*story.Story]bool
+	refused map[*story.Story]bool // whose refusal is done with
 }
 
 // New follows events of a cluster on a screen.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/story"
 )
 
 // lookAfter does what cannot wait for the watch: it tells of refusals, and asks for what a
@@ -18,7 +19,7 @@ import (
 func (f *Follower) lookAfter(ctx context.Context) {
 	refusals, missed, unseen := f.needy()
 	for _, one := range refusals {
-		f.OnRefusal(ctx, one.event, one.pods)
+		f.refused[one.of] = f.OnRefusal(ctx, one.event, one.pods)
 	}
 	if len(missed) == 0 && len(unseen) == 0 {
 		return
@@ -59,6 +60,7 @@ func (f *Follower) readNode(ctx context.Context, reader client.Reader, name stri
 
 // refusal is an event that was asked not to evict some pods.
 type refusal struct {
+	of    *story.Story
 	event *lifecyclev1alpha1.LifecycleEvent
 	pods  []lifecyclev1alpha1.Blocker
 }
@@ -70,8 +72,7 @@ func (f *Follower) needy() (refusals []refusal, missed []string, unseen []*lifec
 	defer f.mu.Unlock()
 	for _, one := range f.stories.All() {
 		if f.OnRefusal != nil && !f.refused[one] && len(one.Refused()) > 0 {
-			f.refused[one] = true
-			refusals = append(refusals, refusal{one.Event().DeepCopy(), one.Refused()})
+			refusals = append(refusals, refusal{one, one.Event().DeepCopy(), one.Refused()})
 		}
 		if one.MissedEnd() {
 			missed = append(missed, one.Node())

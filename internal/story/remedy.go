@@ -11,16 +11,27 @@ var flags = map[string]string{"UnmanagedPod": "--force", "LocalStorage": "--dele
 // removes it.
 func Refuses(b lifecyclev1alpha1.Blocker) bool { return flags[b.Reason] != "" }
 
-// Remedy is what would help against a blocker.
+// losses are why such a drain is asked not to evict a pod.
+var losses = map[string]string{
+	"UnmanagedPod": "it has no controller that would start it again",
+	"LocalStorage": "what is in its emptyDir volume would be lost",
+}
+
+// Remedy is what would help against a blocker of an event that is there. Its parameters stay
+// as they were asked for.
 func Remedy(b lifecyclev1alpha1.Blocker) string {
-	switch b.Reason {
-	case "UnmanagedPod":
-		return "it has no controller that would start it again; " + flags[b.Reason] + " lets it go all the same"
-	case "LocalStorage":
-		return "what is in its emptyDir volume would be lost; " + flags[b.Reason] + " lets it go all the same"
-	default:
-		return b.Message
+	if Refuses(b) {
+		return losses[b.Reason] + "; to let it go all the same, cancel this drain and ask for one with " + flags[b.Reason]
 	}
+	return b.Message
+}
+
+// Flag is the same before there is an event, or when it is withdrawn.
+func Flag(b lifecyclev1alpha1.Blocker) string {
+	if Refuses(b) {
+		return losses[b.Reason] + "; " + flags[b.Reason] + " lets it go all the same"
+	}
+	return b.Message
 }
 
 // helps is the remedy after a separator, or nothing.
