@@ -33,6 +33,24 @@ type asked struct {
 	event *lifecyclev1alpha1.LifecycleEvent
 	// ours tells that it was created, and not found.
 	ours bool
+	// instead is what a dry run has found, and would be replaced.
+	instead *lifecyclev1alpha1.LifecycleEvent
+}
+
+// replacing says what becomes of an event that is over, and whose it is.
+func replacing(there *lifecyclev1alpha1.LifecycleEvent) string {
+	if there.DeletionTimestamp != nil {
+		return fmt.Sprintf("Waiting until %s is gone.", over(there))
+	}
+	return fmt.Sprintf("Deleting %s so that this one takes its place.", over(there))
+}
+
+// over names an event that is no hindrance, and says why.
+func over(there *lifecyclev1alpha1.LifecycleEvent) string {
+	if there.Status.ClaimStatus.Terminal() {
+		return fmt.Sprintf("%s, which has ended as %s,", whose(there), there.Status.ClaimStatus)
+	}
+	return whose(there) + ", which is being canceled,"
 }
 
 // conflicts says, before anything is created, which of the wanted events cannot be.
@@ -100,7 +118,7 @@ func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent
 		event := wanted.DeepCopy()
 		err := a.client.Create(ctx, event, a.options()...)
 		if err == nil {
-			return asked{event, true}, nil
+			return asked{event: event, ours: true}, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return asked{}, fmt.Errorf("create LifecycleEvent %s: %w", wanted.Name, err)
@@ -116,10 +134,13 @@ func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent
 		if err := conflict(&there, wanted); err != nil {
 			return asked{}, err
 		}
-		if a.dry || there.DeletionTimestamp == nil && !there.Status.ClaimStatus.Terminal() {
-			return asked{&there, false}, nil
+		if there.DeletionTimestamp == nil && !there.Status.ClaimStatus.Terminal() {
+			return asked{event: &there}, nil
 		}
-		fmt.Fprintf(a.notes, "Waiting until LifecycleEvent %s, which has ended or is being canceled, is gone.\n", there.Name)
+		if a.dry {
+			return asked{event: wanted, ours: true, instead: &there}, nil
+		}
+		fmt.Fprintln(a.notes, replacing(&there))
 		if err := a.remove(ctx, &there); err != nil {
 			return asked{}, err
 		}

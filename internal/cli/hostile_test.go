@@ -112,7 +112,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfADrain(t *testing.T) {
 		t.Run("while and after it goes on/"+name, func(t *testing.T) {
 			tool, out, errOut := testTool()
 			event := hostileDrain(t, "worker-1", status)
-			p := &pursuit{tool: tool, verb: drained, byTimeout: true, asked: map[string]asked{event.Name: {event, false}}}
+			p := &pursuit{tool: tool, verb: drained, byTimeout: true, asked: map[string]asked{event.Name: {event: event}}}
 			told := story.New(story.Asked{Node: "worker-1", Event: event.Name})
 			told.Begin(noon)
 			told.SawEvent(event, noon)

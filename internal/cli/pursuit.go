@@ -74,10 +74,13 @@ func (p *pursuit) printAsked(dry dryRun) error {
 	}
 	for _, event := range events {
 		done := "created"
-		if !p.asked[event.Name].ours {
+		switch got := p.asked[event.Name]; {
+		case got.instead != nil:
+			done = "created, when " + over(got.instead) + " is gone"
+		case !got.ours:
 			done = "goes on already"
 		}
-		fmt.Fprintf(p.Out, "%s %s%s\n", p.cluster.resourceName(event.Name), done, dry.suffix())
+		p.say(fmt.Sprintf("%s %s%s\n", p.cluster.resourceName(event.Name), done, dry.suffix()))
 	}
 	return nil
 }

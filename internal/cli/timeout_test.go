@@ -84,7 +84,7 @@ func (p *pursuit) toldOf(t *testing.T, statuses []string) *story.Stories {
 		if err := yaml.UnmarshalStrict([]byte(statuses[i]), &event.Status); err != nil {
 			t.Fatal(err)
 		}
-		p.asked[event.Name] = asked{event, true}
+		p.asked[event.Name] = asked{event: event, ours: true}
 		told.Expect(event, noon)
 		told.SawEvent(event, noon)
 	}
@@ -95,7 +95,7 @@ func TestADrainThatCouldNotBeWithdrawnIsTriedAgainAndSaidOnce(t *testing.T) {
 	tool, _, errOut := testTool()
 	event := drainOf(t, "worker-1")
 	p := &pursuit{
-		tool: tool, asked: map[string]asked{event.Name: {event, true}}, refused: map[string][]lifecyclev1alpha1.Blocker{},
+		tool: tool, asked: map[string]asked{event.Name: {event: event, ours: true}}, refused: map[string][]lifecyclev1alpha1.Blocker{},
 		asker: asker{client: deletes{answer: errors.New("the server is away")}},
 	}
 	pods := []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}}
