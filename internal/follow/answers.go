@@ -21,11 +21,15 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch {
 	case err != nil && request.Context().Err() == nil:
 		a.eyes.Lost(err)
-	case err == nil && response.StatusCode < http.StatusInternalServerError:
+	case err == nil && response.StatusCode < http.StatusInternalServerError && !refused(response.StatusCode):
 		a.eyes.Found()
 	}
 	return response, err
 }
+
+// refused is an answer after which nothing can be seen either: rights may be withdrawn while
+// something is watched.
+func refused(code int) bool { return code == http.StatusUnauthorized || code == http.StatusForbidden }
 
 // listening is a configuration whose requests tell the eyes whether they are answered.
 func listening(config *rest.Config, eyes Eyes) *rest.Config {

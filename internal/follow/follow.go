@@ -48,7 +48,7 @@ func (f *Follower) Follow(ctx context.Context, create func(context.Context) erro
 	defer f.end()
 	seen, err := f.cluster.Watch(ctx, f.scope(), f)
 	if err != nil {
-		return f.stories, fmt.Errorf("watch LifecycleEvents: %w", err)
+		return f.stories, fmt.Errorf("watch: %w", err)
 	}
 	f.take(func(at time.Time) {
 		if seen.Pods {

@@ -50,14 +50,11 @@ type Eyes interface {
 // Watch returns when the eyes have seen all that is there, and goes on until ctx ends. It
 // says which of the kinds that are not needed may not be read.
 func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope, err error) {
-	reader, err := client.New(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper()})
+	reader, err := client.NewWithWatch(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper()})
 	if err != nil {
 		return scope, fmt.Errorf("build a client: %w", err)
 	}
-	if err := reader.List(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.Limit(1)); err != nil {
-		return scope, fmt.Errorf("list LifecycleEvents: %w", err)
-	}
-	if scope, err = readable(ctx, reader, scope); err != nil {
+	if scope, err = readable(ctx, reader, c.Home.Group(), scope); err != nil {
 		return scope, err
 	}
 	watched, err := cache.New(listening(c.Config, eyes), cache.Options{
@@ -78,35 +75,6 @@ func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope,
 // isRoutine says that a watch has ended as watches do: it begins anew by itself.
 func isRoutine(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF)
-}
-
-// readable is the part of the scope that the caller may read.
-func readable(ctx context.Context, reader client.Client, scope Scope) (Scope, error) {
-	for _, kind := range []struct {
-		wanted *bool
-		list   client.ObjectList
-		option client.ListOption
-	}{
-		{&scope.Nodes, &corev1.NodeList{}, selected("metadata.name", scope.Node)},
-		{&scope.Pods, &corev1.PodList{}, selected("spec.nodeName", scope.Node)},
-	} {
-		if !*kind.wanted {
-			continue
-		}
-		err := reader.List(ctx, kind.list, kind.option, client.Limit(1))
-		if err != nil && !apierrors.IsForbidden(err) {
-			return scope, fmt.Errorf("list what is watched: %w", err)
-		}
-		*kind.wanted = err == nil
-	}
-	return scope, nil
-}
-
-func selected(field, value string) client.ListOption {
-	if value == "" {
-		return client.MatchingFieldsSelector{Selector: fields.Everything()}
-	}
-	return client.MatchingFields{field: value}
 }
 
 func (s Scope) selectors() map[client.Object]cache.ByObject {
