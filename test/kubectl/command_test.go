@@ -50,17 +50,28 @@ func (p *printed) String() string {
 	return p.text.String()
 }
 
-// await waits until a text is printed.
-func (p *printed) await(t *testing.T, text string) {
+// await waits until texts are printed, one after the other.
+func (p *printed) await(t *testing.T, texts ...string) {
 	t.Helper()
 	over := time.After(patience)
-	for !strings.Contains(p.String(), text) {
+	for !inTurn(p.String(), texts) {
 		select {
 		case <-p.more:
 		case <-over:
-			t.Fatalf("%q is not printed, but:\n%s", text, p)
+			t.Fatalf("%q is not printed, but:\n%s", texts, p)
 		}
 	}
+}
+
+func inTurn(printed string, texts []string) bool {
+	for _, text := range texts {
+		_, rest, found := strings.Cut(printed, text)
+		if !found {
+			return false
+		}
+		printed = rest
+	}
+	return true
 }
 
 // start starts a command line, as the cluster's administrator.

@@ -71,14 +71,17 @@ func TestSeveralNodesDrainSideBySideAndStatusShowsThem(t *testing.T) {
 	out, _ = run(t, env, 0, "status", "-o", "name", stuck.Name)
 	wantTexts(t, out, "node/"+stuck.Name+"\n")
 	run(t, env, 1, "status", "no-such-node")
+	blocked := stuck.Name + "  drain-" + stuck.Name + "  blocked  0/1  BudgetImpossible"
+	watched.out.await(t, blocked)
 	held.LetGo(t)
 	out, _ = drain.end(0)
 	wantTexts(t, out, "node/"+free.Name+" drained", "node/"+stuck.Name+" drained")
+	watched.out.await(t, free.Name+"  drained")
 	run(t, env, 0, "uncordon", "-l", harness.GroupLabel+"="+group)
 
+	watched.out.await(t, free.Name+"  drained", free.Name+"  in service")
 	watched.signal(syscall.SIGINT)
-	out, _ = watched.end(130)
-	wantTexts(t, out, stuck.Name+"  drain-"+stuck.Name+"  blocked  0/1  BudgetImpossible", free.Name+"  drained", free.Name+"  in service")
+	watched.end(130)
 }
 
 func TestWhoMayNotOverrideBudgetsIsToldWhichRightIsMissing(t *testing.T) {
