@@ -14,16 +14,15 @@ import (
 
 // drainFlags are kubectl drain's, and what a drain in the cluster has besides.
 type drainFlags struct {
-	ask.Drain
+	drainChoice
 	nodes  nodeChoice
 	output *outputFlag
 	dry    *dryRun
 	wait   bool
 
 	// Of kubectl's, these say something that does not arise here.
-	ignoreDaemonSets bool
-	chunkSize        int64
-	skipWait         int
+	chunkSize int64
+	skipWait  int
 }
 
 func newDrain(t *tool) *cobra.Command {
@@ -81,14 +80,9 @@ canceling, ended, reason and message.`,
 
 func (d *drainFlags) addFlags(command *cobra.Command) {
 	f := command.Flags()
-	f.BoolVar(&d.Force, "force", false, "evict pods that have no controller, which nobody would start again")
-	f.BoolVar(&d.DeleteEmptyDirData, "delete-emptydir-data", false, "evict pods with emptyDir volumes, whose content is lost")
-	f.BoolVar(&d.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, and changes nothing: pods of DaemonSets always stay, and never hold up a drain")
-	f.IntVar(&d.GracePeriod, "grace-period", -1, "seconds that each pod has to end, at least 1; -1: the pod's own")
+	d.drainChoice.addFlags(f)
 	f.DurationVar(&d.Timeout, "timeout", 0, "how long to wait, and how long the drain may take in the cluster (unless --sla says that); 0: without limit")
 	f.DurationVar(&d.SLA, "sla", 0, "how long the drain may take in the cluster, from its claim; 0: --timeout, or else "+ask.UsualSLA.String())
-	f.StringVar(&d.PodSelector, "pod-selector", "", "only the pods with these labels")
-	f.BoolVar(&d.DisableEviction, "disable-eviction", false, "delete pods whose disruption budgets allow no eviction; needs the verb override-budgets on lifecycleevents")
 	f.StringVar(&d.Reason, "reason", "", "why, for others to read")
 	f.StringSliceVar(&d.Allow, "allow", nil, "guards that are not to hold the drain: LastSchedulableNode, SecondControlPlaneNode")
 	f.BoolVar(&d.wait, "wait", true, "follow the drains to their end")

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/ask"
 	"github.com/slipway-k8s/slipway/internal/drainrequest"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/plan"
@@ -21,13 +20,10 @@ import (
 
 // planFlags are those of drain that change what a drain does.
 type planFlags struct {
-	ask.Drain
+	drainChoice
 	nodes  nodeChoice
 	output *outputFlag
 	file   string
-
-	// As for drain, it says something that does not arise here.
-	ignoreDaemonSets bool
 }
 
 func newPlan(t *tool) *cobra.Command {
@@ -68,12 +64,7 @@ Exit codes: 0 nothing would block, 1 error, 2 wrong usage, 5 something would blo
 
 func (p *planFlags) addFlags(command *cobra.Command) {
 	f := command.Flags()
-	f.BoolVar(&p.Force, "force", false, "evict pods that have no controller, which nobody would start again")
-	f.BoolVar(&p.DeleteEmptyDirData, "delete-emptydir-data", false, "evict pods with emptyDir volumes, whose content is lost")
-	f.BoolVar(&p.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, and changes nothing: pods of DaemonSets always stay, and never hold up a drain")
-	f.IntVar(&p.GracePeriod, "grace-period", -1, "seconds that each pod has to end, at least 1; -1: the pod's own")
-	f.StringVar(&p.PodSelector, "pod-selector", "", "only the pods with these labels")
-	f.BoolVar(&p.DisableEviction, "disable-eviction", false, "delete pods whose disruption budgets allow no eviction")
+	p.drainChoice.addFlags(f)
 	f.StringVarP(&p.file, "filename", "f", "", "a LifecycleEvent or DrainParameters that says how to drain, instead of the flags; -: standard input")
 	p.output = addOutput(f, wide, jsonText, yamlText)
 }
