@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -93,6 +94,16 @@ func transitionOf(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
+// changed is when the condition came to say what it does. The time of its transition is
+// that of its status alone, and another state has the same; it is written only when it says
+// something else, so that of its heartbeat is.
+func changed(c *corev1.NodeCondition) metav1.Time {
+	if c.LastTransitionTime.Before(&c.LastHeartbeatTime) {
+		return c.LastHeartbeatTime
+	}
+	return c.LastTransitionTime
+}
+
 func reached(node *corev1.Node, state string) bool {
 	c := transitionOf(node)
 	return c != nil && c.Status == corev1.ConditionTrue && c.Reason == state
@@ -104,7 +115,7 @@ func lastState(node *corev1.Node) string {
 	if c == nil {
 		return ""
 	}
-	at := c.LastTransitionTime.UTC().Format(time.RFC3339)
+	at := changed(c).UTC().Format(time.RFC3339)
 	if c.Status == corev1.ConditionTrue {
 		return fmt.Sprintf("; it reached %s at %s", c.Reason, at)
 	}

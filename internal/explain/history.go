@@ -100,7 +100,7 @@ func ofTheNode(node *corev1.Node) []Moment {
 		all = append(all, Moment{metav1.Time{Time: o.Since}, fmt.Sprintf("Node %s is cordoned for LifecycleEvent %s", node.Name, o.Event)})
 	}
 	if c := transitionOf(node); c != nil {
-		all = append(all, Moment{c.LastTransitionTime, withMessage(fmt.Sprintf("Node %s: %s is %s, %s", node.Name, c.Type, c.Status, c.Reason), c.Message)})
+		all = append(all, Moment{changed(c), withMessage(fmt.Sprintf("Node %s: %s is %s, %s", node.Name, c.Type, c.Status, c.Reason), c.Message)})
 	}
 	return all
 }
