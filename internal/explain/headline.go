@@ -3,7 +3,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -12,10 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
-
-// cordonsAnnotation lists on a Node which events it is cordoned for.
-const cordonsAnnotation = "slipway.dev/cordons"
 
 // headline is how the node is, in a word and in a sentence.
 func headline(f Facts, events []*event, causes []Cause) (State, string) {
@@ -122,29 +119,13 @@ func lastState(node *corev1.Node) string {
 	return fmt.Sprintf("; the last transition ended with %s at %s: %s", c.Reason, at, c.Message)
 }
 
-// cordonOwner is an entry of the annotation.
-type cordonOwner struct {
-	Event string    `json:"event"`
-	Since time.Time `json:"since"`
-}
-
-func cordonOwners(node *corev1.Node) []cordonOwner {
-	var value struct {
-		Owners []cordonOwner `json:"owners"`
-	}
-	if err := json.Unmarshal([]byte(node.Annotations[cordonsAnnotation]), &value); err != nil {
-		return nil
-	}
-	return value.Owners
-}
-
 func cordonedBy(node *corev1.Node) string {
-	if owners := cordonOwners(node); len(owners) > 0 {
+	if owners := cordons.NotedOn(node).Owners; len(owners) > 0 {
 		last := owners[len(owners)-1]
 		return fmt.Sprintf("by Slipway, for LifecycleEvent %s since %s", last.Event, last.Since.UTC().Format(time.RFC3339))
 	}
-	if by, at := writerOf(node.ManagedFields, "f:spec", "f:unschedulable"); by != "" {
-		return fmt.Sprintf("by %q since %s", by, at.UTC().Format(time.RFC3339))
+	if found := cordons.By(node); found.By != "" {
+		return fmt.Sprintf("by %q since %s", found.By, found.Since.UTC().Format(time.RFC3339))
 	}
 	return "by somebody else"
 }
@@ -159,7 +140,7 @@ func next(f Facts, state State) []Remedy {
 	case Drained:
 		return []Remedy{back}
 	case Cordoned:
-		if len(cordonOwners(f.Node)) > 0 {
+		if len(cordons.NotedOn(f.Node).Owners) > 0 {
 			return []Remedy{back, drain}
 		}
 		return []Remedy{

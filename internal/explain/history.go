@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // history is what has happened to the node and to its events, in order. Of conditions, the
@@ -96,7 +97,7 @@ func withMessage(text, message string) string {
 
 func ofTheNode(node *corev1.Node) []Moment {
 	var all []Moment
-	for _, o := range cordonOwners(node) {
+	for _, o := range cordons.NotedOn(node).Owners {
 		all = append(all, Moment{metav1.Time{Time: o.Since}, fmt.Sprintf("Node %s is cordoned for LifecycleEvent %s", node.Name, o.Event)})
 	}
 	if c := transitionOf(node); c != nil {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // Whatever the status says, a report says all of it, and nothing that a shell would take
@@ -58,7 +59,7 @@ func someFacts(t *rapid.T) Facts {
 	if rapid.Bool().Draw(t, "has node") {
 		f.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 			Name:        f.NodeName,
-			Annotations: map[string]string{cordonsAnnotation: rapid.SampledFrom([]string{"", "{", `{"owners":[{"event":"x"}]}`}).Draw(t, "cordons")},
+			Annotations: map[string]string{cordons.Annotation: rapid.SampledFrom([]string{"", "{", `{"owners":[{"event":"x"}]}`}).Draw(t, "cordons")},
 		}}
 		f.Node.Spec.Unschedulable = rapid.Bool().Draw(t, "unschedulable")
 	}

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 func tellNotCordoned(t telling) {
 	if t.Node != nil {
-		if by, at := writerOf(t.Node.ManagedFields, "f:spec", "f:unschedulable"); by != "" {
-			t.detail("spec.unschedulable was last written by %q at %s", by, at.UTC().Format(time.RFC3339))
+		if found := cordons.By(t.Node); found.By != "" {
+			t.detail("spec.unschedulable was last written by %q at %s", found.By, found.Since.UTC().Format(time.RFC3339))
 		}
 	}
 	t.remedy("cordon the node again: the drain goes on at once", "kubectl cordon %s", t.NodeName)

@@ -6,57 +6,30 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // CordonsAnnotation lists on a Node who of us cordoned it.
-const CordonsAnnotation = "slipway.dev/cordons"
+const CordonsAnnotation = cordons.Annotation
 
 // maxOwners bounds the annotation. The oldest owners beyond it are dropped.
 const maxOwners = 16
 
-// Owner is an event that a Node is cordoned for.
-type Owner struct {
-	Event string    `json:"event"`
-	UID   types.UID `json:"uid"`
-	Since time.Time `json:"since"`
-}
-
-// Foreign is a cordon that is not ours.
-type Foreign struct {
-	// By is the field manager that made the Node unschedulable, such as
-	// "kubectl". It may be empty.
-	By string `json:"by,omitempty"`
-	// Since is when it did so. It may be zero.
-	Since time.Time `json:"since,omitzero"`
-}
-
-// String names the cordon for people.
-func (f Foreign) String() string {
-	text := "somebody else"
-	if f.By != "" {
-		text = fmt.Sprintf("%q", f.By)
-	}
-	if !f.Since.IsZero() {
-		text += " at " + f.Since.UTC().Format(time.RFC3339)
-	}
-	return text
-}
-
-// cordons is the value of the annotation.
-type cordons struct {
-	Owners []Owner `json:"owners"`
-	// Before is the cordon that was there before ours, if there was one.
-	Before *Foreign `json:"before,omitempty"`
-}
+type (
+	// Owner is an event that a Node is cordoned for.
+	Owner = cordons.Owner
+	// Foreign is a cordon that is not ours.
+	Foreign = cordons.Foreign
+)
 
 // cordonState is the part of a Node that says whether it is cordoned, and for whom.
 type cordonState struct {
 	unschedulable bool
-	cordons       cordons
+	cordons       cordons.Noted
 }
 
 // Owners lists the events that the Node is cordoned for.
@@ -81,21 +54,14 @@ func Cordons(node *corev1.Node) (ours []Owner, others *Foreign) {
 	case len(state.cordons.Owners) > 0:
 		return state.cordons.Owners, state.cordons.Before
 	default:
-		found := cordonedBy(node)
+		found := cordons.By(node)
 		return nil, &found
 	}
 }
 
-// stateOf reads the Node. An annotation that cannot be read counts as absent: it was
-// not written by us.
+// stateOf reads the Node.
 func stateOf(node *corev1.Node) cordonState {
-	state := cordonState{unschedulable: node.Spec.Unschedulable}
-	if text, ok := node.Annotations[CordonsAnnotation]; ok {
-		if err := json.Unmarshal([]byte(text), &state.cordons); err != nil {
-			state.cordons = cordons{}
-		}
-	}
-	return state
+	return cordonState{unschedulable: node.Spec.Unschedulable, cordons: cordons.NotedOn(node)}
 }
 
 // cordonedFor is the state once the node is cordoned for owner. found is the cordon
@@ -135,7 +101,7 @@ func (s cordonState) returned() cordonState {
 	if len(s.cordons.Owners) > 0 || s.cordons.Before != nil {
 		s.unschedulable = s.unschedulable && s.cordons.Before != nil
 	}
-	s.cordons = cordons{}
+	s.cordons = cordons.Noted{}
 	return s
 }
 
@@ -143,7 +109,7 @@ func (s cordonState) returned() cordonState {
 func (s cordonState) patch(to cordonState, resourceVersion string) ([]byte, error) {
 	metadata := map[string]any{}
 	if !slices.Equal(s.cordons.Owners, to.cordons.Owners) || (s.cordons.Before == nil) != (to.cordons.Before == nil) {
-		value, err := to.cordons.annotation()
+		value, err := annotation(to.cordons)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +138,7 @@ func unschedulableValue(unschedulable bool) any {
 
 // annotation is the value as written; null, which removes it, when there is nothing
 // to say.
-func (c cordons) annotation() (any, error) {
+func annotation(c cordons.Noted) (any, error) {
 	if len(c.Owners) == 0 {
 		return nil, nil
 	}

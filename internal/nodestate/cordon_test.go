@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -94,7 +96,7 @@ func TestACordonEndsWithTheLastWhoWantsIt(t *testing.T) {
 			for _, f := range tc.changes {
 				got = f(got)
 			}
-			want := cordonState{unschedulable: tc.wantUnschedulable, cordons: cordons{Before: tc.wantBefore}}
+			want := cordonState{unschedulable: tc.wantUnschedulable, cordons: cordons.Noted{Before: tc.wantBefore}}
 			for _, owner := range tc.wantOwners {
 				want.cordons.Owners = append(want.cordons.Owners, ownerOf(owner))
 			}
@@ -244,35 +246,22 @@ func TestAnUnreadableAnnotationCountsAsNone(t *testing.T) {
 	}
 }
 
-func TestAForeignCordonIsNamedForPeople(t *testing.T) {
-	for want, cordon := range map[string]Foreign{
-		`somebody else`:                         {},
-		`"kubectl"`:                             {By: "kubectl"},
-		`"kubectl" at 2026-01-02T03:04:05Z`:     {By: "kubectl", Since: epoch.In(time.FixedZone("", 3600))},
-		`somebody else at 2026-01-02T03:04:05Z`: {Since: epoch},
-	} {
-		if got := cordon.String(); got != want {
-			t.Errorf("got %q; want %q", got, want)
-		}
-	}
-}
-
 // Annotations outlive versions of Slipway.
 func TestTheAnnotationStaysReadable(t *testing.T) {
 	const text = `{"owners":[{"event":"drain-worker-1","uid":"u1","since":"2026-01-02T03:04:05Z"}],` +
 		`"before":{"by":"kubectl","since":"2026-01-02T02:04:05Z"}}`
-	want := cordons{
+	want := cordons.Noted{
 		Owners: []Owner{{Event: "drain-worker-1", UID: "u1", Since: epoch}},
 		Before: &Foreign{By: "kubectl", Since: epoch.Add(-time.Hour)},
 	}
-	var got cordons
+	var got cordons.Noted
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
-	written, err := got.annotation()
+	written, err := annotation(got)
 	if err != nil {
 		t.Fatal(err)
 	}

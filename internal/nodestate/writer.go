@@ -15,6 +15,8 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // Writer writes one Node.
@@ -33,7 +35,7 @@ func NewWriter(nodes corev1client.NodeInterface, nodeName string, clock clock.Pa
 func (w *Writer) Cordon(ctx context.Context, event string, uid types.UID) error {
 	return w.change(ctx, "cordon", func(node *corev1.Node, state cordonState) cordonState {
 		owner := Owner{Event: event, UID: uid, Since: w.clock.Now().UTC().Truncate(time.Second)}
-		return state.cordonedFor(owner, cordonedBy(node))
+		return state.cordonedFor(owner, cordons.By(node))
 	})
 }
 
@@ -53,7 +55,7 @@ func (w *Writer) Return(ctx context.Context) (*Foreign, error) {
 		left = nil
 		returned := state.returned()
 		if returned.unschedulable {
-			found := cordonedBy(node)
+			found := cordons.By(node)
 			if state.cordons.Before != nil && state.cordons.Before.By != "" {
 				found = *state.cordons.Before
 			}

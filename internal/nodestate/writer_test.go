@@ -140,9 +140,17 @@ func TestANodeThatIsGoneNeedsNoConditions(t *testing.T) {
 	}
 }
 
+// managed says who has cordoned a Node.
+func managed(manager string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Time: &metav1.Time{Time: epoch}, FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`),
+	}
+}
+
 func TestAReturnTellsWhoseCordonIsLeft(t *testing.T) {
 	byManager := nodeWith(true, "")
-	byManager.ManagedFields = []metav1.ManagedFieldsEntry{managed("kubectl", `{"f:spec":{"f:unschedulable":{}}}`)}
+	byManager.ManagedFields = []metav1.ManagedFieldsEntry{managed("kubectl")}
 	for name, tc := range map[string]struct {
 		node *corev1.Node
 		want *Foreign

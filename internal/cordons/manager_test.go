@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package nodestate
+package cordons
 
 import (
 	"testing"
@@ -45,7 +45,7 @@ func TestWhoCordonedANodeIsTheManagerOfTheField(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := cordonedBy(&corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: tc.fields}})
+			got := By(&corev1.Node{ObjectMeta: metav1.ObjectMeta{ManagedFields: tc.fields}})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

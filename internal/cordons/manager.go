@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package nodestate
+package cordons
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// cordonedBy names who made the Node unschedulable, by the managed fields: who last
-// wrote spec.unschedulable.
-func cordonedBy(node *corev1.Node) Foreign {
+// By names who made the Node unschedulable, by the managed fields: who last wrote
+// spec.unschedulable. It is empty where nobody knows.
+func By(node *corev1.Node) Foreign {
 	for _, entry := range node.ManagedFields {
 		if entry.FieldsV1 == nil {
 			continue
