@@ -139,8 +139,8 @@ func (c *Cluster) surveyNodes(ctx context.Context, left *Remains) error {
 		if !nodestate.Marked(&node) {
 			continue
 		}
-		owners, before := nodestate.CordonOf(&node)
-		left.Nodes = append(left.Nodes, Node{Name: node.Name, Cordoned: len(owners) > 0, Others: before != nil})
+		ours, others := nodestate.Cordons(&node)
+		left.Nodes = append(left.Nodes, Node{Name: node.Name, Cordoned: len(ours) > 0, Others: others != nil})
 	}
 	return nil
 }

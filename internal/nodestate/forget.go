@@ -41,10 +41,3 @@ func (w *Writer) Forget(ctx context.Context) error {
 	}
 	return nil
 }
-
-// CordonOf is what the Node says of its cordon: ours for these events, and that of somebody
-// else before, or nil.
-func CordonOf(node *corev1.Node) (owners []Owner, before *Foreign) {
-	state := stateOf(node)
-	return state.cordons.Owners, state.cordons.Before
-}
