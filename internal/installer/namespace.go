@@ -5,7 +5,9 @@ package installer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,27 +51,25 @@ func (c *Cluster) within(ctx context.Context, namespace string) (all []*unstruct
 	if err != nil {
 		unseen = append(unseen, "kinds of API groups that do not answer")
 	}
-	for _, list := range kinds {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read the API group %q: %w", list.GroupVersion, err)
+	deletable := discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, kinds)
+	resources, err := discovery.GroupVersionResources(deletable)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read which kinds there are: %w", err)
+	}
+	for _, kind := range slices.SortedFunc(maps.Keys(resources), byName) {
+		objects, err := c.objects.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) { // its CRD has just gone
+			continue
 		}
-		for _, kind := range list.APIResources {
-			if !slices.Contains(kind.Verbs, "list") || !slices.Contains(kind.Verbs, "delete") {
-				continue
-			}
-			objects, err := c.objects.Resource(version.WithResource(kind.Name)).Namespace(namespace).List(ctx, metav1.ListOptions{})
-			if apierrors.IsNotFound(err) { // its CRD has just gone
-				continue
-			}
-			if err != nil {
-				unseen = append(unseen, kind.Name)
-				continue
-			}
-			for i := range objects.Items {
-				all = append(all, &objects.Items[i])
-			}
+		if err != nil {
+			unseen = append(unseen, kind.Resource)
+			continue
+		}
+		for i := range objects.Items {
+			all = append(all, &objects.Items[i])
 		}
 	}
 	return all, unseen, ctx.Err()
 }
+
+func byName(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) }
