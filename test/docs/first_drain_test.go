@@ -20,7 +20,9 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // and returned. README.md has them as well.
 const theThree = "kubectl slipway install\nkubectl slipway drain worker-1\nkubectl slipway uncordon worker-1"
 
-func TestANewcomerDrainsAndReturnsANodeInThreeCommands(t *testing.T) {
+// The how-tos are about the cluster of the first drain: they are followed on it, before it
+// is taken down.
+func TestANewcomerDrainsAndReturnsANodeInThreeCommandsAndFollowsTheHowTos(t *testing.T) {
 	t.Parallel()
 	const page = "docs/first-drain.md"
 	for _, p := range []string{page, "README.md"} {
@@ -30,14 +32,21 @@ func TestANewcomerDrainsAndReturnsANodeInThreeCommands(t *testing.T) {
 	}
 	n := newNewcomer(t)
 	for _, block := range blocks(t, page) {
-		if block != theThree {
+		switch {
+		case block == theThree:
+			for line := range strings.Lines(block) {
+				n.types(line)
+				n.finds(strings.Fields(line)[2])
+			}
+		case strings.Contains(block, "make down"):
+			n.followsTheHowTos()
 			n.types(block)
-			continue
+		default:
+			n.types(block)
 		}
-		for line := range strings.Lines(block) {
-			n.types(line)
-			n.finds(strings.Fields(line)[2])
-		}
+	}
+	if !n.followed {
+		t.Errorf("%s does not take the cluster down", page)
 	}
 	if _, err := os.Stat(filepath.Join(n.home, ".local")); !os.IsNotExist(err) {
 		t.Errorf("make down has left something: %v", err)
@@ -50,6 +59,8 @@ type newcomer struct {
 	home string
 	// exported is what they have exported into their shell.
 	exported string
+	// followed: the how-tos.
+	followed bool
 }
 
 // shim is make, without building: the test has built what make would build.
