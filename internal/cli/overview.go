@@ -116,8 +116,10 @@ func (s *nodeStatus) addCordons(node *corev1.Node) {
 		return
 	}
 	ours, others := nodestate.Cordons(node)
-	for _, owner := range ours {
-		s.CordonedFor = append(s.CordonedFor, owner.Event)
+	for _, owner := range ours { // a name that is used again is told once
+		if !slices.Contains(s.CordonedFor, owner.Event) {
+			s.CordonedFor = append(s.CordonedFor, owner.Event)
+		}
 	}
 	if others != nil {
 		s.CordonedByOthers = cmp.Or(others.By, "somebody else")

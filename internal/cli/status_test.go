@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -124,5 +125,13 @@ func TestStatusAndExplainAgreeOnANodeWithoutEvents(t *testing.T) {
 				t.Errorf("conditions %s, unschedulable %v: status says %q, and explain %q", name, unschedulable, got, want)
 			}
 		}
+	}
+}
+
+func TestANameThatIsUsedAgainIsToldOnce(t *testing.T) {
+	node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+	node.Annotations = map[string]string{"slipway.dev/cordons": `{"owners":[{"event":"drain-worker-1","uid":"e1"},{"event":"drain-worker-1","uid":"e2"},{"event":"update","uid":"e3"}]}`}
+	if diff := cmp.Diff([]string{"drain-worker-1", "update"}, ofNode(node).CordonedFor); diff != "" {
+		t.Errorf("cordoned for (-want +got):\n%s", diff)
 	}
 }

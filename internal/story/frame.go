@@ -142,7 +142,7 @@ func (s *Story) times(now time.Time) []string {
 		return []string{" after " + duration.HumanDuration(max(s.ended.Sub(s.since()), 0))}
 	}
 	texts := []string{" for " + duration.HumanDuration(max(now.Sub(s.since()), 0))}
-	if left, known := s.pace.left(now); known && !Blocked(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
+	if left, known := s.pace.left(now); known && !needsPeople(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
 		texts = append(texts, ", "+about(left))
 	}
 	if deadline := status.SLA; deadline != nil {

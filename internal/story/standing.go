@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
@@ -70,6 +71,14 @@ func Blocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 		return true
 	}
 	return max(status.BlockersTotal, int32(len(status.Blockers))) >= status.Progress.Total-status.Progress.Done
+}
+
+// needsPeople tells that something does not pass by itself: how long it takes is up to people.
+func needsPeople(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
+	return Blocked(status) || slices.ContainsFunc(status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
+		reason, known := explain.Lookup(explain.Blocker, b.Reason)
+		return known && !reason.Passes
+	})
 }
 
 // StateOf is how an event is, in one word, and how good that is.
