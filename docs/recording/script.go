@@ -23,7 +23,7 @@ type act struct {
 var script = []act{
 	{
 		command: "kubectl slipway drain worker-1 --reason 'new firmware'",
-		until:   regexp.MustCompile(`\b4/6\b`),
+		until:   regexp.MustCompile(`\b4/\d\b`),
 		read:    3500 * time.Millisecond,
 	},
 	{command: "clear; kubectl slipway explain worker-1", read: 7 * time.Second},
