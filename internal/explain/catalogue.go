@@ -42,9 +42,6 @@ type Entry struct {
 	Passes bool
 }
 
-// Trouble tells whether the code says that something is in the way.
-func (e Entry) Trouble() bool { return e.Helps != "" || e.Place == Blocker }
-
 // Page is where the reference of all codes is, in the repository.
 const Page = "docs/reference/reasons.md"
 

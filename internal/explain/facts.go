@@ -7,8 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -115,11 +113,4 @@ func (f Facts) transition(name string) *lifecyclev1alpha1.LifecycleTransition {
 		}
 	}
 	return nil
-}
-
-// Selects tells whether the budget counts a pod. A selector that cannot be read selects
-// nothing, as for the server.
-func (b Budget) Selects(pod *corev1.Pod) bool {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	return err == nil && pod.Namespace == b.Namespace && selector.Matches(labels.Set(pod.Labels))
 }
