@@ -65,6 +65,19 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 	return c.finishInstall(ctx, admin, root, group)
 }
 
+// InstallEvictions applies the CRDs of EvictionRequests and Evictions, for a server that
+// does not serve them itself. It returns when they are served.
+func (c *Cluster) InstallEvictions(ctx context.Context) error {
+	root, admin, err := c.installer()
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, admin, filepath.Join(root, "config", "crd", "evictions")); err != nil {
+		return err
+	}
+	return awaitCRDs(ctx, admin, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
+}
+
 // installer is what to install, and by whom.
 func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
 	if root, err = Root(); err != nil {

@@ -59,7 +59,13 @@ func requesters(requests []*evictionv1alpha1.EvictionRequest, before []evictionv
 	return all
 }
 
-// older is the order in which Evictions were created.
+// older is the order in which Evictions were created. Of those of one second, one that has
+// begun comes first.
 func older(a, b *evictionv1alpha1.Eviction) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(number(a.Name), number(b.Name)), strings.Compare(a.Name, b.Name))
+	return cmp.Or(
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(len(b.Status.TargetResponders), len(a.Status.TargetResponders)),
+		cmp.Compare(number(a.Name), number(b.Name)),
+		strings.Compare(a.Name, b.Name),
+	)
 }

@@ -22,3 +22,11 @@ const (
 	TerminalWritten  = "terminal-written"  // the terminal phase is written
 	Deleted          = "deleted"           // the event is deleted
 )
+
+// Those of the evictionrequest-controller.
+const (
+	EvictionCreated = "eviction-created" // an Eviction was created
+	EvictionAdopted = "eviction-adopted" // its labels and owners are written
+	EvictionWritten = "eviction-written" // its status is written
+	RequestWritten  = "request-written"  // a requester was told
+)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evictions
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/evictions"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// place is a way in which a cluster serves EvictionRequests.
+type place struct {
+	name    string
+	builtin bool
+}
+
+func (p place) options() harness.Options {
+	if !p.builtin {
+		return harness.Options{}
+	}
+	return harness.Options{Group: lifecyclev1alpha1.GroupSlipway, LauncherArgs: []string{
+		"--feature-gates", "EvictionRequestAPI=true", "--runtime-config", lifecyclev1alpha1.GroupKubernetes + "/v1alpha1=true",
+	}}
+}
+
+// ground is a cluster, with the controller at work on it.
+type ground struct {
+	place
+	env     *harness.Env
+	clients kubernetes.Interface
+}
+
+// TestEvictions runs all tests on a cluster of either kind.
+func TestEvictions(t *testing.T) {
+	for _, p := range []place{{"built in", true}, {"CRDs", false}} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			g := newGround(t, p)
+			run(t, g.config(), clock.RealClock{})
+			for name, test := range cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(g.scene(t))
+				})
+			}
+		})
+	}
+}
+
+// TestTime runs the tests in which hours pass. Only a server without a clock of its own in
+// its rules can have them.
+func TestTime(t *testing.T) {
+	g := newGround(t, place{"CRDs", false})
+	now := testingclock.NewFakeClock(time.Now())
+	run(t, g.config(), now)
+	for name, test := range timed {
+		t.Run(name, func(t *testing.T) { test(g.scene(t), now) })
+	}
+}
+
+func newGround(t *testing.T, p place) *ground {
+	t.Helper()
+	env := harness.Own(t, p.options())
+	if !p.builtin {
+		if err := env.InstallEvictions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := &ground{place: p, env: env}
+	clients, err := kubernetes.NewForConfig(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.clients = clients
+	return g
+}
+
+// config is the administrator's.
+func (g *ground) config() *rest.Config {
+	config := rest.CopyConfig(g.env.Admin)
+	config.ContentType, config.QPS, config.Burst = "application/json", 500, 1000
+	return config
+}
+
+// run has a controller at work until the test ends.
+func run(t *testing.T, config *rest.Config, c clock.WithTicker) {
+	t.Helper()
+	controller, err := evictions.New(config, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := controller.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+}
