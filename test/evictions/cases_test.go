@@ -42,8 +42,7 @@ var cases = map[string]func(*scene){
 		if got := stateOf(e, backup); got != evictionv1alpha1.ResponderStateCompleted {
 			s.t.Errorf("%s is %s", backup, got)
 		}
-		s.remove(pod)
-		s.must(s.respond("pod-1-p", migrate, completed(time.Now())))
+		s.remove(pod) // and says no more: what it would say now, the controller says for it
 		s.awaitTold("drain", evicted, evictionv1alpha1.EvictionConditionReasonPodDeleted)
 		s.takeBack("drain")
 		s.awaitGone("pod-1-p")
