@@ -68,6 +68,8 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace,
 		"Slipway's own namespace: the agents' pods, the Lease of the leader and the DrainRules of the cluster are in it")
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "of several controllers, let one work; without it, run one only")
+	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
+		"do what EvictionRequests (KEP-4563) ask for, which no controller of Kubernetes does yet; needs the rights in config/rbac/evictions")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,
 		"how long events that the controller ends are kept: in central mode, all of them")
 	flags.StringVar(&options.SocketDir, "socket-dir", "",

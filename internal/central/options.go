@@ -31,6 +31,9 @@ type Options struct {
 	Namespace string
 	// LeaderElect: of several processes, one works. Without it, there must be one only.
 	LeaderElect bool
+	// EvictionRequests: the process is the evictionrequest-controller as well, and has the
+	// responders that Slipway brings.
+	EvictionRequests bool
 	// FinishedEventTTL is how long events are kept after they have ended.
 	FinishedEventTTL time.Duration
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":

@@ -84,6 +84,11 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 			return err
 		}
 	}
+	if p.options.EvictionRequests {
+		if err := p.addEvictions(self); err != nil {
+			return err
+		}
+	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	return errors.Join(
 		p.manager.Add(manager.RunnableFunc(p.lead)),

@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // ClaimProtectionFinalizer is set on an event after it has been claimed and before
@@ -231,6 +232,15 @@ type LifecycleEventStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	BlockersTotal int32 `json:"blockersTotal,omitempty"`
 
+	// leftToResponders are the pods that the driver leaves to their responders
+	// (KEP-4563) instead of evicting them: the controller asks for their evictions with
+	// EvictionRequests, which no agent may create. Sorted by namespace and name, without
+	// those that are gone. An addition of Slipway.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	LeftToResponders []PodReference `json:"leftToResponders,omitempty"`
+
 	// conditions: Claimable, DriverAvailable, Stalled, GuardsPassed, Finished, and those
 	// of the driver. An addition of Slipway.
 	// +optional
@@ -298,6 +308,25 @@ type Progress struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary,omitempty"`
+}
+
+// PodReference is one pod, and no other of the same name.
+type PodReference struct {
+	// namespace of the pod.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name of the pod.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid of the pod.
+	// +required
+	UID types.UID `json:"uid"`
 }
 
 // Blocker is one thing that holds a driver up.
