@@ -29,11 +29,11 @@ func run() error {
 	if err := copyFiles(root); err != nil {
 		return err
 	}
-	for name, values := range manifests {
-		text, err := manifest(root, values)
-		if err != nil {
-			return err
-		}
+	texts, err := rendered(root)
+	if err != nil {
+		return err
+	}
+	for name, text := range texts {
 		if err := os.WriteFile(filepath.Join(root, "config", name), []byte(text), 0o644); err != nil { //nolint:gosec // it is no secret
 			return err
 		}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,6 +27,17 @@ var manifests = map[string]values{
 	"install-reduced.yaml": {"reduced": true, "crds": values{"keep": false}, "transitions": values{"install": false}},
 }
 
+// additions are applied on top of a plain manifest: what its values, with these in addition,
+// change of it.
+var additions = map[string]addition{
+	"install-evictions.yaml": {"install.yaml", "evictionRequests", values{"enabled": true}},
+}
+
+type addition struct {
+	of, key string
+	value   values
+}
+
 const header = "# Rendered from charts/slipway by make manifests. Do not edit.\n"
 
 // place is where a chart is installed.
@@ -40,6 +52,22 @@ var newest = place{kubeVersion: "v1.37.1", namespace: "slipway-system"}
 // order of the templates in a manifest: what others need comes first.
 var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "servicemonitor", "prometheusrule"}
 
+// rendered are the texts of config/, by their names.
+func rendered(root string) (texts map[string]string, err error) {
+	texts = map[string]string{}
+	for name, v := range manifests {
+		if texts[name], err = manifest(root, v); err != nil {
+			return nil, err
+		}
+	}
+	for name, a := range additions {
+		if texts[name], err = a.text(root); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
 // manifest is a plain one.
 func manifest(root string, v values) (string, error) {
 	own, err := os.ReadFile(filepath.Join(root, "config", notCopied))
@@ -51,6 +79,22 @@ func manifest(root string, v values) (string, error) {
 		return "", err
 	}
 	return header + strings.Join(append([]string{strings.TrimSpace(string(own))}, rendered...), "\n---\n") + "\n", nil
+}
+
+// text is an addition: all documents that the manifest does not have.
+func (a addition) text(root string) (string, error) {
+	without, err := render(root, oldest, manifests[a.of])
+	if err != nil {
+		return "", err
+	}
+	v := maps.Clone(manifests[a.of])
+	v[a.key] = a.value
+	with, err := render(root, oldest, v)
+	if err != nil {
+		return "", err
+	}
+	with = slices.DeleteFunc(with, func(document string) bool { return slices.Contains(without, document) })
+	return header + "# To be applied after config/" + a.of + ".\n" + strings.Join(with, "\n---\n") + "\n", nil
 }
 
 // render gives the documents of the chart, as Helm applies them.

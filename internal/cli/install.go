@@ -70,6 +70,8 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&i.mode, "mode", string(release.Node), "who does the work: node (an agent on each node) or central (the controller, for all nodes)")
 	flags.BoolVar(&i.choice.Reduced, "reduced", false,
 		"give the agents weaker rights, for servers without constrained impersonation: who steals the token of one can evict all pods")
+	flags.BoolVar(&i.choice.EvictionRequests, "eviction-requests", false,
+		"act on EvictionRequests, too, for pods that must not be evicted blindly: who steals the controller's token can then evict all pods")
 	flags.StringVar(&i.choice.Image, "image", "", "image of controller and agents (default: that of this version)")
 	flags.StringVar(&i.dryRun, "dry-run", "none", "client: say what would be applied; server: let the server check it, too, and change nothing")
 	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")

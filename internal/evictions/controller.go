@@ -38,6 +38,9 @@ type Controller struct {
 	evictions cache.SharedIndexInformer
 	pods      *podWatches
 	written   *memory
+
+	yield   sync.Once
+	yielded chan struct{}
 }
 
 // New returns a controller that acts with the given credentials. It makes no request.
@@ -48,30 +51,41 @@ func New(config *rest.Config, c clock.WithTicker) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
 	}
-	return &Controller{clients: clients, clock: c, written: newMemory()}, nil
+	return &Controller{clients: clients, clock: c, written: newMemory(), yielded: make(chan struct{})}, nil
 }
 
-// Run works until ctx ends. It leaves nothing running.
+// Yielded is closed when Kubernetes' own controller is seen at work. This one does nothing
+// any more then, and neither may the responder that comes last: there are others.
+func (c *Controller) Yielded() <-chan struct{} { return c.yielded }
+
+// Run works until ctx ends, or until it has yielded. It leaves nothing running.
 func (c *Controller) Run(ctx context.Context) error {
 	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](errorBackoffBase, errorBackoffCap),
 		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "evictionrequests", Clock: c.clock})
-	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(unmanaged))
+	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(c.taken))
 	api := factory.Lifecycle().V1alpha1()
 	c.requests, c.evictions = api.EvictionRequests().Informer(), api.Evictions().Informer()
 	if err := errors.Join(c.watch(c.requests), c.watch(c.evictions)); err != nil {
 		return fmt.Errorf("watch EvictionRequests: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-c.yielded:
+			log.FromContext(ctx).Info("Kubernetes' own evictionrequest-controller is at work; standing down until the next start")
+			stop()
+		case <-ctx.Done():
+		}
+	}()
 	defer factory.Shutdown()
 	defer stop()
 	c.pods = newPodWatches(ctx, c.clients, c.podChanged)
 	defer c.pods.close()
 	factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), c.requests.HasSynced, c.evictions.HasSynced) {
-		return context.Cause(ctx)
+	if cache.WaitForCacheSync(ctx.Done(), c.requests.HasSynced, c.evictions.HasSynced) {
+		c.work(ctx)
 	}
-	c.work(ctx)
 	return nil
 }
 

@@ -135,11 +135,3 @@ func slim(obj any) (any, error) {
 	}
 	return kept, nil
 }
-
-// unmanaged leaves out who wrote what.
-func unmanaged(obj any) (any, error) {
-	if o, ok := obj.(metav1.Object); ok {
-		o.SetManagedFields(nil)
-	}
-	return obj, nil
-}

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/slipway-k8s/slipway/internal/evictionrequest"
 )
 
 // byPod is the index by the target pod's namespace and name; byNamespace that of the
@@ -74,4 +76,15 @@ func (c *Controller) podChanged(pod types.NamespacedName) {
 func (c *Controller) asks(namespace string) bool {
 	keys, err := c.requests.GetIndexer().IndexKeys(cache.NamespaceIndex, namespace)
 	return err == nil && len(keys) > 0
+}
+
+// taken is what is kept of an object: all but who wrote what, which is looked at once.
+func (c *Controller) taken(obj any) (any, error) {
+	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e) {
+		c.yield.Do(func() { close(c.yielded) })
+	}
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
 }

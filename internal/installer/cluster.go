@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,8 +56,12 @@ func (c *Cluster) Server() (release.Server, error) {
 	return release.ServerOf(v.GitVersion)
 }
 
+// ownCategory is that of the CRDs of EvictionRequests in config/crd/evictions.
+const ownCategory = "slipway"
+
 // Group is the API group in which LifecycleEvents are to live. Where the server serves
-// lifecycle.k8s.io itself, which it does with EvictionRequests in it, no CRD can.
+// lifecycle.k8s.io itself, which it does with EvictionRequests in it, no CRD can. (Those of Slipway's own do
+// not count.)
 func (c *Cluster) Group() (string, error) {
 	groups, err := c.kube.Discovery().ServerGroups()
 	if err != nil {
@@ -72,7 +77,7 @@ func (c *Cluster) Group() (string, error) {
 				return "", fmt.Errorf("ask the API server what is in %s: %w", v.GroupVersion, err)
 			}
 			for _, resource := range list.APIResources {
-				if resource.Kind == "EvictionRequest" {
+				if resource.Kind == "EvictionRequest" && !slices.Contains(resource.Categories, ownCategory) {
 					return lifecyclev1alpha1.GroupSlipway, nil
 				}
 			}

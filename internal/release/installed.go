@@ -28,6 +28,8 @@ type Installed struct {
 	// Reduced: the agents have the weaker rights. The workloads say only that the agents make
 	// use of them.
 	Reduced bool `json:"reduced,omitempty"`
+	// EvictionRequests: the controller acts on them.
+	EvictionRequests bool `json:"evictionRequests,omitempty"`
 }
 
 // InstalledBy reads it off the Deployment of the controllers, and the DaemonSet of the
@@ -38,6 +40,7 @@ func InstalledBy(controller *appsv1.Deployment, agents *appsv1.DaemonSet) Instal
 	if mode := flagOf(main, "claim-mode"); mode != "" {
 		i.Mode = Mode(mode)
 	}
+	i.EvictionRequests = flagOf(main, evictionRequests) == "true"
 	if agents == nil {
 		return i
 	}

@@ -41,6 +41,8 @@ type Choice struct {
 	Mode Mode
 	// Reduced: the agents' weaker rights, for servers without constrained impersonation.
 	Reduced bool
+	// EvictionRequests: the controller acts on them.
+	EvictionRequests bool
 	// Group is the API group of LifecycleEvents.
 	Group string
 	// Mutates: the server has MutatingAdmissionPolicies.
@@ -79,6 +81,11 @@ func New(files fs.FS, choice Choice) (Release, error) {
 	if objects, err = atHome(files, objects, choice.Group); err != nil {
 		return Release{}, err
 	}
+	if choice.EvictionRequests {
+		if objects, err = withEvictions(files, objects, choice.Group); err != nil {
+			return Release{}, err
+		}
+	}
 	for _, o := range objects {
 		if err := setImage(o, choice.Image); err != nil {
 			return Release{}, err
@@ -96,7 +103,7 @@ func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	seen := map[Ref]bool{}
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		for _, choice := range []Choice{{Mode: Node}, {Mode: Node, Reduced: true}, {Mode: Central}} {
-			choice.Group, choice.Mutates = group, true
+			choice.Group, choice.Mutates, choice.EvictionRequests = group, true, true
 			r, err := New(files, choice)
 			if err != nil {
 				return nil, err

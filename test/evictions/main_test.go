@@ -4,16 +4,17 @@ package evictions
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/evictionrequest"
 	"github.com/slipway-k8s/slipway/internal/evictions"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -70,6 +71,24 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestItYieldsToKubernetesOwn has a second controller write as that of Kubernetes does.
+func TestItYieldsToKubernetesOwn(t *testing.T) {
+	g := newGround(t, place{"CRDs", false})
+	ended := run(t, g.config(), clock.RealClock{})
+	s := g.scene(t)
+	s.ask("a", s.pod("p"))
+	e := s.awaitActive("pod-1-p", evictionrequest.Evictor)
+	e.Status.Responders[0].Message = new("on it")
+	_, err := g.clients.LifecycleV1alpha1().Evictions(e.Namespace).
+		UpdateStatus(t.Context(), e, metav1.UpdateOptions{FieldManager: evictionrequest.KubernetesController})
+	s.must(err)
+	select {
+	case <-ended: // then it does nothing any more
+	case <-time.After(patience):
+		t.Fatal("it goes on")
+	}
+}
+
 func newGround(t *testing.T, p place) *ground {
 	t.Helper()
 	env := harness.Own(t, p.options())
@@ -94,19 +113,22 @@ func (g *ground) config() *rest.Config {
 	return config
 }
 
-// run has a controller at work until the test ends.
-func run(t *testing.T, config *rest.Config, c clock.WithTicker) {
+// run has a controller at work until the test ends; the channel is closed when it does no
+// more before that.
+func run(t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
 	t.Helper()
 	controller, err := evictions.New(config, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		if err := controller.Run(ctx); err != nil {
 			t.Error(err)
 		}
-	})
-	t.Cleanup(func() { stop(); running.Wait() })
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	return ended
 }

@@ -16,6 +16,7 @@ var variants = map[string]string{
 	"as it comes":                      `{}`,
 	"central":                          `{"mode": "central"}`,
 	"reduced":                          `{"reduced": true}`,
+	"with EvictionRequests":            `{"evictionRequests": {"enabled": true}}`,
 	"without guards":                   `{"guards": {"enabled": false}}`,
 	"with drivers of others":           `{"thirdPartyDrivers": {"enabled": true}}`,
 	"with a network policy":            `{"networkPolicy": {"enabled": true}, "metrics": {"enabled": true}}`,

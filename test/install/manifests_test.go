@@ -25,8 +25,10 @@ func TestTheAPIServerAcceptsEveryManifest(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	for _, path := range []string{
-		"install.yaml", "install-central.yaml", "install-reduced.yaml", "crd/lifecycle.k8s.io", "crd/slm.slipway.dev", "crd/slipway.dev",
-		"rbac", "rbac/reduced", "rbac/central", "admission", "admission/guards", "admission/reduced",
+		"install.yaml", "install-central.yaml", "install-reduced.yaml", "install-evictions.yaml",
+		"crd/lifecycle.k8s.io", "crd/slm.slipway.dev", "crd/slipway.dev", "crd/evictions",
+		"rbac", "rbac/reduced", "rbac/central", "rbac/evictions",
+		"admission", "admission/guards", "admission/reduced", "admission/evictions",
 		"transitions/lifecycle.k8s.io", "samples",
 	} {
 		t.Run(path, func(t *testing.T) {

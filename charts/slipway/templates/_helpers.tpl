@@ -3,10 +3,11 @@
 {{ .root.Files.Get .path | replace "slipway-system" .root.Release.Namespace | trim }}
 {{- end }}
 
-{{/* The API group of LifecycleEvents. */}}
+{{/* The API group of LifecycleEvents. EvictionRequests are the API server's own, unless there
+is a CRD of them: then they are of evictionRequests.enabled. */}}
 {{- define "slipway.group" -}}
 {{- if ne .Values.api.group "auto" }}{{ .Values.api.group }}
-{{- else if .Capabilities.APIVersions.Has "lifecycle.k8s.io/v1alpha1/EvictionRequest" }}slm.slipway.dev
+{{- else if and (.Capabilities.APIVersions.Has "lifecycle.k8s.io/v1alpha1/EvictionRequest") (not (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "evictionrequests.lifecycle.k8s.io")) }}slm.slipway.dev
 {{- else }}lifecycle.k8s.io
 {{- end }}
 {{- end }}
