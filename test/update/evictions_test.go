@@ -42,4 +42,9 @@ func TestEvictionRequestsComeAndGoWithTheirFlag(t *testing.T) {
 	if left := env.Shell(t, "kubectl get crds -o name"); strings.Contains(left, "lifecycle.k8s.io") {
 		t.Errorf("left are %s", left)
 	}
+
+	follow(t, env, "EvictionRequests", "")
+	if got := ofController(); !strings.Contains(got, "--eviction-requests=true") {
+		t.Errorf("by the manifests, the controller's arguments are %s", got)
+	}
 }
