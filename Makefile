@@ -73,8 +73,9 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 
 # SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --steps=1,20'
 .PHONY: soak
-soak: localcluster ## Drain 100 of 1,000 nodes at once with one controller, and measure what it takes (minutes)
+soak: localcluster ## Drain 100 of 1,000 nodes at once with one controller, and measure what it takes; 20 minutes of a responder's silence
 	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md $(SOAK)
+	@SLIPWAY_SOAK=1 SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 
 .PHONY: recording
 recording: localcluster ## Record docs/recording.svg: a blocked drain at a terminal, on a local cluster of its own

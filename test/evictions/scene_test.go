@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
 )
 
-// patience is how long a test waits for something that should come.
+// patience is how long a test waits for something that should come, unless it says otherwise.
 const patience = time.Minute
 
 // scene is a namespace of a test's own.
@@ -30,11 +30,12 @@ type scene struct {
 	*ground
 	t         *testing.T
 	namespace string
+	patience  time.Duration
 }
 
 func (g *ground) scene(t *testing.T) *scene {
 	t.Helper()
-	return &scene{ground: g, t: t, namespace: g.env.Namespace(t, nil).Name}
+	return &scene{ground: g, t: t, namespace: g.env.Namespace(t, nil).Name, patience: patience}
 }
 
 func (s *scene) must(err error) {
@@ -173,7 +174,7 @@ func has(conditions []metav1.Condition, condition string, reason evictionv1alpha
 // awaitGone waits until an Eviction is gone.
 func (s *scene) awaitGone(name string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.patience)
 	defer cancel()
 	gone := func(store cache.Store) (bool, error) { return len(store.List()) == 0, nil }
 	_, err := watchtools.UntilWithSync(ctx, s.lister("evictions", name), &evictionv1alpha1.Eviction{}, gone, func(e watch.Event) (bool, error) {
@@ -190,7 +191,7 @@ func (s *scene) lister(resource, name string) cache.ListerWatcher {
 
 func await[T runtime.Object](s *scene, resource, name, what string, example T, is func(T) bool) T {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.patience)
 	defer cancel()
 	var last T
 	_, err := watchtools.UntilWithSync(ctx, s.lister(resource, name), example, nil, func(e watch.Event) (bool, error) {
