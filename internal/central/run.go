@@ -85,7 +85,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		}
 	}
 	if p.options.EvictionRequests {
-		if err := p.addEvictions(self); err != nil {
+		if err := p.addEvictions(ctx, self); err != nil {
 			return err
 		}
 	}

@@ -30,3 +30,10 @@ const (
 	EvictionWritten = "eviction-written" // its status is written
 	RequestWritten  = "request-written"  // a requester was told
 )
+
+// Those of who asks for the evictions of the pods that drains leave to responders.
+const (
+	PodRequested     = "pod-requested"     // an EvictionRequest was created
+	RequestWithdrawn = "request-withdrawn" // it says that the eviction is not wanted any more
+	RequestDeleted   = "request-deleted"   // it was deleted
+)
