@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applylifecycle "k8s.io/client-go/applyconfigurations/lifecycle/v1alpha1"
@@ -24,10 +24,10 @@ const requestTimeout = 10 * time.Second
 // evictions are the requests that a run makes about its Eviction.
 type evictions interface {
 	// read reads it anew.
-	read(ctx context.Context, of *lifecycleapi.Eviction) (*lifecycleapi.Eviction, error)
+	read(ctx context.Context, of *evictionv1alpha1.Eviction) (*evictionv1alpha1.Eviction, error)
 	// write writes the responder's entry if the Eviction is still as it was seen, and
 	// gives what it is then. It fails with a conflict if it is not.
-	write(ctx context.Context, seen *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) (*lifecycleapi.Eviction, error)
+	write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) (*evictionv1alpha1.Eviction, error)
 }
 
 type server struct {
@@ -37,13 +37,13 @@ type server struct {
 	manager string
 }
 
-func (s server) read(ctx context.Context, of *lifecycleapi.Eviction) (*lifecycleapi.Eviction, error) {
+func (s server) read(ctx context.Context, of *evictionv1alpha1.Eviction) (*evictionv1alpha1.Eviction, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	return s.client.Evictions(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 }
 
-func (s server) write(ctx context.Context, seen *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) (*lifecycleapi.Eviction, error) {
+func (s server) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) (*evictionv1alpha1.Eviction, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	// By force: what is in the entry besides startTime is the responder's, even if it was
@@ -52,7 +52,7 @@ func (s server) write(ctx context.Context, seen *lifecycleapi.Eviction, entry *l
 }
 
 // patch is the entry in its Eviction. startTime is the controller's, and left to it.
-func patch(seen *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) *applylifecycle.EvictionApplyConfiguration {
+func patch(seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) *applylifecycle.EvictionApplyConfiguration {
 	own := applylifecycle.ResponderStatus().WithName(entry.Name)
 	own.HeartbeatTime = entry.HeartbeatTime
 	own.ExpectedCompletionTime = entry.ExpectedCompletionTime
@@ -83,7 +83,7 @@ func advice(err error, now time.Time) string {
 		return fmt.Sprintf("the server takes only times within %s of its own; this process says it is %s: set the clock of its node, or the server's",
 			serverSkew, now.UTC().Format(time.RFC3339))
 	case apierrors.IsForbidden(err):
-		return "let this process get evictions and patch evictions/status in API group " + lifecycleapi.GroupName
+		return "let this process get evictions and patch evictions/status in API group " + evictionv1alpha1.GroupName
 	default:
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -61,7 +61,7 @@ func (c *Config) Validate() error {
 }
 
 func isReserved(name string) bool {
-	if name == lifecycleapi.EvictionResponderImperativeEviction {
+	if name == evictionv1alpha1.EvictionResponderImperativeEviction {
 		return false
 	}
 	domain, _, _ := strings.Cut(name, "/")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/client-go/rest"
 )
 
@@ -18,7 +18,7 @@ func TestConfig(t *testing.T) {
 	}{
 		"a good one":                           {func(*Config) {}, ""},
 		"one namespace":                        {func(c *Config) { c.Namespace = "shop" }, ""},
-		"Kubernetes' own, which Slipway plays": {func(c *Config) { c.Name = lifecycleapi.EvictionResponderImperativeEviction }, ""},
+		"Kubernetes' own, which Slipway plays": {func(c *Config) { c.Name = evictionv1alpha1.EvictionResponderImperativeEviction }, ""},
 		"no name":                              {func(c *Config) { c.Name = "" }, "Name: is required"},
 		"a name without domain":                {func(c *Config) { c.Name = "backup" }, `Name: "backup" must be a domain-prefixed key (as acme.io/foo): must include a prefix`},
 		"no key at all":                        {func(c *Config) { c.Name = "a b/c" }, `Name: "a b/c" must be a domain-prefixed key`},

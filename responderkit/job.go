@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
@@ -30,7 +30,7 @@ type job struct {
 	over      chan struct{} // closed when nothing goes on any more
 
 	mu       sync.Mutex
-	seen     *lifecycleapi.Eviction // the newest
+	seen     *evictionv1alpha1.Eviction // the newest
 	progress Progress
 	stopped  error // why the turn is over; nil: it is not
 	returned bool
@@ -40,7 +40,7 @@ type job struct {
 }
 
 // newJob is a job that has not begun.
-func newJob(responder string, c clock.Clock, server evictions, e *lifecycleapi.Eviction) *job {
+func newJob(responder string, c clock.Clock, server evictions, e *evictionv1alpha1.Eviction) *job {
 	j := &job{
 		responder: responder, clock: c, evictions: server,
 		uid: e.UID, pod: e.Spec.Target.Pod.UID, seen: e,
@@ -127,7 +127,7 @@ func (j *job) stopLocked(cause error) {
 }
 
 // see takes in the Eviction as it is shown, and ends the turn if that is what it says.
-func (j *job) see(e *lifecycleapi.Eviction) {
+func (j *job) see(e *evictionv1alpha1.Eviction) {
 	if e.UID != j.uid {
 		j.stop(ErrGone)
 		return
@@ -144,7 +144,7 @@ func (j *job) see(e *lifecycleapi.Eviction) {
 }
 
 // isOlder is false where that cannot be known.
-func isOlder(a, b *lifecycleapi.Eviction) bool {
+func isOlder(a, b *evictionv1alpha1.Eviction) bool {
 	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && order < 0
 }

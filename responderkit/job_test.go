@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var (
-	resource = lifecycleapi.Resource("evictions")
+	resource = evictionv1alpha1.Resource("evictions")
 	conflict = apierrors.NewConflict(resource, "pod-1-cart-0", errors.New("it has been modified"))
 	absent   = apierrors.NewNotFound(resource, "pod-1-cart-0")
 )
@@ -101,7 +101,7 @@ func TestAHeartbeatOfWhichTheAnswerWasLostIsNotWrittenAgain(t *testing.T) {
 	var cause error
 	playFailing(t, []error{conflict}, until(&cause, nil), func(s *stage) {
 		// It was written, and what is read after the conflict shows it.
-		s.change(func(e *lifecycleapi.Eviction) {
+		s.change(func(e *evictionv1alpha1.Eviction) {
 			e.Status.Responders[0].HeartbeatTime = &metav1.Time{Time: time.Now()}
 		})
 		s.pass(2 * time.Minute)
@@ -112,25 +112,25 @@ func TestAHeartbeatOfWhichTheAnswerWasLostIsNotWrittenAgain(t *testing.T) {
 }
 
 func TestATurnThatIsOverEndsTheRunAndNothingIsWrittenAnyMore(t *testing.T) {
-	state := func(state lifecycleapi.ResponderStateType) func(*stage) {
+	state := func(state evictionv1alpha1.ResponderStateType) func(*stage) {
 		return func(s *stage) {
-			s.see(s.change(func(e *lifecycleapi.Eviction) { e.Status.TargetResponders[0].State = state }))
+			s.see(s.change(func(e *evictionv1alpha1.Eviction) { e.Status.TargetResponders[0].State = state }))
 		}
 	}
 	for name, tc := range map[string]struct {
 		what func(*stage)
 		want error
 	}{
-		"it is canceled":       {state(lifecycleapi.ResponderStateCanceled), ErrCanceled},
-		"it is interrupted":    {state(lifecycleapi.ResponderStateInterrupted), ErrInterrupted},
-		"somebody completed":   {state(lifecycleapi.ResponderStateCompleted), ErrGone},
+		"it is canceled":       {state(evictionv1alpha1.ResponderStateCanceled), ErrCanceled},
+		"it is interrupted":    {state(evictionv1alpha1.ResponderStateInterrupted), ErrInterrupted},
+		"somebody completed":   {state(evictionv1alpha1.ResponderStateCompleted), ErrGone},
 		"the Eviction is gone": {func(s *stage) { s.stop(ErrGone) }, ErrGone},
 		"another Eviction has its name": {func(s *stage) {
-			s.see(s.change(func(e *lifecycleapi.Eviction) { e.UID = "v" }))
+			s.see(s.change(func(e *evictionv1alpha1.Eviction) { e.UID = "v" }))
 		}, ErrGone},
 		"a conflict shows that it is canceled": {func(s *stage) {
-			s.change(func(e *lifecycleapi.Eviction) {
-				e.Status.TargetResponders[0].State = lifecycleapi.ResponderStateCanceled
+			s.change(func(e *evictionv1alpha1.Eviction) {
+				e.Status.TargetResponders[0].State = evictionv1alpha1.ResponderStateCanceled
 			})
 			s.fail(nil, conflict)
 		}, ErrCanceled},
@@ -168,7 +168,7 @@ func (s *stage) fail(read, write error) {
 func TestWhatTheWatchShowsLateIsNotTakenForNew(t *testing.T) {
 	var cause error
 	play(t, until(&cause, nil), func(s *stage) {
-		old := s.change(func(*lifecycleapi.Eviction) {})
+		old := s.change(func(*evictionv1alpha1.Eviction) {})
 		s.pass(4 * time.Minute)
 		s.report(Progress{Message: "copying"})
 		s.pass(time.Second)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
@@ -62,7 +62,7 @@ func (t *trouble) step(err error) time.Duration {
 type view struct {
 	facts
 
-	seen *lifecycleapi.Eviction
+	seen *evictionv1alpha1.Eviction
 	// stopped: nothing is written any more. over: and nothing is going on.
 	stopped, over bool
 }
@@ -85,7 +85,7 @@ func (j *job) look() view {
 }
 
 // next is as the function of that name, and nothing once the turn is over.
-func (v view) next(now time.Time) (*lifecycleapi.ResponderStatus, time.Duration) {
+func (v view) next(now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
 	if v.stopped {
 		return nil, forever
 	}
@@ -110,7 +110,7 @@ func (j *job) await(pause time.Duration) {
 }
 
 // write writes the entry. After a conflict it has seen what the Eviction is now.
-func (j *job) write(ctx context.Context, seen *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) error {
+func (j *job) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) error {
 	after, err := j.evictions.write(ctx, seen, entry)
 	logger := klog.FromContext(ctx)
 	switch {
@@ -128,7 +128,7 @@ func (j *job) write(ctx context.Context, seen *lifecycleapi.Eviction, entry *lif
 }
 
 // lookAgain sees what the Eviction is now, and returns the error that was the reason.
-func (j *job) lookAgain(ctx context.Context, seen *lifecycleapi.Eviction, reason error) error {
+func (j *job) lookAgain(ctx context.Context, seen *evictionv1alpha1.Eviction, reason error) error {
 	now, err := j.evictions.read(ctx, seen)
 	switch {
 	case err == nil:
@@ -142,7 +142,7 @@ func (j *job) lookAgain(ctx context.Context, seen *lifecycleapi.Eviction, reason
 	return err
 }
 
-func (j *job) hasWritten(entry *lifecycleapi.ResponderStatus) {
+func (j *job) hasWritten(entry *evictionv1alpha1.ResponderStatus) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.written = j.clock.Now()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -25,7 +25,7 @@ const (
 // facts are what is known of one run.
 type facts struct {
 	// entry is the responder's, as the Eviction was seen last.
-	entry lifecycleapi.ResponderStatus
+	entry evictionv1alpha1.ResponderStatus
 	// progress was reported last.
 	progress Progress
 	// returned: the run is done, with failure or without.
@@ -37,7 +37,7 @@ type facts struct {
 
 // next is the entry to write now; or, where that is nil, how long there will be nothing
 // to write unless something changes.
-func next(f facts, now time.Time) (*lifecycleapi.ResponderStatus, time.Duration) {
+func next(f facts, now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
 	entry := *f.entry.DeepCopy()
 	entry.Message = message(f)
 	entry.ExpectedCompletionTime = expected(f, now)
@@ -109,7 +109,7 @@ func expected(f facts, now time.Time) *metav1.Time {
 // timestamp is now, in whole seconds. The server refuses a time before the responder's
 // start or its last heartbeat, and those were perhaps written by processes whose clocks
 // are ahead: by as much as the server bears, it is theirs that is taken.
-func timestamp(entry lifecycleapi.ResponderStatus, now time.Time) metav1.Time {
+func timestamp(entry evictionv1alpha1.ResponderStatus, now time.Time) metav1.Time {
 	stamp := now.Truncate(time.Second)
 	for _, before := range []*metav1.Time{entry.StartTime, entry.HeartbeatTime} {
 		if before != nil && before.After(stamp) && before.Sub(now) <= serverSkew {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
@@ -74,7 +74,7 @@ func (s *story) begin(t *testing.T, d *datadriven.TestData) {
 		}
 		return &metav1.Time{Time: epoch.Add(length(t, d, key))}
 	}
-	s.facts = facts{entry: lifecycleapi.ResponderStatus{StartTime: at("start"), HeartbeatTime: at("heartbeat"), Message: messageOf(d)}}
+	s.facts = facts{entry: evictionv1alpha1.ResponderStatus{StartTime: at("start"), HeartbeatTime: at("heartbeat"), Message: messageOf(d)}}
 	s.progress.Message = text(s.entry.Message)
 	s.passUntil(s.now)
 }
@@ -115,7 +115,7 @@ func (s *story) passUntil(end time.Time) {
 	s.now = end
 }
 
-func (s *story) tell(entry lifecycleapi.ResponderStatus) {
+func (s *story) tell(entry evictionv1alpha1.ResponderStatus) {
 	fmt.Fprintf(&s.out, "%s: heartbeat=%s", s.now.Sub(epoch), since(entry.HeartbeatTime))
 	if entry.ExpectedCompletionTime != nil {
 		fmt.Fprintf(&s.out, " expected=%s", since(entry.ExpectedCompletionTime))
@@ -156,7 +156,7 @@ func TestAMessageIsClippedToWhatTheAPIAllows(t *testing.T) {
 func TestWhatIsWrittenIsAlwaysAcceptable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		skew := time.Duration(rapid.IntRange(-29, 29).Draw(t, "skew")) * time.Second
-		f := facts{entry: lifecycleapi.ResponderStatus{StartTime: &metav1.Time{Time: epoch}}}
+		f := facts{entry: evictionv1alpha1.ResponderStatus{StartTime: &metav1.Time{Time: epoch}}}
 		server := epoch
 		var lastHeartbeat time.Time
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
@@ -184,7 +184,7 @@ func TestWhatIsWrittenIsAlwaysAcceptable(t *testing.T) {
 }
 
 // check is the server's validation, in short.
-func check(t *rapid.T, before, after lifecycleapi.ResponderStatus, server time.Time) {
+func check(t *rapid.T, before, after evictionv1alpha1.ResponderStatus, server time.Time) {
 	beat := after.HeartbeatTime
 	switch {
 	case beat == nil, beat.Before(before.HeartbeatTime), beat.Before(after.StartTime):

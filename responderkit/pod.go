@@ -7,14 +7,14 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // toEviction is what a run is told of an Eviction.
-func toEviction(e *lifecycleapi.Eviction, pods coreclient.PodsGetter) Eviction {
+func toEviction(e *evictionv1alpha1.Eviction, pods coreclient.PodsGetter) Eviction {
 	target := e.Spec.Target.Pod
 	told := Eviction{Namespace: e.Namespace, Name: e.Name, UID: e.UID, PodName: target.Name, PodUID: target.UID}
 	told.ReadPod = func(ctx context.Context) (*corev1.Pod, error) { return readPod(ctx, told, pods) }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -93,7 +93,7 @@ func (r *responder) serve(ctx context.Context) error {
 }
 
 // start begins the run for an Eviction.
-func (r *responder) start(ctx context.Context, key cache.ObjectName, e *lifecycleapi.Eviction) *job {
+func (r *responder) start(ctx context.Context, key cache.ObjectName, e *evictionv1alpha1.Eviction) *job {
 	target := e.Spec.Target.Pod
 	logger := klog.FromContext(ctx).WithValues("eviction", key, "evictionUID", e.UID, "pod", klog.KRef(e.Namespace, target.Name), "podUID", target.UID)
 	logger.Info("It is this responder's turn", "responder", r.config.Name)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -28,7 +28,7 @@ type stage struct {
 	*job
 
 	mu       sync.Mutex
-	eviction *lifecycleapi.Eviction
+	eviction *evictionv1alpha1.Eviction
 	// readFails and writeFails are what the next requests fail with; nil: one succeeds.
 	readFails, writeFails []error
 	attempts              []time.Duration // at writing
@@ -36,15 +36,15 @@ type stage struct {
 
 var errDown = errors.New("the server is down")
 
-func newEviction(name string, state lifecycleapi.ResponderStateType, uid types.UID) *lifecycleapi.Eviction {
-	return &lifecycleapi.Eviction{
+func newEviction(name string, state evictionv1alpha1.ResponderStateType, uid types.UID) *evictionv1alpha1.Eviction {
+	return &evictionv1alpha1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: uid, ResourceVersion: "100"},
-		Spec: lifecycleapi.EvictionSpec{Target: lifecycleapi.EvictionTarget{
-			Pod: &lifecycleapi.EvictionPodReference{Name: "cart-0", UID: "pod-" + uid},
+		Spec: evictionv1alpha1.EvictionSpec{Target: evictionv1alpha1.EvictionTarget{
+			Pod: &evictionv1alpha1.EvictionPodReference{Name: "cart-0", UID: "pod-" + uid},
 		}},
-		Status: lifecycleapi.EvictionStatus{
-			TargetResponders: []lifecycleapi.TargetResponder{{Name: own, State: state}},
-			Responders:       []lifecycleapi.ResponderStatus{{Name: own}},
+		Status: evictionv1alpha1.EvictionStatus{
+			TargetResponders: []evictionv1alpha1.TargetResponder{{Name: own, State: state}},
+			Responders:       []evictionv1alpha1.ResponderStatus{{Name: own}},
 		},
 	}
 }
@@ -59,7 +59,7 @@ func playFailing(t *testing.T, writeFails []error, run func(context.Context, fun
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{
 			t: t, began: time.Now(), ended: make(chan struct{}), writeFails: writeFails,
-			eviction: newEviction("pod-1-cart-0", lifecycleapi.ResponderStateActive, "u"),
+			eviction: newEviction("pod-1-cart-0", evictionv1alpha1.ResponderStateActive, "u"),
 		}
 		s.job = newJob(own, clock.RealClock{}, s, s.eviction.DeepCopy())
 		s.begin(quiet(t), run, func() { close(s.ended) })
@@ -69,7 +69,7 @@ func playFailing(t *testing.T, writeFails []error, run func(context.Context, fun
 	})
 }
 
-func (s *stage) read(context.Context, *lifecycleapi.Eviction) (*lifecycleapi.Eviction, error) {
+func (s *stage) read(context.Context, *evictionv1alpha1.Eviction) (*evictionv1alpha1.Eviction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := shift(&s.readFails); err != nil {
@@ -78,14 +78,14 @@ func (s *stage) read(context.Context, *lifecycleapi.Eviction) (*lifecycleapi.Evi
 	return s.eviction.DeepCopy(), nil
 }
 
-func (s *stage) write(_ context.Context, _ *lifecycleapi.Eviction, entry *lifecycleapi.ResponderStatus) (*lifecycleapi.Eviction, error) {
+func (s *stage) write(_ context.Context, _ *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) (*evictionv1alpha1.Eviction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempts = append(s.attempts, time.Since(s.began))
 	if err := shift(&s.writeFails); err != nil {
 		return nil, err
 	}
-	s.changeLocked(func(e *lifecycleapi.Eviction) { e.Status.Responders[0] = *entry.DeepCopy() })
+	s.changeLocked(func(e *evictionv1alpha1.Eviction) { e.Status.Responders[0] = *entry.DeepCopy() })
 	return s.eviction.DeepCopy(), nil
 }
 
@@ -98,13 +98,13 @@ func shift(errs *[]error) error {
 	return first
 }
 
-func (s *stage) change(how func(*lifecycleapi.Eviction)) *lifecycleapi.Eviction {
+func (s *stage) change(how func(*evictionv1alpha1.Eviction)) *evictionv1alpha1.Eviction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changeLocked(how)
 }
 
-func (s *stage) changeLocked(how func(*lifecycleapi.Eviction)) *lifecycleapi.Eviction {
+func (s *stage) changeLocked(how func(*evictionv1alpha1.Eviction)) *evictionv1alpha1.Eviction {
 	version, err := strconv.Atoi(s.eviction.ResourceVersion)
 	if err != nil {
 		s.t.Error(err)
@@ -120,7 +120,7 @@ func (s *stage) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (s *stage) entry() lifecycleapi.ResponderStatus {
+func (s *stage) entry() evictionv1alpha1.ResponderStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.eviction.Status.Responders[0]

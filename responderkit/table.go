@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -20,9 +20,9 @@ type table struct {
 	name  string
 	queue workqueue.TypedInterface[cache.ObjectName]
 	// find is the Eviction as the watch shows it; nil: there is none.
-	find func(cache.ObjectName) *lifecycleapi.Eviction
+	find func(cache.ObjectName) *evictionv1alpha1.Eviction
 	// start begins a job, whose end adds the key to the queue.
-	start func(context.Context, cache.ObjectName, *lifecycleapi.Eviction) *job
+	start func(context.Context, cache.ObjectName, *evictionv1alpha1.Eviction) *job
 	// maxRuns is as in [Config].
 	maxRuns int
 
@@ -80,7 +80,7 @@ func (t *table) settle(ctx context.Context, key cache.ObjectName) {
 	}
 }
 
-func (t *table) begin(ctx context.Context, key cache.ObjectName, e *lifecycleapi.Eviction) {
+func (t *table) begin(ctx context.Context, key cache.ObjectName, e *evictionv1alpha1.Eviction) {
 	pod := e.Spec.Target.Pod.UID
 	if t.going[pod] == nil && (t.maxRuns == 0 || len(t.going) < t.maxRuns) {
 		j := t.start(ctx, key, e)

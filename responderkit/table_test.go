@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -23,7 +23,7 @@ type desk struct {
 	table *table
 
 	mu    sync.Mutex
-	shown map[cache.ObjectName]*lifecycleapi.Eviction
+	shown map[cache.ObjectName]*evictionv1alpha1.Eviction
 	begun []string
 	// finish lets the run of a UID return; held runs do not return when they are told to.
 	finish map[types.UID]chan struct{}
@@ -35,7 +35,7 @@ func atDesk(t *testing.T, maxRuns int, scene func(*desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{
-			t: t, shown: map[cache.ObjectName]*lifecycleapi.Eviction{}, finish: map[types.UID]chan struct{}{},
+			t: t, shown: map[cache.ObjectName]*evictionv1alpha1.Eviction{}, finish: map[types.UID]chan struct{}{},
 			held: map[types.UID]bool{}, causes: map[types.UID]error{},
 		}
 		d.table = &table{
@@ -59,13 +59,13 @@ func atDesk(t *testing.T, maxRuns int, scene func(*desk)) {
 	})
 }
 
-func (d *desk) find(key cache.ObjectName) *lifecycleapi.Eviction {
+func (d *desk) find(key cache.ObjectName) *evictionv1alpha1.Eviction {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shown[key]
 }
 
-func (d *desk) start(ctx context.Context, key cache.ObjectName, e *lifecycleapi.Eviction) *job {
+func (d *desk) start(ctx context.Context, key cache.ObjectName, e *evictionv1alpha1.Eviction) *job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	finish := make(chan struct{})
@@ -96,7 +96,7 @@ func (d *desk) start(ctx context.Context, key cache.ObjectName, e *lifecycleapi.
 var errReturned = context.DeadlineExceeded // any that the kit does not use
 
 // show lets the watch show an Eviction; nil: that it is gone.
-func (d *desk) show(name string, e *lifecycleapi.Eviction) {
+func (d *desk) show(name string, e *evictionv1alpha1.Eviction) {
 	key := cache.ObjectName{Namespace: "shop", Name: name}
 	d.mu.Lock()
 	d.shown[key] = e
@@ -106,7 +106,7 @@ func (d *desk) show(name string, e *lifecycleapi.Eviction) {
 }
 
 func (d *desk) active(name string, uid, pod types.UID) {
-	e := newEviction(name, lifecycleapi.ResponderStateActive, uid)
+	e := newEviction(name, evictionv1alpha1.ResponderStateActive, uid)
 	e.Spec.Target.Pod.UID = pod
 	d.show(name, e)
 }
@@ -163,7 +163,7 @@ func TestAPodHasOneRunAtATime(t *testing.T) {
 	atDesk(t, 0, func(d *desk) {
 		d.held["1"] = true
 		d.active("a", "1", "p1")
-		d.show("a", newEviction("a", lifecycleapi.ResponderStateCanceled, "1"))
+		d.show("a", newEviction("a", evictionv1alpha1.ResponderStateCanceled, "1"))
 		d.active("b", "2", "p1") // wanted again, before the first run has returned
 		d.wantBegun("1")
 		d.done("1")
@@ -193,7 +193,7 @@ func TestAnEvictionThatWasOutOfSightBeginsAgain(t *testing.T) {
 
 func TestNothingBeginsThatIsNotItsTurn(t *testing.T) {
 	atDesk(t, 0, func(d *desk) {
-		d.show("a", newEviction("a", lifecycleapi.ResponderStateInactive, "1"))
+		d.show("a", newEviction("a", evictionv1alpha1.ResponderStateInactive, "1"))
 		d.wantBegun()
 		d.active("a", "1", "p1")
 		d.wantBegun("1")

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	lifecycleapi "k8s.io/api/lifecycle/v1alpha1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -36,7 +36,7 @@ func (r *responder) watch() (cache.SharedIndexInformer, error) {
 			options.LabelSelector = ours
 			return client.Watch(ctx, options)
 		},
-	}, r.client), &lifecycleapi.Eviction{}, 0, cache.Indexers{})
+	}, r.client), &evictionv1alpha1.Eviction{}, 0, cache.Indexers{})
 	if err := informer.SetWatchErrorHandlerWithContext(logWatchError); err != nil {
 		return nil, fmt.Errorf("watch Evictions: %w", err)
 	}
@@ -55,8 +55,8 @@ func (r *responder) watch() (cache.SharedIndexInformer, error) {
 // labels them so.
 func selectorOf(name string) (string, error) {
 	requirement, err := labels.NewRequirement(name, selection.In, []string{
-		string(lifecycleapi.EvictionParticipantRoleResponder),
-		string(lifecycleapi.EvictionParticipantRoleRequesterResponder),
+		string(evictionv1alpha1.EvictionParticipantRoleResponder),
+		string(evictionv1alpha1.EvictionParticipantRoleRequesterResponder),
 	})
 	if err != nil {
 		return "", fmt.Errorf("select Evictions: %w", err)
@@ -70,10 +70,10 @@ func (r *responder) enqueue(e any) {
 	}
 }
 
-func finder(store cache.Store) func(cache.ObjectName) *lifecycleapi.Eviction {
-	return func(key cache.ObjectName) *lifecycleapi.Eviction {
+func finder(store cache.Store) func(cache.ObjectName) *evictionv1alpha1.Eviction {
+	return func(key cache.ObjectName) *evictionv1alpha1.Eviction {
 		found, exists, err := store.GetByKey(key.String())
-		e, ok := found.(*lifecycleapi.Eviction)
+		e, ok := found.(*evictionv1alpha1.Eviction)
 		if err != nil || !exists || !ok {
 			return nil
 		}
@@ -92,7 +92,7 @@ func logWatchError(ctx context.Context, _ *cache.Reflector, err error) {
 	case apierrors.IsNotFound(err):
 		advice = "kube-apiserver serves the API with --feature-gates=EvictionRequestAPI=true and --runtime-config=lifecycle.k8s.io/v1alpha1=true"
 	case apierrors.IsForbidden(err):
-		advice = "let this process list and watch evictions in API group " + lifecycleapi.GroupName
+		advice = "let this process list and watch evictions in API group " + evictionv1alpha1.GroupName
 	}
 	klog.FromContext(ctx).Info("Evictions cannot be watched; trying again", "reason", err.Error(), "advice", advice)
 }
