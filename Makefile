@@ -54,7 +54,7 @@ localcluster: build ## Build the local control plane, which takes minutes the fi
 LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 
 # Modules of their own, because what they need is heavy and nothing else needs it.
-SMALL_MODULES := charts/render docs/recording images test/policies test/monitoring
+SMALL_MODULES := charts/render docs/recording images test/policies test/monitoring test/validation
 
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
@@ -62,7 +62,7 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 20m ./...
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
-	@echo "test: the chart, how images are built, the admission policies and the alerts"
+	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
 
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'

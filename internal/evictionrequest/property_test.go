@@ -41,7 +41,7 @@ func TestWhateverHappensItSettlesAndNothingIsRefused(t *testing.T) {
 					}).Draw(t, "intent"))
 				}
 			},
-			"take back": func(*rapid.T) { delete(w.requests, anyOf(names, "request")) },
+			"take back": func(*rapid.T) { w.takeBack(anyOf(names, "request")) },
 			"respond": func(t *rapid.T) {
 				// What the server refuses a responder is its own affair.
 				_ = w.respond(anyOf(responders, "responder"), rapid.Bool().Draw(t, "heartbeat"), rapid.Bool().Draw(t, "complete"), "")

@@ -4,6 +4,8 @@ package evictionrequest
 
 import (
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,19 +15,21 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 )
 
-// TestScripts runs the text scripts in testdata. Each command does something to the
-// world, and then Next's steps are performed until there is none.
+// TestScripts runs the text scripts in testdata/scripts. Each command does something to
+// the world, and then Next's steps are performed until there is none. What is asked of the
+// server in that is in testdata/writes: test/validation replays it.
 //
 //	pod [uid=U] [responders=NAME:PRIORITY,...] [group] [annotation=TEXT]   there is a pod p now
 //	pod gone | phase=P
 //	request NAME requester=R [withdrawn] [uid=U]
 //	request NAME withdraw | renew | delete
+//	requests N                          N requesters ask at the same time
 //	foreign NAME                        somebody else creates an Eviction
 //	responder NAME heartbeat | complete | message=TEXT
 //	clock DURATION                      time passes
 //	show                                the Evictions and the requests, as they are
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, filepath.Join("testdata", "scripts"), func(t *testing.T, path string) {
 		w := newWorld()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "show" {
@@ -36,6 +40,7 @@ func TestScripts(t *testing.T) {
 			}
 			return w.settle()
 		})
+		w.checkTape(t, filepath.Join("testdata", "writes", strings.TrimSuffix(filepath.Base(path), ".txt")+".jsonl"))
 	})
 }
 
@@ -64,10 +69,17 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 		case d.HasArg("renew"):
 			w.intent(name, evictionv1alpha1.EvictionRequestIntentEviction)
 		case d.HasArg("delete"):
-			delete(w.requests, name)
+			w.takeBack(name)
 		default:
 			w.ask(name, arg("requester", "example.com/"+name), arg("uid", "u1"), d.HasArg("withdrawn"))
 		}
+	case "requests":
+		many, err := strconv.Atoi(first())
+		for i := range many {
+			name := fmt.Sprintf("r%03d", i)
+			w.ask(name, "example.com/"+name, "u1", false)
+		}
+		return err
 	case "foreign":
 		w.foreign(first())
 	case "responder":
@@ -88,7 +100,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 func (w *world) settle() string {
 	var out strings.Builder
 	confirmed := false
-	for range 100 {
+	for range 200 {
 		decision := Next(w.facts(confirmed), w.now)
 		if decision.Step == nil {
 			if !decision.Wake.IsZero() {

@@ -25,13 +25,19 @@ type world struct {
 	requests  map[string]*evictionv1alpha1.EvictionRequest
 	evictions map[string]*evictionv1alpha1.Eviction
 	uid       types.UID // of the target
+	tape      []asked
 }
 
 func newWorld() *world {
 	return &world{
-		now: epoch, uid: "u1",
+		now: epoch, uid: uid("u1"),
 		requests: map[string]*evictionv1alpha1.EvictionRequest{}, evictions: map[string]*evictionv1alpha1.Eviction{},
 	}
+}
+
+// uid is the UID that scripts call u1 and so on. The server wants them to look as they do.
+func uid(name string) types.UID {
+	return types.UID("00000000-0000-4000-8000-00000000000" + strings.TrimPrefix(name, "u"))
 }
 
 // facts are those of the target that was asked for last.
@@ -64,30 +70,43 @@ func (w *world) perform(step Step) error {
 		}
 		w.create(s.Eviction)
 	case Adopt:
-		w.evictions[s.Eviction.Name].Labels = s.Labels
-		w.evictions[s.Eviction.Name].OwnerReferences = s.Owners
-	case WriteEviction:
 		e := w.evictions[s.Eviction.Name]
-		if err := admit(e.Status, s.Status, w.now); err != nil {
-			return err
-		}
-		e.Status = s.Status
+		e.Labels, e.OwnerReferences = s.Labels, s.Owners
+		w.wrote(verbUpdate, e, nil)
+	case WriteEviction:
+		return w.writeStatus(w.evictions[s.Eviction.Name], s.Status)
 	case WriteRequest:
-		w.requests[s.Request.Name].Status = s.Status
+		r := w.requests[s.Request.Name]
+		r.Status = s.Status
+		w.wrote(verbUpdateStatus, r, nil)
 	case Delete:
+		w.wrote(verbDelete, s.Eviction, nil)
 		delete(w.evictions, s.Eviction.Name)
 	}
 	return nil
 }
 
+// writeStatus writes the status of an Eviction, if the server lets it.
+func (w *world) writeStatus(e *evictionv1alpha1.Eviction, status evictionv1alpha1.EvictionStatus) error {
+	err := admit(e.Status, status, w.now)
+	changed := e.DeepCopy()
+	changed.Status = status
+	w.wrote(verbUpdateStatus, changed, err)
+	if err == nil {
+		e.Status = status
+	}
+	return err
+}
+
 func (w *world) create(e *evictionv1alpha1.Eviction) {
+	w.wrote(verbCreate, e, nil)
 	created := e.DeepCopy()
 	created.CreationTimestamp, created.Generation = metav1.NewTime(w.now), 1
 	w.evictions[created.Name] = created
 }
 
-func (w *world) addPod(uid, responders, annotation string, group bool) error {
-	w.pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: types.UID(uid)}}
+func (w *world) addPod(name, responders, annotation string, group bool) error {
+	w.pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: uid(name)}}
 	if group {
 		w.pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
 	}
@@ -102,8 +121,8 @@ func (w *world) addPod(uid, responders, annotation string, group bool) error {
 	return err
 }
 
-func (w *world) ask(name, requester, uid string, withdrawn bool) {
-	w.uid = types.UID(uid)
+func (w *world) ask(name, requester, target string, withdrawn bool) {
+	w.uid = uid(target)
 	r := &evictionv1alpha1.EvictionRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("r-" + name), Generation: 1}}
 	r.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: "p", UID: w.uid}
 	r.Spec.Requester, r.Spec.Intent = requester, evictionv1alpha1.EvictionRequestIntentEviction
@@ -111,12 +130,22 @@ func (w *world) ask(name, requester, uid string, withdrawn bool) {
 		r.Spec.Intent = evictionv1alpha1.EvictionRequestIntentWithdrawn
 	}
 	w.requests[name] = r
+	w.wrote(verbCreate, r, nil)
+}
+
+// takeBack deletes a request.
+func (w *world) takeBack(name string) {
+	if r := w.requests[name]; r != nil {
+		w.wrote(verbDelete, r, nil)
+		delete(w.requests, name)
+	}
 }
 
 func (w *world) intent(name string, intent evictionv1alpha1.EvictionRequestIntent) {
 	if r := w.requests[name]; r.Spec.Intent != intent {
 		r.Spec.Intent = intent
 		r.Generation++
+		w.wrote(verbUpdate, r, nil)
 	}
 }
 
@@ -143,11 +172,7 @@ func (w *world) respond(name string, heartbeat, complete bool, message string) e
 		if message != "" {
 			own.Message = &message
 		}
-		if err := admit(e.Status, status, w.now); err != nil {
-			return err
-		}
-		e.Status = status
-		return nil
+		return w.writeStatus(e, status)
 	}
 	return errors.New("there is no Eviction")
 }
