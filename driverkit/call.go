@@ -50,6 +50,11 @@ type Answer struct {
 	Blockers []Blocker
 	// BlockersTotal is how many there are in all. 0: as many as in Blockers.
 	BlockersTotal int
+	// LeftToResponders are the pods on the node that the driver leaves to those who respond
+	// to Evictions (KEP-4563), instead of evicting them: Slipway's controller asks for
+	// their evictions. 500 are passed on. Nil: nothing is said of that, and what was said
+	// before stays; empty: none (any more).
+	LeftToResponders []Pod
 	// NodeConditions are wanted on the Node, EventConditions on the LifecycleEvent.
 	// Both are output for people and monitoring: nothing is decided by them.
 	NodeConditions, EventConditions []Condition
@@ -62,6 +67,11 @@ type Answer struct {
 // Progress is how far the work is.
 type Progress struct {
 	Total, Done int32
+}
+
+// Pod is one pod, and no other of the same name.
+type Pod struct {
+	Namespace, Name, UID string
 }
 
 // Blocker is one thing that holds the work up.

@@ -154,6 +154,16 @@ func TestServiceAnswers(t *testing.T) {
 				Waits:           true,
 			},
 		},
+		"pods that are left to responders": {
+			answer: Answer{LeftToResponders: []Pod{{Namespace: "a", Name: "b", UID: "u"}}},
+			want: &response{LifecycleCondition: "rebooting", NodeName: "n1", LeftToResponders: &driverv1.Pods{
+				Pods: []*driverv1.PodReference{{Namespace: "a", Name: "b", Uid: "u"}},
+			}},
+		},
+		"no pod that is left to responders": {
+			answer: Answer{LeftToResponders: []Pod{}},
+			want:   &response{LifecycleCondition: "rebooting", NodeName: "n1", LeftToResponders: &driverv1.Pods{}},
+		},
 		"more blockers than are passed on": {
 			answer: Answer{Blockers: make([]Blocker, 25)},
 			want:   &response{LifecycleCondition: "rebooting", NodeName: "n1", Blockers: emptyBlockers(20), BlockersTotal: 25},

@@ -13,6 +13,8 @@ const (
 	maxWait = 30 * time.Second
 	// maxBlockers are passed on. The total says that there are more.
 	maxBlockers = 20
+	// maxLeft are passed on. The others follow when those are gone.
+	maxLeft = 500
 )
 
 // request is what the requests of both methods have in common.
@@ -70,10 +72,21 @@ func toResponse(call Call, answer Answer) *driverv1.LifecycleTransitionResponse 
 	if answer.Progress != nil {
 		response.Progress = &driverv1.Progress{Total: answer.Progress.Total, Done: answer.Progress.Done}
 	}
+	if answer.LeftToResponders != nil {
+		response.LeftToResponders = toPods(answer.LeftToResponders)
+	}
 	for _, blocker := range answer.Blockers[:min(len(answer.Blockers), maxBlockers)] {
 		response.Blockers = append(response.Blockers, toBlocker(blocker))
 	}
 	return response
+}
+
+func toPods(pods []Pod) *driverv1.Pods {
+	wire := &driverv1.Pods{}
+	for _, pod := range pods[:min(len(pods), maxLeft)] {
+		wire.Pods = append(wire.Pods, &driverv1.PodReference{Namespace: pod.Namespace, Name: pod.Name, Uid: pod.UID})
+	}
+	return wire
 }
 
 func toBlocker(blocker Blocker) *driverv1.Blocker {

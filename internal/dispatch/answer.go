@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -29,7 +30,19 @@ func answerOf(response *driverv1.LifecycleTransitionResponse, generation int64) 
 	if p := response.GetProgress(); p != nil {
 		answer.Progress = &lifecyclev1alpha1.Progress{Total: p.GetTotal(), Done: p.GetDone()}
 	}
+	if left := response.GetLeftToResponders(); left != nil {
+		answer.LeftToResponders = pods(left.GetPods())
+	}
 	return answer
+}
+
+// pods are never nil: that would say nothing.
+func pods(sent []*driverv1.PodReference) []lifecyclev1alpha1.PodReference {
+	got := []lifecyclev1alpha1.PodReference{}
+	for _, p := range sent {
+		got = append(got, lifecyclev1alpha1.PodReference{Namespace: p.GetNamespace(), Name: p.GetName(), UID: types.UID(p.GetUid())})
+	}
+	return got
 }
 
 func blockers(sent []*driverv1.Blocker) []lifecyclev1alpha1.Blocker {

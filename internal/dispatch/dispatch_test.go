@@ -141,12 +141,13 @@ func TestADriverThatIsNotRegisteredIsAskedAgain(t *testing.T) {
 func TestAnAnswerIsTakenOverAsItIs(t *testing.T) {
 	got := called(t, &driver{answer: always(&driverv1.LifecycleTransitionResponse{
 		LifecycleCondition: "a", NodeName: "n", Error: "e", Message: "m",
-		Progress:        &driverv1.Progress{Total: 3, Done: 1},
-		Blockers:        []*driverv1.Blocker{{Object: "Pod x/y", Reason: "R", By: "b", Message: "why", SinceSeconds: 7}, {Object: "Node"}},
-		BlockersTotal:   9,
-		NodeConditions:  []*driverv1.Condition{{Type: "T", Status: "True", Reason: "R", Message: "M"}},
-		EventConditions: []*driverv1.Condition{{Type: "U", Status: "False"}},
-		Waits:           true,
+		Progress:         &driverv1.Progress{Total: 3, Done: 1},
+		Blockers:         []*driverv1.Blocker{{Object: "Pod x/y", Reason: "R", By: "b", Message: "why", SinceSeconds: 7}, {Object: "Node"}},
+		BlockersTotal:    9,
+		NodeConditions:   []*driverv1.Condition{{Type: "T", Status: "True", Reason: "R", Message: "M"}},
+		EventConditions:  []*driverv1.Condition{{Type: "U", Status: "False"}},
+		Waits:            true,
+		LeftToResponders: &driverv1.Pods{Pods: []*driverv1.PodReference{{Namespace: "x", Name: "y", Uid: "u"}}},
 	}, nil)}, transition.CallEnd)
 	want := &transition.Answer{
 		Generation: 3, State: "a", NodeName: "n", Error: "e", Message: "m",
@@ -154,16 +155,32 @@ func TestAnAnswerIsTakenOverAsItIs(t *testing.T) {
 		Blockers: []lifecyclev1alpha1.Blocker{
 			{Object: "Pod x/y", Reason: "R", By: "b", Message: "why", Since: &metav1.Time{Time: time.Unix(7, 0)}}, {Object: "Node"},
 		},
-		BlockersTotal:   9,
-		NodeConditions:  []transition.Condition{{Type: "T", Status: "True", Reason: "R", Message: "M"}},
-		EventConditions: []transition.Condition{{Type: "U", Status: "False"}},
-		Waits:           true,
+		BlockersTotal:    9,
+		NodeConditions:   []transition.Condition{{Type: "T", Status: "True", Reason: "R", Message: "M"}},
+		EventConditions:  []transition.Condition{{Type: "U", Status: "False"}},
+		Waits:            true,
+		LeftToResponders: []lifecyclev1alpha1.PodReference{{Namespace: "x", Name: "y", UID: "u"}},
 	}
 	if diff := cmp.Diff(want, got.Answer); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got.AnsweredKind != transition.CallEnd || got.InFlight {
 		t.Errorf("got %+v; want that a call of kind End was answered", got)
+	}
+}
+
+func TestNoPodsLeftIsAnotherAnswerThanNoneNamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sent *driverv1.Pods
+		want []lifecyclev1alpha1.PodReference
+	}{
+		"nothing is said": {nil, nil},
+		"there are none":  {&driverv1.Pods{}, []lifecyclev1alpha1.PodReference{}},
+	} {
+		got := called(t, &driver{answer: always(&driverv1.LifecycleTransitionResponse{LifecycleCondition: "a", LeftToResponders: tt.sent}, nil)}, transition.CallEnd)
+		if diff := cmp.Diff(tt.want, got.Answer.LeftToResponders); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

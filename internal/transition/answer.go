@@ -4,11 +4,14 @@ package transition
 
 import (
 	"fmt"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -18,6 +21,8 @@ const (
 	maxBlockers = 20  // entries
 	maxObject   = 600 // bytes
 	maxReason   = 128 // bytes
+	maxLeft     = 500 // entries
+	maxUID      = 128 // bytes; a UID has 36
 )
 
 // broken says why an event fails because of what its driver said.
@@ -105,6 +110,9 @@ func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.L
 	}
 	status.Blockers = boundedBlockers(answer.Blockers)
 	status.BlockersTotal = max(answer.BlockersTotal, int32(len(status.Blockers)))
+	if answer.LeftToResponders != nil {
+		status.LeftToResponders = boundedPods(answer.LeftToResponders)
+	}
 	status.ObservedGeneration = answer.Generation
 	foldConditions(status, e, answer, now)
 }
@@ -131,4 +139,21 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 		return nil
 	}
 	return bounded
+}
+
+// boundedPods leaves out what is no pod: with one such entry, the server would take none
+// of the status.
+func boundedPods(pods []lifecyclev1alpha1.PodReference) []lifecyclev1alpha1.PodReference {
+	var bounded []lifecyclev1alpha1.PodReference
+	for _, p := range pods {
+		if len(bounded) < maxLeft && isPod(p) && !slices.Contains(bounded, p) {
+			bounded = append(bounded, p)
+		}
+	}
+	return bounded
+}
+
+func isPod(p lifecyclev1alpha1.PodReference) bool {
+	return len(validation.IsDNS1123Label(p.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(p.Name)) == 0 &&
+		p.UID != "" && len(p.UID) <= maxUID && utf8.ValidString(string(p.UID))
 }

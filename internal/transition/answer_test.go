@@ -3,9 +3,12 @@
 package transition
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,5 +44,57 @@ func TestTheLastWordsOfADriverAreKept(t *testing.T) {
 	write, ok := step.(WriteStatus)
 	if !ok || write.Status.ClaimStatus != lifecyclev1alpha1.SlaExpired || !apimeta.IsStatusConditionTrue(write.Status.Conditions, "T") {
 		t.Errorf("got %+v; want that it ends, with condition T", step)
+	}
+}
+
+func TestPodsThatAreLeftToRespondersAreKeptUntilTheDriverSaysOtherwiseOrTheEventEnds(t *testing.T) {
+	pods := []lifecyclev1alpha1.PodReference{{Namespace: "shop", Name: "cart-0", UID: "u"}}
+	e := &lifecyclev1alpha1.LifecycleEvent{}
+	for _, step := range []struct {
+		what    string
+		said    []lifecyclev1alpha1.PodReference
+		ends    bool
+		isThere bool
+	}{
+		{"they are named", pods, false, true},
+		{"nothing is said, as after a restart of the driver", nil, false, true},
+		{"there are none any more", []lifecyclev1alpha1.PodReference{}, false, false},
+		{"they are named again", pods, false, true},
+		{"the event ends", nil, true, false},
+	} {
+		fold(&e.Status, e, &Answer{LeftToResponders: step.said}, time.Unix(1, 0))
+		if step.ends {
+			conclude(&e.Status, e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonCanceled, "", time.Unix(2, 0))
+		}
+		if got := len(e.Status.LeftToResponders) > 0; got != step.isThere {
+			t.Errorf("%s: the event names %v", step.what, e.Status.LeftToResponders)
+		}
+	}
+}
+
+// The API server takes a status as a whole or not at all.
+func TestPodsThatAreNoneDoNotKeepAStatusFromBeingWritten(t *testing.T) {
+	good := lifecyclev1alpha1.PodReference{Namespace: "shop", Name: "cart-0", UID: "u"}
+	said := []lifecyclev1alpha1.PodReference{
+		good, good,
+		{},
+		{Namespace: "shop", Name: "cart-1"},
+		{Namespace: "shop", UID: "u"},
+		{Name: "cart-1", UID: "u"},
+		{Namespace: strings.Repeat("n", 64), Name: "cart-1", UID: "u"},
+		{Namespace: "shop", Name: strings.Repeat("n", 254), UID: "u"},
+		{Namespace: "shop/../bank", Name: "cart-1", UID: "u"},
+		{Namespace: "shop", Name: "Cart\n", UID: "u"},
+		{Namespace: "shop", Name: "cart-1", UID: types.UID(strings.Repeat("u", 1000))},
+		{Namespace: "shop", Name: "cart-1", UID: "\xff"},
+	}
+	if diff := cmp.Diff([]lifecyclev1alpha1.PodReference{good}, boundedPods(said)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range 1000 {
+		said = append(said, lifecyclev1alpha1.PodReference{Namespace: "shop", Name: fmt.Sprint("cart-", i), UID: "u"})
+	}
+	if n := len(boundedPods(said)); n != 500 {
+		t.Errorf("%d are named; 500 may be", n)
 	}
 }

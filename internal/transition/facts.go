@@ -104,6 +104,9 @@ type Answer struct {
 	BlockersTotal   int32
 	NodeConditions  []Condition
 	EventConditions []Condition
+	// LeftToResponders are the pods that the driver leaves to responders. Nil: it says
+	// nothing of that.
+	LeftToResponders []lifecyclev1alpha1.PodReference
 	// Waits says that the driver holds its answers until there is something to say.
 	Waits bool
 }

@@ -20,6 +20,7 @@ func finish(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimSt
 
 func conclude(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimStatus, reason, message string, now time.Time) {
 	status.ClaimStatus = phase
+	status.LeftToResponders = nil // nobody waits for them any more
 	if phase == lifecyclev1alpha1.Succeeded {
 		status.Blockers, status.BlockersTotal = nil, 0
 	}

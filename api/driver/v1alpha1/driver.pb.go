@@ -286,9 +286,14 @@ type LifecycleTransitionResponse struct {
 	// Conditions that the driver wants on the LifecycleEvent.
 	EventConditions []*Condition `protobuf:"bytes,15,rep,name=event_conditions,json=eventConditions,proto3" json:"event_conditions,omitempty"`
 	// The driver honours `wait`: ask again at once.
-	Waits         bool `protobuf:"varint,16,opt,name=waits,proto3" json:"waits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Waits bool `protobuf:"varint,16,opt,name=waits,proto3" json:"waits,omitempty"`
+	// The pods on the node that the driver leaves to those who respond to Evictions
+	// (KEP-4563), instead of evicting them: 500 at most. Whoever may create
+	// EvictionRequests asks for their evictions. Unset: nothing is said of that,
+	// and what was said before stays. Set and empty: there are none (any more).
+	LeftToResponders *Pods `protobuf:"bytes,17,opt,name=left_to_responders,json=leftToResponders,proto3" json:"left_to_responders,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *LifecycleTransitionResponse) Reset() {
@@ -391,6 +396,119 @@ func (x *LifecycleTransitionResponse) GetWaits() bool {
 	return false
 }
 
+func (x *LifecycleTransitionResponse) GetLeftToResponders() *Pods {
+	if x != nil {
+		return x.LeftToResponders
+	}
+	return nil
+}
+
+// Pods is a list of pods that may be empty, which is not the same as unset.
+type Pods struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pods          []*PodReference        `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pods) Reset() {
+	*x = Pods{}
+	mi := &file_v1alpha1_driver_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pods) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pods) ProtoMessage() {}
+
+func (x *Pods) ProtoReflect() protoreflect.Message {
+	mi := &file_v1alpha1_driver_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pods.ProtoReflect.Descriptor instead.
+func (*Pods) Descriptor() ([]byte, []int) {
+	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Pods) GetPods() []*PodReference {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+// PodReference is one pod, and no other of the same name.
+type PodReference struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid           string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodReference) Reset() {
+	*x = PodReference{}
+	mi := &file_v1alpha1_driver_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodReference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodReference) ProtoMessage() {}
+
+func (x *PodReference) ProtoReflect() protoreflect.Message {
+	mi := &file_v1alpha1_driver_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodReference.ProtoReflect.Descriptor instead.
+func (*PodReference) Descriptor() ([]byte, []int) {
+	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PodReference) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PodReference) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PodReference) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
 // Progress counts units of work: for a drain, pods.
 type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -402,7 +520,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_v1alpha1_driver_proto_msgTypes[3]
+	mi := &file_v1alpha1_driver_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +532,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_v1alpha1_driver_proto_msgTypes[3]
+	mi := &file_v1alpha1_driver_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +545,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{3}
+	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Progress) GetTotal() int32 {
@@ -463,7 +581,7 @@ type Blocker struct {
 
 func (x *Blocker) Reset() {
 	*x = Blocker{}
-	mi := &file_v1alpha1_driver_proto_msgTypes[4]
+	mi := &file_v1alpha1_driver_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +593,7 @@ func (x *Blocker) String() string {
 func (*Blocker) ProtoMessage() {}
 
 func (x *Blocker) ProtoReflect() protoreflect.Message {
-	mi := &file_v1alpha1_driver_proto_msgTypes[4]
+	mi := &file_v1alpha1_driver_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +606,7 @@ func (x *Blocker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Blocker.ProtoReflect.Descriptor instead.
 func (*Blocker) Descriptor() ([]byte, []int) {
-	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{4}
+	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Blocker) GetObject() string {
@@ -541,7 +659,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_v1alpha1_driver_proto_msgTypes[5]
+	mi := &file_v1alpha1_driver_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +671,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_v1alpha1_driver_proto_msgTypes[5]
+	mi := &file_v1alpha1_driver_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +684,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{5}
+	return file_v1alpha1_driver_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Condition) GetType() string {
@@ -630,7 +748,7 @@ const file_v1alpha1_driver_proto_rawDesc = "" +
 	"parameters\x123\n" +
 	"\x15parameters_generation\x18\v \x01(\x03R\x14parametersGeneration\x12\x1b\n" +
 	"\tevent_uid\x18\f \x01(\tR\beventUid\x12-\n" +
-	"\x04wait\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04wait\"\xa5\x04\n" +
+	"\x04wait\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04wait\"\xff\x04\n" +
 	"\x1bLifecycleTransitionResponse\x12/\n" +
 	"\x13lifecycle_condition\x18\x01 \x01(\tR\x12lifecycleCondition\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12\x14\n" +
@@ -642,7 +760,14 @@ const file_v1alpha1_driver_proto_rawDesc = "" +
 	"\x0eblockers_total\x18\r \x01(\x05R\rblockersTotal\x12X\n" +
 	"\x0fnode_conditions\x18\x0e \x03(\v2/.k8s.io.kubelet.pkg.apis.slm.v1alpha1.ConditionR\x0enodeConditions\x12Z\n" +
 	"\x10event_conditions\x18\x0f \x03(\v2/.k8s.io.kubelet.pkg.apis.slm.v1alpha1.ConditionR\x0feventConditions\x12\x14\n" +
-	"\x05waits\x18\x10 \x01(\bR\x05waits\"4\n" +
+	"\x05waits\x18\x10 \x01(\bR\x05waits\x12X\n" +
+	"\x12left_to_responders\x18\x11 \x01(\v2*.k8s.io.kubelet.pkg.apis.slm.v1alpha1.PodsR\x10leftToResponders\"N\n" +
+	"\x04Pods\x12F\n" +
+	"\x04pods\x18\x01 \x03(\v22.k8s.io.kubelet.pkg.apis.slm.v1alpha1.PodReferenceR\x04pods\"R\n" +
+	"\fPodReference\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"4\n" +
 	"\bProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x05R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x05R\x04done\"\x88\x01\n" +
@@ -673,31 +798,35 @@ func file_v1alpha1_driver_proto_rawDescGZIP() []byte {
 	return file_v1alpha1_driver_proto_rawDescData
 }
 
-var file_v1alpha1_driver_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_v1alpha1_driver_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_v1alpha1_driver_proto_goTypes = []any{
 	(*StartLifecycleTransitionRequest)(nil), // 0: k8s.io.kubelet.pkg.apis.slm.v1alpha1.StartLifecycleTransitionRequest
 	(*EndLifecycleTransitionRequest)(nil),   // 1: k8s.io.kubelet.pkg.apis.slm.v1alpha1.EndLifecycleTransitionRequest
 	(*LifecycleTransitionResponse)(nil),     // 2: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse
-	(*Progress)(nil),                        // 3: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Progress
-	(*Blocker)(nil),                         // 4: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Blocker
-	(*Condition)(nil),                       // 5: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
-	(*durationpb.Duration)(nil),             // 6: google.protobuf.Duration
+	(*Pods)(nil),                            // 3: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Pods
+	(*PodReference)(nil),                    // 4: k8s.io.kubelet.pkg.apis.slm.v1alpha1.PodReference
+	(*Progress)(nil),                        // 5: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Progress
+	(*Blocker)(nil),                         // 6: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Blocker
+	(*Condition)(nil),                       // 7: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
+	(*durationpb.Duration)(nil),             // 8: google.protobuf.Duration
 }
 var file_v1alpha1_driver_proto_depIdxs = []int32{
-	6, // 0: k8s.io.kubelet.pkg.apis.slm.v1alpha1.EndLifecycleTransitionRequest.wait:type_name -> google.protobuf.Duration
-	3, // 1: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.progress:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Progress
-	4, // 2: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.blockers:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Blocker
-	5, // 3: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.node_conditions:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
-	5, // 4: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.event_conditions:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
-	0, // 5: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.StartLifecycleTransition:input_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.StartLifecycleTransitionRequest
-	1, // 6: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.EndLifecycleTransition:input_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.EndLifecycleTransitionRequest
-	2, // 7: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.StartLifecycleTransition:output_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse
-	2, // 8: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.EndLifecycleTransition:output_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	8, // 0: k8s.io.kubelet.pkg.apis.slm.v1alpha1.EndLifecycleTransitionRequest.wait:type_name -> google.protobuf.Duration
+	5, // 1: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.progress:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Progress
+	6, // 2: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.blockers:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Blocker
+	7, // 3: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.node_conditions:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
+	7, // 4: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.event_conditions:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Condition
+	3, // 5: k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse.left_to_responders:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.Pods
+	4, // 6: k8s.io.kubelet.pkg.apis.slm.v1alpha1.Pods.pods:type_name -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.PodReference
+	0, // 7: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.StartLifecycleTransition:input_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.StartLifecycleTransitionRequest
+	1, // 8: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.EndLifecycleTransition:input_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.EndLifecycleTransitionRequest
+	2, // 9: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.StartLifecycleTransition:output_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse
+	2, // 10: k8s.io.kubelet.pkg.apis.slm.v1alpha1.SLMPlugin.EndLifecycleTransition:output_type -> k8s.io.kubelet.pkg.apis.slm.v1alpha1.LifecycleTransitionResponse
+	9, // [9:11] is the sub-list for method output_type
+	7, // [7:9] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_v1alpha1_driver_proto_init() }
@@ -711,7 +840,7 @@ func file_v1alpha1_driver_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_v1alpha1_driver_proto_rawDesc), len(file_v1alpha1_driver_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
