@@ -100,6 +100,7 @@ func (b *book) noted(n notes) {
 func (b *book) tell(f *facts) {
 	f.tries, f.inFlight, f.brake, f.gone = b.tries, b.inFlight, b.brake, b.gone
 	f.since, f.turns, f.refusals, f.emptied = b.since, b.turns, b.refusals, b.emptied
+	f.named, f.told = b.named, b.told
 	f.confirmed, f.confirmAfter = b.confirmed, b.last.notBefore
 	f.volumes, f.resolveAfter, f.overridden = b.volumes, b.puzzle.notBefore, b.overridden
 	f.recurring = map[types.UID]bool{}

@@ -81,6 +81,11 @@ func newPDB(name string, change ...func(*policyv1.PodDisruptionBudget)) *budget 
 	return newBudget(pdb)
 }
 
+// impossible is a budget that no health would satisfy.
+func impossible(pdb *policyv1.PodDisruptionBudget) {
+	pdb.Status.DisruptionsAllowed, pdb.Status.DesiredHealthy = 0, 3
+}
+
 func exhausted(pdb *policyv1.PodDisruptionBudget) {
 	pdb.Status.DisruptionsAllowed, pdb.Status.CurrentHealthy = 0, 2
 }

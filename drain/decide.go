@@ -30,6 +30,8 @@ type notes struct {
 	turns    map[types.UID]time.Time
 	refusals map[types.UID]time.Time
 	emptied  time.Time
+	named    map[types.UID]naming
+	told     bool
 	// claims: there are some whose volumes are not known.
 	claims bool
 }
@@ -51,10 +53,16 @@ func decide(f facts) plan {
 	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
 	e := finish(leaving, f)
 	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
-	p.notes = notes{turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims}
+	p.notes = notes{
+		turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims, named: paced.named,
+		told: f.told || f.complete(leaving),
+	}
 	var wake time.Time
 	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
 	p.wake = earlier(p.wake, wake)
+	if p.notes.told {
+		p.status.Named = namedPods(leaving, paced.named)
+	}
 	return p
 }
 

@@ -32,6 +32,9 @@ type Config struct {
 	// Rules tells how pods leave. Nil means that there are no rules.
 	Rules RuleReader
 
+	// Responders tells what becomes of Evictions (KEP-4563). Nil means that nobody knows of any: all pods are evicted.
+	Responders ResponderReader
+
 	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others: without them nobody
 	// would finish.
 	OwnNamespace string

@@ -54,6 +54,12 @@ type facts struct {
 	confirmAfter time.Time
 	// overridden are the pods that were deleted although their eviction was not accepted.
 	overridden []types.NamespacedName
+	// responders are those of the pods in scope; respondersLate is when a drain goes on without knowing of them.
+	responders     Responders
+	respondersLate time.Time
+	// named are the pods that are left to responders. told: which they are has been complete once.
+	named map[types.UID]naming
+	told  bool
 	// since tells when each present blocker was first seen.
 	since map[blockerKey]time.Time
 }

@@ -55,8 +55,12 @@ func (r *run) gather(ctx context.Context) facts {
 			}
 		}
 	}
+	f.responders, f.respondersLate = Responders{Known: true}, r.began.Add(readLate)
+	if reader := r.d.config.Responders; reader != nil {
+		f.responders = reader.Responders(pods)
+	}
 	r.opened.saw(f.budgets, f.now)
-	f.reading, f.readingLate = r.reading(f.now)
+	f.reading, f.readingLate = r.reading(f.now, f.responders.Err)
 	return f
 }
 
@@ -109,7 +113,7 @@ func (r *run) leave(namespace string) {
 const readLate = 10 * time.Second
 
 // reading lists what cannot be read now, and says when what has not been read yet will belong to it.
-func (r *run) reading(now time.Time) (all []obstacle, late time.Time) {
+func (r *run) reading(now time.Time, responders error) (all []obstacle, late time.Time) {
 	note := func(what string, err error) {
 		if err != nil {
 			all = append(all, unreadable(what, err))
@@ -134,6 +138,7 @@ func (r *run) reading(now time.Time) (all []obstacle, late time.Time) {
 		_, known := w.list()
 		wait(rulesOf(namespace), namespace, known, w.trouble())
 	}
+	note("evictions (lifecycle.k8s.io)", responders)
 	note("last look at node "+r.req.NodeName, r.book.last.err)
 	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
 	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })

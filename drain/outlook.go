@@ -58,7 +58,7 @@ func (d *rehearsed) courseOf(l leaver) PodOutlook {
 	}
 	if c.sent && !isFinished(l.pod) && p.Verdict != Recur {
 		p.LocalStorage = localVolumes(l.pod)
-		p.Unmanaged = metav1.GetControllerOfNoCopy(l.pod) == nil
+		p.Unmanaged = isUnmanaged(l.pod)
 	}
 	return p
 }

@@ -28,6 +28,12 @@ type pacing struct {
 	// wake is when to look again, should nothing happen.
 	wake time.Time
 
+	// named are the pods that are left to responders, and go into the next facts. fallen says why some are evicted all
+	// the same, and left counts those that are not.
+	named  map[types.UID]naming
+	fallen map[types.UID]string
+	left   int
+
 	refused map[types.UID]*obstacle
 	taken   map[types.UID]bool // budgets, by this pass
 	free    int
@@ -38,6 +44,7 @@ type pacing struct {
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
+		named: map[types.UID]naming{}, fallen: map[types.UID]string{},
 		refused: map[types.UID]*obstacle{}, taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {
@@ -45,7 +52,11 @@ func pace(steps [][]leaver, f facts) *pacing {
 			p.refused[uid], p.holds[uid] = o, o
 		}
 	}
-	if !f.node.mayEvict() || !f.rulesKnown(steps) || len(p.refused) > 0 {
+	if !f.node.mayEvict() {
+		return p
+	}
+	p.keepNamed(steps)
+	if !f.rulesKnown(steps) || len(p.refused) > 0 {
 		return p // this time is nobody's: turns begin anew
 	}
 	for _, step := range steps {
@@ -83,7 +94,7 @@ func (p *pacing) step(step []leaver) (holds bool) {
 			}
 		}
 		s, hold, look := p.turn(l, since)
-		p.holds[l.pod.UID] = hold
+		p.holds[l.pod.UID] = p.explain(l, hold)
 		p.wake = earlier(p.wake, look)
 		if s != nil {
 			p.send(*s)
@@ -127,7 +138,14 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	case l.waits(since, f.now):
 		return nil, completion(l), time.Time{}
 	}
+	if left, hold, wake := p.leave(l); left {
+		if _, named := p.named[l.pod.UID]; named {
+			p.left++
+		}
+		return nil, hold, wake
+	}
 	s, hold, wake = p.evict(l, t)
+	p.nameImpossible(l, hold)
 	if hold == nil {
 		return s, nil, wake
 	}

@@ -13,7 +13,8 @@ import (
 
 // unforeseen are the reasons that Preview says it does not predict.
 const unforeseen = `NodeNotCordoned NodeTaintMissing NodeGone EvictionRefused DeletionRefused EvictionTimedOut NamespaceTerminating
-APIServerUnavailable APIServerOverloaded ReadRefused PodTimedOut VolumeAttached`
+APIServerUnavailable APIServerOverloaded ReadRefused PodTimedOut VolumeAttached
+AwaitingResponder ResponderMissing RespondersFailed EvictionAPIMissing`
 
 // Each reason has been predicted (everyOutcome has occurred in generated clusters), or Preview says that it is not.
 func TestEveryReasonIsPredictedOrSaidNotToBe(t *testing.T) {

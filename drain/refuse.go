@@ -3,6 +3,9 @@
 package drain
 
 import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,11 +31,30 @@ func refusal(pod *corev1.Pod, r Request) *obstacle {
 		return &obstacle{LocalStorage, name, LocalStorage.advise("the content of its emptyDir volume " + name + " would be lost, and the " +
 			"drain is asked to refuse such pods, so nothing is evicted")}
 	}
-	if r.RefuseUnmanaged && metav1.GetControllerOfNoCopy(pod) == nil {
+	if r.RefuseUnmanaged && isUnmanaged(pod) {
 		return &obstacle{reason: UnmanagedPod, message: UnmanagedPod.advise("nobody would start the pod again, and the drain is " +
 			"asked to refuse such pods, so nothing is evicted")}
 	}
 	return nil
+}
+
+// isUnmanaged tells whether nobody starts the pod again. A pod that a surge has released has its replacement already.
+func isUnmanaged(pod *corev1.Pod) bool {
+	return metav1.GetControllerOfNoCopy(pod) == nil && !Released(pod)
+}
+
+// annotationReleased is what a surge (slipway.dev/surge) leaves on a pod that it takes from its ReplicaSet.
+const annotationReleased = "slipway.dev/surge-template-hash"
+
+// Released tells whether a surge has taken the pod from its ReplicaSet, which has started another one in its place. The pod
+// still belongs to its Deployment, which does not control it.
+func Released(pod *corev1.Pod) bool {
+	if _, annotated := pod.Annotations[annotationReleased]; !annotated {
+		return false
+	}
+	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "Deployment" && o.APIVersion == appsv1.SchemeGroupVersion.String() && (o.Controller == nil || !*o.Controller)
+	})
 }
 
 func localVolume(pod *corev1.Pod) (name string, found bool) {

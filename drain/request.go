@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -17,6 +18,9 @@ const defaultVolumeTimeout = 2 * time.Minute
 type Request struct {
 	// NodeName is the node to drain. Required.
 	NodeName string
+
+	// Mode says which pods are left to those who respond to Evictions. Empty means ModeAuto.
+	Mode Mode
 
 	// GracePeriodSeconds is how long each pod may take to end, at least 1. Nil means the pod's own. (With 0, the server
 	// forgets a pod before its containers have ended, and nobody would know when the node is empty. A pod whose own is 0
@@ -92,6 +96,11 @@ func (r Request) validate() error {
 	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 1 {
 		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must be 1 or more", *r.GracePeriodSeconds)
 	}
+	switch r.mode() {
+	case ModeAuto, ModeEvictionRequest, ModeEviction:
+	default:
+		return fmt.Errorf("drain: Request.Mode is %q, it must be %s, %s or %s", r.Mode, ModeAuto, ModeEvictionRequest, ModeEviction)
+	}
 	durations := []struct {
 		field string
 		value time.Duration
@@ -114,6 +123,8 @@ func (r Request) validate() error {
 	}
 	return nil
 }
+
+func (r Request) mode() Mode { return cmp.Or(r.Mode, ModeAuto) }
 
 func (r Request) volumeTimeout() time.Duration {
 	if r.VolumeTimeout == nil {

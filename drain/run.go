@@ -28,6 +28,7 @@ type run struct {
 	budgets map[string]*budgetWatch
 	rules   map[string]*ruleWatch
 	joined  map[string]time.Time // when the watches of a namespace began
+	began   time.Time
 
 	book
 	told Status // last, to the caller
@@ -63,6 +64,10 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	server := isReal(client.RESTClient())
 	watches.Go(func() { follow(watching, client.Nodes(), &corev1.Node{}, named(name), server, r.node) })
 	watches.Go(func() { follow(watching, client.Pods(""), &corev1.Pod{}, onNode(name), server, r.pods) })
+	r.began = r.d.config.Clock.Now()
+	if reader := r.d.config.Responders; reader != nil {
+		watches.Go(func() { reader.Follow(watching, r.wake.poke) })
+	}
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		r.settle(wire, cut)

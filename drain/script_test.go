@@ -21,14 +21,18 @@ import (
 // TestScripts runs the text scripts in testdata/stories: the story of one drain, each. A command changes the world; then the
 // drain decides until it has nothing to do, and all that it does and says is printed.
 //
-//	request [hold] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
+//	request [mode=M] [hold] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
 //	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster] | forget NAME
 //	uncordon | cordon
-//	budget APP allowed=N            a budget for the pods of an app
+//	budget APP allowed=N [impossible]  a budget for the pods of an app
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	accept NAME | refuse NAME       how the server answers
 //	gone NAME... | finished NAME    the pod disappears, or ends by itself
 //	attached VOLUME... | claim C VOLUME
+//	responders unknown | none | served  whether Evictions are served
+//	own NAME...                     these pods have responders of their own
+//	eviction NAME [active=R] [last] [alive] [failed=WHY] [uid=U]  what becomes of the pod's Eviction; without more: it runs
+//	no eviction NAME
 //	clock D                         time passes
 //	nothing is left                 the last LIST shows no pod
 func TestScripts(t *testing.T) {
@@ -49,12 +53,14 @@ type story struct {
 	sent    map[string]send
 	serial  int
 	claimed map[types.NamespacedName]string
+	own     map[string]bool
+	answers map[string]Response // by pod
 }
 
 func newStory() *story {
 	s := &story{
 		book: newBook(), facts: calm(), pods: map[string]*corev1.Pod{}, sent: map[string]send{},
-		claimed: map[types.NamespacedName]string{},
+		claimed: map[types.NamespacedName]string{}, own: map[string]bool{}, answers: map[string]Response{},
 	}
 	s.facts.ruled, s.facts.rules, s.facts.own = true, map[string][]Rule{"default": nil, "slipway-system": nil}, "slipway-system"
 	s.facts.budgets["slipway-system"] = nil
@@ -77,6 +83,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.facts.budgets["default"] = []*budget{newPDB(app, func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.Selector.MatchLabels["app"] = app
 			b.Status.DisruptionsAllowed = int32(number(t, d, "allowed"))
+			if d.HasArg("impossible") {
+				impossible(b)
+			}
 		})}
 	case "pod":
 		s.start(t, d)
@@ -95,6 +104,17 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		}
 	case "claim":
 		s.claimed[types.NamespacedName{Namespace: "default", Name: d.CmdArgs[0].Key}] = d.CmdArgs[1].Key
+	case "responders":
+		s.facts.responders.Known, s.facts.responders.Served = d.CmdArgs[0].Key != "unknown", d.CmdArgs[0].Key == "served"
+		s.facts.respondersLate = noon.Add(readLate)
+	case "own":
+		for _, arg := range d.CmdArgs {
+			s.own[arg.Key] = true
+		}
+	case "eviction":
+		s.answers[d.CmdArgs[0].Key] = s.response(d)
+	case "no":
+		delete(s.answers, d.CmdArgs[1].Key)
 	case "clock":
 		s.facts.now = s.facts.now.Add(duration(t, d.CmdArgs[0].Key))
 	case "nothing":
@@ -138,6 +158,12 @@ func (s *story) look() facts {
 	for _, pod := range s.pods {
 		f.pods = append(f.pods, pod)
 	}
+	f.responders.Pods = map[types.UID]Response{}
+	for _, pod := range s.pods {
+		r := s.answers[pod.Name]
+		r.Own = s.own[pod.Name]
+		f.responders.Pods[pod.UID] = r
+	}
 	s.saw(covered(f.pods, f.request.Targets), func(uid types.UID) bool {
 		return slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return p.UID == uid })
 	})
@@ -151,6 +177,9 @@ func (s *story) describe(out *strings.Builder, p plan) {
 	}
 	for _, b := range p.status.Left {
 		fmt.Fprintln(out, strings.Join(strings.Fields(fmt.Sprint("left ", b.Pod.Name, " ", b.Reason, " ", b.By)), " "))
+	}
+	for _, named := range p.status.Named {
+		fmt.Fprintf(out, "named %s\n", named.Name)
 	}
 	for _, name := range p.status.Overridden {
 		fmt.Fprintf(out, "overridden %s\n", name.Name)
@@ -228,9 +257,25 @@ func (s *story) answer(t *testing.T, name string, ok bool) {
 	})
 }
 
+func (s *story) response(d *datadriven.TestData) Response {
+	name := d.CmdArgs[0].Key
+	r := Response{
+		State: EvictionRunning, Eviction: "default/" + name, UID: types.UID(text(d, "uid", "eviction-of-"+name)),
+		Responder: text(d, "active", ""), Last: d.HasArg("last"), Message: text(d, "failed", ""),
+	}
+	if r.Message != "" {
+		r.State = EvictionFailed
+	}
+	if d.HasArg("alive") {
+		r.Heartbeat = s.facts.now
+	}
+	return r
+}
+
 func request(t *testing.T, d *datadriven.TestData) Request {
 	t.Helper()
 	r := Request{
+		Mode: Mode(text(d, "mode", "")),
 		Hold: d.HasArg("hold"), PodTimeout: duration(t, text(d, "pod-timeout", "0s")),
 		Escalation: Escalation{
 			DeleteAfter: duration(t, text(d, "delete-after", "0s")), KillAfter: duration(t, text(d, "kill-after", "0s")),

@@ -15,8 +15,8 @@ type Status struct {
 	Total int
 	// Done counts those of them that are gone. A pod that is terminating is not gone.
 	Done int
-	// Moving counts those that remain and are on their way: their first eviction is being sent, or they are terminating
-	// and have time left for it. Where it is zero and there are Blockers, the drain is held up.
+	// Moving counts those that remain and are on their way: their first eviction is being sent, a responder is at work on
+	// them (AwaitingResponder), or they are terminating and have time left for it. Where it is zero and there are Blockers, the drain is held up.
 	Moving int
 	// Blockers say what holds the drain up, sorted by pod and reason; those of the node itself come first. A pod that
 	// only waits for its turn is not listed.
@@ -26,6 +26,10 @@ type Status struct {
 	// Left are the pods and volumes that stay although they are in scope, sorted by pod and reason: the drain does not
 	// wait for them (any more). Their reasons are PodRecurring, PodSkipped and VolumeAttached.
 	Left []Blocker
+	// Named are the pods that are still there and are left to responders (Request.Mode), sorted by namespace and name:
+	// somebody is to ask for their evictions. Nil while the drain has not yet read all that it takes to know; then what an
+	// earlier run has named still counts.
+	Named []PodReference
 	// Overridden are the pods that were deleted although their eviction was not accepted (Request.Escalation).
 	Overridden []types.NamespacedName
 	// Message sums it up for people, in one line.
@@ -110,6 +114,18 @@ const (
 	DeletionRefused Reason = "DeletionRefused"
 )
 
+// What holds up a pod that is left to responders.
+const (
+	// AwaitingResponder: somebody responds to the pod's Eviction, and is at work. By is the Eviction.
+	AwaitingResponder Reason = "AwaitingResponder"
+	// ResponderMissing: the request wants the pod left to responders, and nobody responds. By is its Eviction, if it has one.
+	ResponderMissing Reason = "ResponderMissing"
+	// RespondersFailed: the request wants the pod left to responders, and its Eviction has failed. By is the Eviction.
+	RespondersFailed Reason = "RespondersFailed"
+	// EvictionAPIMissing: the request wants the pod left to responders, and the server has no Evictions that may be read.
+	EvictionAPIMissing Reason = "EvictionAPIMissing"
+)
+
 // What holds up the end of a drain, or is left behind by it.
 const (
 	// VolumeAttached: a volume that no remaining pod uses is still attached to the node. By is the volume, as
@@ -124,5 +140,6 @@ const (
 
 func (s Status) equal(o Status) bool {
 	return s.Total == o.Total && s.Done == o.Done && s.Moving == o.Moving && s.Message == o.Message && s.Reached == o.Reached &&
+		(s.Named == nil) == (o.Named == nil) && slices.Equal(s.Named, o.Named) &&
 		slices.Equal(s.Blockers, o.Blockers) && slices.Equal(s.Left, o.Left) && slices.Equal(s.Overridden, o.Overridden)
 }

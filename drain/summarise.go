@@ -60,7 +60,7 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 		Left:       s.left,
 		Reached:    e.reached,
 		Overridden: f.overridden,
-		Message:    headline(leaving, s, e),
+		Message:    headline(leaving, s, e, paced),
 	}, s.since, wake
 }
 
@@ -77,6 +77,9 @@ func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 		switch {
 		case o != nil:
 			s.blockers = append(s.blockers, s.blocker(l.pod, *o))
+			if o.reason == AwaitingResponder {
+				s.moving++
+			}
 		case terminating, s.facts.tries[l.pod.UID].inFlight, paced.sendsFor(l.pod.UID):
 			s.moving++
 		}
@@ -154,7 +157,7 @@ func attached(volume string) obstacle {
 		"is left")}
 }
 
-func headline(leaving []leaver, s *summary, e ending) string {
+func headline(leaving []leaver, s *summary, e ending, paced *pacing) string {
 	f := s.facts
 	switch {
 	case !f.podsKnown || !f.node.known:
@@ -175,11 +178,18 @@ func headline(leaving []leaver, s *summary, e ending) string {
 		}
 	}
 	for _, b := range s.blockers {
-		if b.Pod.Name != "" {
+		if b.Pod.Name != "" && b.Reason != AwaitingResponder {
 			blocked[b.Pod] = true
 		}
 	}
-	return fmt.Sprintf("%d of %d pods gone, %d terminating, %d held up", f.gone, f.gone+len(leaving), ending, len(blocked))
+	text := fmt.Sprintf("%d of %d pods gone, %d terminating, %d held up", f.gone, f.gone+len(leaving), ending, len(blocked))
+	if paced.left > 0 {
+		text += fmt.Sprintf(", %d left to responders", paced.left)
+	}
+	if n := len(paced.fallen); n > 0 {
+		text += fmt.Sprintf(", %d evicted although left to responders: nobody responds", n)
+	}
+	return text
 }
 
 // remains counts what stays on the node, for the last message of a drain.

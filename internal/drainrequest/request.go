@@ -32,6 +32,10 @@ func Parse(raw []byte) (drain.Request, error) {
 func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	root := field.NewPath("spec", "parameters")
 	request := drain.Request{GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: orZero(p.PodTimeout)}
+	var err error
+	if request.Mode, err = modeOf(p.Mode, root.Child("mode")); err != nil {
+		return request, err
+	}
 	if g := p.GracePeriodSeconds; g != nil && *g < 1 {
 		return request, fmt.Errorf("%s: %d must be 1 or more", root.Child("gracePeriodSeconds"), *g)
 	}
@@ -41,7 +45,6 @@ func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	if p.VolumeTimeout != nil {
 		request.VolumeTimeout = &p.VolumeTimeout.Duration
 	}
-	var err error
 	if request.RefuseUnmanaged, err = refuses(p.UnmanagedPods, root.Child("unmanagedPods")); err != nil {
 		return request, err
 	}
@@ -56,6 +59,22 @@ func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 		request.Targets = append(request.Targets, target)
 	}
 	return request, nil
+}
+
+func modeOf(mode slipwayv1alpha1.DrainMode, path *field.Path) (drain.Mode, error) {
+	switch mode {
+	case "":
+		return "", nil
+	case slipwayv1alpha1.DrainAuto:
+		return drain.ModeAuto, nil
+	case slipwayv1alpha1.DrainEvictionRequest:
+		return drain.ModeEvictionRequest, nil
+	case slipwayv1alpha1.DrainEviction:
+		return drain.ModeEviction, nil
+	default:
+		return "", fmt.Errorf("%s: %q must be %s, %s or %s", path, mode,
+			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
+	}
 }
 
 func orZero(d *metav1.Duration) time.Duration {

@@ -97,6 +97,22 @@ var blockersOfPods = ofBlockers(
 		Code: "DeletionRefused", Means: "The server refuses the deletion that the event's escalation asks for: an admission webhook or policy, or missing rights.",
 		Helps: "look at what refuses it, as the message says, and at the rights of the identity that drains",
 	},
+	Entry{
+		Code: "AwaitingResponder", Means: "Somebody responds to the pod's Eviction and is at work. The drain waits, and does not evict the pod meanwhile.",
+		Helps: "if it takes too long, look at that responder; one that is silent for 20 min loses its turn", Passes: true,
+	},
+	Entry{
+		Code: "ResponderMissing", Means: "The event says mode: EvictionRequest, so the pod is left to responders, and nobody responds.",
+		Helps: "see that a controller works on EvictionRequests (Slipway's: --eviction-requests), or change the mode in the parameters",
+	},
+	Entry{
+		Code: "RespondersFailed", Means: "The event says mode: EvictionRequest, and the pod's Eviction has failed: all responders have had their turn, or it cannot be evicted so.",
+		Helps: "look at the pod's responders, or change the mode in the parameters",
+	},
+	Entry{
+		Code: "EvictionAPIMissing", Means: "The event says mode: EvictionRequest, and the server has no Evictions (lifecycle.k8s.io/v1alpha1), or Slipway may not read them.",
+		Helps: "enable or install that API and let Slipway read it, or change the mode in the parameters",
+	},
 )
 
 var blockersOfTheEnd = ofBlockers(

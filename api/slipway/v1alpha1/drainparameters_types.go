@@ -13,6 +13,12 @@ type DrainParameters struct {
 	// apiVersion slipway.dev/v1alpha1 and kind DrainParameters are required.
 	metav1.TypeMeta `json:",inline"`
 
+	// mode says which pods are left to those who respond to Evictions (KEP-4563), instead
+	// of being evicted by the drain. Unset: Auto. In no mode is a pod evicted or deleted
+	// while a responder of its own is at work on it.
+	// +optional
+	Mode DrainMode `json:"mode,omitempty"`
+
 	// gracePeriodSeconds is how long each pod may take to end, at least 1. Unset: what
 	// the driver was started with, which is the pod's own by default.
 	// +optional
@@ -56,6 +62,25 @@ type DrainParameters struct {
 	// +optional
 	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
 }
+
+// DrainMode says which pods a drain leaves to responders. It never leaves pods of
+// DaemonSets, nor those that have ended.
+//
+// +kubebuilder:validation:Enum=Auto;EvictionRequest;Eviction
+type DrainMode string
+
+// The modes.
+const (
+	// DrainAuto leaves pods that have responders of their own, and evicts all others. It
+	// evicts such a pod all the same if nobody has answered for 30 s, or all responders
+	// have failed. Without the API of Evictions, it evicts all pods.
+	DrainAuto DrainMode = "Auto"
+	// DrainEvictionRequest leaves all pods and evicts none: where nobody responds, the
+	// drain is held up.
+	DrainEvictionRequest DrainMode = "EvictionRequest"
+	// DrainEviction evicts all pods, and asks no responder.
+	DrainEviction DrainMode = "Eviction"
+)
 
 // DrainTarget covers the pods of a type, up to a priority, with some labels.
 type DrainTarget struct {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// naming is what is remembered of a pod that is left to responders.
+type naming struct {
+	// working tells that a responder is at work on it. idle is since when nobody is: since it was named, or the last one
+	// has stopped.
+	working bool
+	idle    time.Time
+	// before is the Eviction that had failed when the pod was named: it says nothing of what comes now.
+	before types.UID
+}
+
+// leave tells whether a pod whose turn has come is left to responders, and what is to be said of it meanwhile.
+func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
+	f, r := p.facts, p.facts.responders.Pods[l.pod.UID]
+	switch {
+	case r.works():
+		p.name(l.pod, r)
+		return true, awaits(r), time.Time{}
+	case !f.responders.Known && f.now.Before(f.respondersLate):
+		return true, nil, f.respondersLate
+	case !f.isLeft(l.pod, r):
+		return false, nil, time.Time{}
+	case !f.responders.Served && f.request.mode() == ModeEvictionRequest:
+		return true, noEvictionAPI(), time.Time{}
+	case !f.responders.Served:
+		return false, nil, time.Time{}
+	}
+	return p.await(l, r, p.name(l.pod, r))
+}
+
+// isLeft tells whether it is for responders to make the pod leave, if there are any.
+func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
+	if isFinished(pod) || typeOf(pod) == PodTypeDaemonSet {
+		return false
+	}
+	mode := f.request.mode()
+	return mode == ModeEvictionRequest || mode == ModeAuto && r.Own
+}
+
+// await waits for somebody who answers, and then for what comes of it.
+func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {
+	now, due := p.facts.now, n.idle.Add(ResponderPatience)
+	patient := now.Before(due)
+	switch {
+	case r.State == EvictionFailed && r.UID != n.before:
+		return p.fallBack(l, respondersFailed(r), fmt.Sprintf("Eviction %s has failed (%s), so the drain evicts the pod itself; ",
+			r.Eviction, short(r.Message)))
+	case r.alive():
+		return true, awaits(r), time.Time{}
+	case r.State == EvictionRunning && patient:
+		return true, awaits(r), due
+	case r.State == EvictionRunning && r.Responder != "" && p.facts.request.mode() == ModeEvictionRequest:
+		return true, awaits(r), time.Time{} // the API takes the turn from who is silent
+	case patient:
+		return true, nil, due
+	}
+	return p.fallBack(l, nobodyResponds(r), fmt.Sprintf("nobody has responded within %s, so the drain evicts the pod itself; ",
+		ResponderPatience))
+}
+
+// fallBack evicts a pod to which no responder comes, unless the request wants it left all the same.
+func (p *pacing) fallBack(l leaver, matter *obstacle, why string) (left bool, hold *obstacle, wake time.Time) {
+	if p.facts.request.mode() == ModeEvictionRequest {
+		return true, matter, time.Time{}
+	}
+	p.fallen[l.pod.UID] = why
+	return false, nil, time.Time{}
+}
+
+// name notes that a pod is left to responders.
+func (p *pacing) name(pod *corev1.Pod, r Response) naming {
+	if p.facts.request.mode() == ModeEviction {
+		return naming{}
+	}
+	n, known := p.named[pod.UID]
+	if !known {
+		n.idle = p.facts.now
+		if r.State == EvictionFailed {
+			n.before = r.UID
+		}
+	}
+	working := r.works() || r.alive()
+	if n.working && !working {
+		n.idle = p.facts.now
+	}
+	n.working = working
+	p.named[pod.UID] = n
+	return n
+}
+
+// nameImpossible names a pod that its budget never lets go.
+func (p *pacing) nameImpossible(l leaver, hold *obstacle) {
+	if hold != nil && hold.reason == BudgetImpossible && p.facts.request.mode() == ModeAuto && p.facts.responders.Served {
+		p.name(l.pod, p.facts.responders.Pods[l.pod.UID])
+	}
+}
+
+// keepNamed keeps the names of pods that are still there: also of those that are terminating, so that their Evictions end
+// as what they are.
+func (p *pacing) keepNamed(steps [][]leaver) {
+	if p.facts.responders.Known && !p.facts.responders.Served {
+		return
+	}
+	for _, step := range steps {
+		for _, l := range step {
+			if n, named := p.facts.named[l.pod.UID]; named {
+				p.named[l.pod.UID] = n
+			}
+		}
+	}
+}
+
+// explain says of a pod that the drain evicts itself, although it was left to responders, why that is so.
+func (p *pacing) explain(l leaver, hold *obstacle) *obstacle {
+	why, fallen := p.fallen[l.pod.UID]
+	if !fallen || hold == nil {
+		return hold
+	}
+	return &obstacle{hold.reason, hold.by, why + hold.message}
+}
+
+// namedPods lists the pods that are left to responders.
+func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
+	all := []PodReference{}
+	for _, l := range leaving {
+		if _, is := named[l.pod.UID]; is {
+			all = append(all, PodReference{types.NamespacedName{Namespace: l.pod.Namespace, Name: l.pod.Name}, l.pod.UID})
+		}
+	}
+	slices.SortFunc(all, func(a, b PodReference) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return all
+}
+
+// complete tells whether all has been read that says which pods are left to responders. Who names fewer before would
+// have requests withdrawn that an earlier run has caused.
+func (f facts) complete(leaving []leaver) bool {
+	if !f.podsKnown || !f.node.known || !f.responders.Known && f.now.Before(f.respondersLate) {
+		return false
+	}
+	for _, l := range leaving {
+		namespace := l.pod.Namespace
+		if _, known := f.budgets[namespace]; !known || f.unruled(namespace) && !f.rulesBad[namespace] {
+			return false
+		}
+	}
+	return true
+}
+
+func awaits(r Response) *obstacle {
+	if r.Responder == "" {
+		return &obstacle{AwaitingResponder, r.Eviction, AwaitingResponder.advise("Eviction " + r.Eviction + " is there, and none of its " +
+			"responders is active yet")}
+	}
+	text := "responder " + r.Responder + " is at work"
+	if !r.Since.IsZero() {
+		text += " since " + r.Since.UTC().Format(time.RFC3339)
+	}
+	if r.Message != "" {
+		text += ": " + short(r.Message)
+	}
+	return &obstacle{AwaitingResponder, r.Eviction, AwaitingResponder.advise(text)}
+}
+
+func nobodyResponds(r Response) *obstacle {
+	return &obstacle{ResponderMissing, r.Eviction, ResponderMissing.advise(fmt.Sprintf("the pod is left to responders, and for %s nobody "+
+		"has responded", ResponderPatience))}
+}
+
+func respondersFailed(r Response) *obstacle {
+	return &obstacle{RespondersFailed, r.Eviction, RespondersFailed.advise(fmt.Sprintf("Eviction %s has failed: %s", r.Eviction, short(r.Message)))}
+}
+
+func noEvictionAPI() *obstacle {
+	return &obstacle{reason: EvictionAPIMissing, message: EvictionAPIMissing.advise("the pod is left to responders, and the server has no " +
+		"Evictions (lifecycle.k8s.io/v1alpha1) that the drain may read")}
+}
+
+// short keeps what others write to one line of some length.
+func short(text string) string {
+	const enough = 200
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= enough {
+		return text
+	}
+	return strings.ToValidUTF8(text[:enough], "") + "…"
+}

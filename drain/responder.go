@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Mode says whether pods are evicted, or left to those who respond to Evictions (KEP-4563): the drain then names them
+// (Status.Named), and somebody else asks for their evictions. DaemonSet pods and finished pods are never left.
+//
+// In no mode is a pod evicted or deleted while its Eviction has an active responder other than the one that comes last
+// for every pod, whoever asked for that Eviction. (One that is terminating already is killed if an Escalation asks for it.)
+type Mode string
+
+const (
+	// ModeAuto leaves pods that have responders of their own to them, and evicts all others. It evicts such a pod all the
+	// same where nobody answers for ResponderPatience, or where all responders have failed. Pods whose budget can never
+	// allow an eviction are named too, as somebody may know what to do; until somebody does, they stay the drain's own.
+	ModeAuto Mode = "Auto"
+	// ModeEvictionRequest leaves all pods, and never evicts one. Where nobody answers, that is a Blocker.
+	ModeEvictionRequest Mode = "EvictionRequest"
+	// ModeEviction evicts all pods and names none.
+	ModeEviction Mode = "Eviction"
+)
+
+// ResponderPatience is how long a drain waits for anybody to answer once it has named a pod: until it has an Eviction
+// whose responder is at work.
+const ResponderPatience = 30 * time.Second
+
+// ResponderReader tells what becomes of Evictions. Its methods are called from several goroutines.
+type ResponderReader interface {
+	// Follow calls changed with each change of what Responders tells, until ctx ends; then it returns. A Drain calls it
+	// once.
+	Follow(ctx context.Context, changed func())
+	// Responders tells what is known now of these pods, while somebody follows. It asks the server nothing.
+	Responders(pods []*corev1.Pod) Responders
+}
+
+// Responders is what is known of the responders of some pods at one moment.
+type Responders struct {
+	// Known tells that it has been found out whether Evictions are served, and which there are. A Drain that begins waits
+	// for it, but no longer than 10 s.
+	Known bool
+	// Served tells that there is an API of Evictions, and that it may be read.
+	Served bool
+	// Err says why it cannot be read now. What was read before still counts.
+	Err error
+	// Pods is what is known of the pods, by UID.
+	Pods map[types.UID]Response
+}
+
+// Response is what becomes of one pod.
+type Response struct {
+	// Own tells that the pod has responders of its own, besides the one that comes last for every pod and evicts.
+	Own bool
+	// State of the Eviction that counts for the pod.
+	State EvictionState
+	// Eviction is its name, and UID its UID.
+	Eviction string
+	UID      types.UID
+	// Responder is the one that is active. Empty: none is. Last tells that it is the one that comes last for every pod.
+	Responder string
+	Last      bool
+	// Since is when its turn came, and Heartbeat when it gave its last sign of life. Zero: not known, or never.
+	Since, Heartbeat time.Time
+	// Message is what the active responder says, or why the Eviction has failed. It is for people.
+	Message string
+}
+
+// EvictionState is how an Eviction stands.
+type EvictionState string
+
+// The states.
+const (
+	// EvictionNone: the pod has no Eviction that counts. One that was canceled, or succeeded, does not.
+	EvictionNone EvictionState = ""
+	// EvictionRunning: it has not ended.
+	EvictionRunning EvictionState = "Running"
+	// EvictionFailed: it has ended, all responders have had their turn or it cannot be, and the pod is still there.
+	EvictionFailed EvictionState = "Failed"
+)
+
+// works tells whether somebody is at work on the pod whom an eviction would interrupt.
+func (r Response) works() bool {
+	return r.State == EvictionRunning && r.Responder != "" && !r.Last
+}
+
+// alive tells whether the active responder has given a sign of life.
+func (r Response) alive() bool {
+	return r.State == EvictionRunning && r.Responder != "" && !r.Heartbeat.IsZero()
+}
+
+// PodReference is one pod, and no other of the same name.
+type PodReference struct {
+	types.NamespacedName
+	UID types.UID
+}
