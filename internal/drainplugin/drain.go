@@ -56,6 +56,12 @@ func answer(request drain.Request, s drain.Status) driverkit.Answer {
 		BlockersTotal:   len(s.Blockers),
 		EventConditions: conditions(request, s), NodeConditions: nodeConditions(request, s),
 	}
+	if s.Named != nil {
+		a.LeftToResponders = []driverkit.Pod{}
+	}
+	for _, named := range s.Named {
+		a.LeftToResponders = append(a.LeftToResponders, driverkit.Pod{Namespace: named.Namespace, Name: named.Name, UID: string(named.UID)})
+	}
 	for _, b := range s.Blockers {
 		a.Blockers = append(a.Blockers, blocker(request.NodeName, b))
 	}
@@ -88,6 +94,8 @@ func inTheWay(b drain.Blocker) string {
 		return "Node " + b.By
 	case drain.WaitingForCompletion, drain.PodSkipped:
 		return "DrainRule " + b.By
+	case drain.AwaitingResponder, drain.ResponderMissing, drain.RespondersFailed:
+		return "Eviction " + b.By
 	case drain.VolumeAttached, drain.LocalStorage:
 		return "Volume " + b.By
 	default:

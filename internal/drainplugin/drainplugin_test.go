@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
@@ -117,6 +118,30 @@ func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestPodsThatAreLeftToRespondersAreNamedOnceTheyAreKnown(t *testing.T) {
+	pod := drain.PodReference{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "cart-0"}, UID: "u"}
+	for name, tt := range map[string]struct {
+		named []drain.PodReference
+		want  []driverkit.Pod
+	}{
+		"not known yet": {nil, nil},
+		"none":          {[]drain.PodReference{}, []driverkit.Pod{}},
+		"one":           {[]drain.PodReference{pod}, []driverkit.Pod{{Namespace: "shop", Name: "cart-0", UID: "u"}}},
+	} {
+		got := answer(drain.Request{}, drain.Status{Named: tt.named}).LeftToResponders
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheEvictionInTheWayIsNamedWithItsKind(t *testing.T) {
+	b := drain.Blocker{Pod: types.NamespacedName{Namespace: "shop", Name: "cart-0"}, By: "shop/cart-0-x", Reason: drain.AwaitingResponder}
+	if got := blocker("n", b).By; got != "Eviction shop/cart-0-x" {
+		t.Errorf("in the way is %q", got)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/responders"
 )
 
 const (
@@ -186,10 +187,14 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	if err != nil {
 		return nil, err
 	}
+	answers, err := responders.New(self, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
 	var evicted sync.Once
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
-		Rules: rules, OwnNamespace: options.Namespace,
+		Rules: rules, Responders: answers, OwnNamespace: options.Namespace,
 		Observer:  observerOf(options.Observer),
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})

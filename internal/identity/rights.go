@@ -8,6 +8,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
@@ -75,6 +76,11 @@ func neededBy(a Agent) []right {
 			needs("policy", "poddisruptionbudgets", "get", "list", "watch"),
 			needs(slipwayv1alpha1.GroupVersion.Group, "drainrules", "get", "list", "watch"),
 			needs("", "namespaces", "get", "list", "watch"),
+			// Without them no pod is left to responders, and none of them is seen at work.
+			[]right{
+				{verb: "list", group: lifecyclev1alpha1.GroupKubernetes, resource: "evictions", optional: true},
+				{verb: "watch", group: lifecyclev1alpha1.GroupKubernetes, resource: "evictions", optional: true},
+			},
 		)
 		onNode = slices.Concat(onNode,
 			needs("", "pods", "get", "list", "watch"),

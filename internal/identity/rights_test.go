@@ -69,8 +69,8 @@ func TestWhatAnAgentNeedsDependsOnWhatItDoes(t *testing.T) {
 		impersonates               bool
 		wantEvicts, wantsOptionals int
 	}{
-		"as its node":              {Agent{Group: "g", As: ActAsNode, Drains: true}, true, 1, 1},
-		"as itself":                {Agent{Group: "g", As: ActAsSelf, Drains: true}, false, 1, 1},
+		"as its node":              {Agent{Group: "g", As: ActAsNode, Drains: true}, true, 1, 3},
+		"as itself":                {Agent{Group: "g", As: ActAsSelf, Drains: true}, false, 1, 3},
 		"without the drain driver": {Agent{Group: "g", As: ActAsNode}, true, 0, 0},
 		"unless it says as whom":   {Agent{Group: "g"}, true, 0, 0},
 	} {

@@ -12,10 +12,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
-// alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go.
+// alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go and responders_test.go.
 var alone = []string{
 	"NodeTaintMissing", "BudgetNotObserved", "NamespaceTerminating", // the control plane stands still
 	"APIServerUnavailable", "ReadRefused", "RuleInvalid",
+	"AwaitingResponder", "ResponderMissing", "RespondersFailed", "EvictionAPIMissing", // what the server serves changes
 }
 
 func TestEachReasonOfADrainIsProvokedHere(t *testing.T) {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responders
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/drain"
+)
+
+// probeEvery is how long it counts that Evictions are not served.
+const probeEvery = 10 * time.Minute
+
+// Reader reads Evictions. It runs nothing while nobody follows.
+type Reader struct {
+	evictions  lifecycleclient.EvictionInterface
+	namespaces metadata.ResourceInterface
+	clock      clock.Clock
+
+	mu sync.Mutex
+	// watch is nil while nobody follows, users are who does.
+	watch *watching
+	users map[*func()]struct{}
+	// absent is since when it is known that Evictions are not served. Zero: they may be.
+	absent time.Time
+}
+
+var _ drain.ResponderReader = (*Reader)(nil)
+
+// New returns a reader with the given credentials. It makes no request.
+func New(self *rest.Config, c clock.Clock) (*Reader, error) {
+	config := rest.CopyConfig(self)
+	// Where Evictions are custom resources, the server has no other form of them.
+	config.AcceptContentTypes, config.ContentType = "", runtime.ContentTypeJSON
+	evictions, err := lifecycleclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("build the client for Evictions: %w", err)
+	}
+	objects, err := metadata.NewForConfig(self)
+	if err != nil {
+		return nil, fmt.Errorf("build the client for metadata: %w", err)
+	}
+	return &Reader{
+		evictions:  evictions.Evictions(metav1.NamespaceAll),
+		namespaces: objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")),
+		clock:      c, users: map[*func()]struct{}{},
+	}, nil
+}
+
+// Follow implements drain.ResponderReader.
+func (r *Reader) Follow(ctx context.Context, changed func()) {
+	w := r.join(ctx, &changed)
+	defer r.leave(w, &changed)
+	changed() // it may be known already
+	<-ctx.Done()
+}
+
+// Responders implements drain.ResponderReader.
+func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
+	r.mu.Lock()
+	w, absent := r.watch, !r.absent.IsZero()
+	r.mu.Unlock()
+	if absent {
+		return drain.Responders{Known: true}
+	}
+	if w == nil {
+		return drain.Responders{}
+	}
+	served, err := w.evictions.state()
+	surges, known, failed := w.surges.list()
+	all := drain.Responders{
+		Known: served && known, Served: served, Err: cmp.Or(err, failed), Pods: map[types.UID]drain.Response{},
+	}
+	for _, pod := range pods {
+		all.Pods[pod.UID] = respond(pod, w.evictions.of(pod.UID), surges)
+	}
+	return all
+}
+
+// join begins the watches, or takes part in them, and calls changed with each change until leave is called.
+func (r *Reader) join(ctx context.Context, changed *func()) *watching {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users[changed] = struct{}{}
+	if r.watch == nil {
+		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
+	}
+	return r.watch
+}
+
+// leave ends the use of the watches. The last user waits for their end.
+func (r *Reader) leave(w *watching, changed *func()) {
+	r.mu.Lock()
+	delete(r.users, changed)
+	last := len(r.users) == 0
+	if last {
+		r.watch = nil
+	}
+	r.mu.Unlock()
+	if last {
+		w.stop()
+		<-w.ended
+	}
+}
+
+func (r *Reader) wakeAll() {
+	r.mu.Lock()
+	all := make([]func(), 0, len(r.users))
+	for changed := range r.users {
+		all = append(all, *changed)
+	}
+	r.mu.Unlock()
+	for _, changed := range all {
+		changed()
+	}
+}
+
+// isAbsent tells that there are no Evictions that may be read, by the answer to an attempt.
+func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
