@@ -102,6 +102,8 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 		newInstall,
 		newUninstall,
 		newStatus,
+		newEvict,
+		newEvictions,
 	} {
 		root.AddCommand(newCommand(t))
 	}

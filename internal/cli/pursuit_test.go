@@ -123,7 +123,7 @@ func TestWhatIsAskedForIsPrintedForPrograms(t *testing.T) {
 }
 
 func TestHelpSaysWhatIsNeeded(t *testing.T) {
-	for _, command := range []string{"drain", "uncordon", "cancel", "status"} {
+	for _, command := range []string{"drain", "uncordon", "cancel", "status", "evict", "evictions"} {
 		out, errOut, code := execute(t, command, "--help")
 		if code != Done || errOut != "" {
 			t.Errorf("exit code %d; stderr %q", code, errOut)

@@ -122,7 +122,7 @@ type statusWriter struct {
 	format format
 	// nodesUnread: they may not be read.
 	nodesUnread bool
-	drawn       string                // on a terminal
+	drawn       canvas                // on a terminal
 	shown       map[string]nodeStatus // elsewhere, by node and event
 	lost        string
 }
@@ -148,25 +148,7 @@ func (w *statusWriter) draw(all []nodeStatus, lost string, style show.Style, now
 	if lost != "" {
 		text += style.Line(show.Span{Text: "The API server does not answer: " + lost, Tone: show.Bad}) + "\n"
 	}
-	text = fitting(text, style.Height-1)
-	if text == w.drawn {
-		return
-	}
-	up := ""
-	if lines := strings.Count(w.drawn, "\n"); lines > 0 {
-		up = fmt.Sprintf("\r\x1b[%dA\x1b[J", lines) // what was typed may have moved the cursor
-	}
-	fmt.Fprint(w.Out, up+text)
-	w.drawn = text
-}
-
-// fitting is at most so many lines of a text.
-func fitting(text string, lines int) string {
-	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	if len(all) <= lines || lines < 1 {
-		return text
-	}
-	return strings.Join(all[:lines-1], "") + fmt.Sprintf("and %d more lines\n", len(all)-lines+1)
+	w.drawn.draw(w.Out, text, style.Height-1)
 }
 
 // news are the nodes that are otherwise than before.

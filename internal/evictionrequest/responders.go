@@ -73,3 +73,8 @@ func inTurnOf(all []evictionv1alpha1.TargetResponder) []int {
 	slices.SortFunc(order, func(a, b int) int { return inTurn(all[a], all[b]) })
 	return order
 }
+
+// InTurn are the responders of an Eviction, in the order of their turns.
+func InTurn(all []evictionv1alpha1.TargetResponder) []evictionv1alpha1.TargetResponder {
+	return slices.SortedFunc(slices.Values(all), inTurn)
+}
