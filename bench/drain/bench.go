@@ -29,12 +29,22 @@ type bench struct {
 
 // benchmark runs all drains. The results are those so far, if it fails.
 func benchmark(ctx context.Context, s settings, scenarios []scenario.Scenario, progress io.Writer) (results report.Results, err error) {
+	results = s.describe(ctx, scenarios)
+	for _, group := range scenario.Groups(scenarios) {
+		if err := s.onOneCluster(ctx, group, &results, progress); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// onOneCluster runs the drains of scenarios that have a cluster in common.
+func (s settings) onOneCluster(ctx context.Context, scenarios []scenario.Scenario, results *report.Results, progress io.Writer) (err error) {
 	began := time.Now()
 	b := &bench{settings: s, contenders: map[string]contender.Contender{}, progress: progress}
-	results = s.describe(ctx, scenarios)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.open(ctx, scenarios); err != nil {
-		return results, err
+		return err
 	}
 	results.Conditions.Kubernetes = b.stage.Version
 	drains := plan(scenarios, results.Contenders, s.repeat)
@@ -43,25 +53,26 @@ func benchmark(ctx context.Context, s settings, scenarios []scenario.Scenario, p
 		from := time.Now()
 		run, err := b.run(ctx, d)
 		if err != nil {
-			return results, fmt.Errorf("%s by %s, repetition %d: %w", d.scenario.Key, d.contender, d.repetition, err)
+			return fmt.Errorf("%s by %s, repetition %d: %w", d.scenario.Key, d.contender, d.repetition, err)
 		}
 		results.Runs = append(results.Runs, run)
 		e.took(d, time.Since(from))
 		b.say(i+1, len(drains), run, time.Since(began), e.left(drains[i+1:]))
 		if last := i+1 == len(drains) || drains[i+1].repetition != d.repetition; last && s.out != "" {
-			if err := report.Write(s.out, results); err != nil {
-				return results, err
+			if err := report.Write(s.out, *results); err != nil {
+				return err
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // open starts the cluster and the agents, and lets each contender drain empty nodes
 // once: what is only done the first time is not measured.
 func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err error) {
 	fmt.Fprintln(b.progress, "drain: starting a cluster")
-	if b.stage, err = stage.Open(ctx, stage.Options{Nodes: scenario.MostNodes(scenarios)}); err != nil {
+	surge := scenarios[0].Surge // of all, or of none
+	if b.stage, err = stage.Open(ctx, stage.Options{Nodes: scenario.MostNodes(scenarios), Evictions: surge}); err != nil {
 		return err
 	}
 	if b.components, err = b.stage.Components(ctx); err != nil {
@@ -71,6 +82,11 @@ func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err er
 	names := b.settings.contenders()
 	if slices.Contains(names, contender.Slipway) {
 		if err := b.stage.StartAgents(ctx, b.settings.agent, drained); err != nil {
+			return err
+		}
+	}
+	if surge && slices.Contains(names, contender.Slipway) {
+		if err := b.stage.StartController(ctx, b.settings.controller); err != nil {
 			return err
 		}
 	}

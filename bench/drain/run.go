@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+	"github.com/slipway-k8s/slipway/bench/drain/internal/scenario"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 	"github.com/slipway-k8s/slipway/test/auditlog"
@@ -33,7 +34,8 @@ func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
 	}
 	b.count++
 	namespace := fmt.Sprintf("bench-%s-%d", d.scenario.Key, b.count)
-	scene, err := b.stage.Set(ctx, namespace, d.scenario, d.scenario.Apps(b.settings.seed, d.repetition))
+	apps := d.scenario.Apps(b.settings.seed, d.repetition)
+	scene, err := b.stage.Set(ctx, namespace, d.scenario, apps)
 	if err != nil {
 		return measure.Run{}, err
 	}
@@ -53,6 +55,9 @@ func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
 		Ours: who.Sent, Began: times.Began, Ended: times.Ended, Over: times.Over, Namespace: namespace, Pods: scene.InScope,
 	})
 	run.Scenario, run.Contender, run.Repetition, run.CPU = d.scenario.Key, d.contender, d.repetition, cpu
+	if d.scenario.Surge {
+		run.Bound = scenario.Bound(apps).Seconds()
+	}
 	if d.contender == contender.Slipway {
 		run.Broken = auditcheck.Check(requests, auditcheck.Options{})
 	}

@@ -12,7 +12,7 @@ import (
 
 func (g *stage) measure(ctx context.Context) (results, error) {
 	r := results{Scenario: "central", Nodes: g.settings.nodes, Pods: g.settings.nodes * podsPerNode, LimitMiB: g.settings.limit}
-	if err := g.startController(ctx); err != nil {
+	if err := g.start(ctx); err != nil {
 		return r, err
 	}
 	g.say("the controller has been started: it returns a node, which shows that it works")
@@ -34,7 +34,7 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 		drained = nodes[:len(drained)+n]
 		r.Steps = append(r.Steps, step)
 	}
-	if r.PeakKiB, err = g.controller.memory("VmHWM"); err != nil {
+	if r.PeakKiB, err = g.controller.Memory("VmHWM"); err != nil {
 		return r, err
 	}
 	for _, s := range r.Steps { // the kernel's own count may be some pages behind
@@ -55,7 +55,7 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 func (g *stage) rest(ctx context.Context) (step, error) {
 	s := step{began: time.Now()}
 	g.say("at rest for %s", g.settings.rest)
-	watcher := g.controller.watch(ctx)
+	watcher := watchMemory(ctx, g.controller)
 	timer := time.NewTimer(g.settings.rest)
 	defer timer.Stop()
 	select {
@@ -70,11 +70,11 @@ func (g *stage) rest(ctx context.Context) (step, error) {
 func (g *stage) drain(ctx context.Context, nodes []string) (s step, err error) {
 	g.say("draining %d nodes at once", len(nodes))
 	s = step{Nodes: len(nodes), began: time.Now()}
-	watcher := g.controller.watch(ctx)
+	watcher := watchMemory(ctx, g.controller)
 	s.AtOnce, err = g.carryOut(ctx, drainTransition, nodes)
 	if err != nil {
 		_, _ = watcher.end()
-		return s, fmt.Errorf("%w; the controller's log:\n%s", err, g.controller.tail())
+		return s, fmt.Errorf("%w; the controller's log:\n%s", err, g.controller.Tail())
 	}
 	err = g.finish(&s, watcher)
 	return s, err

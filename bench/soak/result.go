@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -49,7 +50,7 @@ type step struct {
 func (s *step) count(requests []auditlog.Request) {
 	s.Requests = map[string]int{}
 	for _, r := range requests {
-		if r.User != controllerUser || r.Resource == "leases" || r.Began.Before(s.began) || r.Began.After(s.ended) {
+		if r.User != controller.User || r.Resource == "leases" || r.Began.Before(s.began) || r.Began.After(s.ended) {
 			continue
 		}
 		s.Requests[r.Verb]++

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
@@ -33,7 +34,7 @@ type stage struct {
 	admin      *rest.Config
 	clients    kubernetes.Interface
 	events     client.WithWatch
-	controller *controller
+	controller *controller.Process
 }
 
 // soak does all of it, and returns what was measured.
@@ -98,11 +99,19 @@ func (g *stage) open(ctx context.Context) (err error) {
 	return err
 }
 
+// start starts the controller, with the rights of central mode.
+func (g *stage) start(ctx context.Context) (err error) {
+	g.controller, err = controller.Start(ctx, g.cluster, controller.Options{
+		Binary: g.settings.controller, Dir: g.dir, Config: []string{"rbac/central"}, Flags: []string{"--claim-mode=central"},
+	})
+	return err
+}
+
 // close ends the controller, takes the cluster down and removes its files.
 func (g *stage) close() error {
 	var errs []error
 	if g.controller != nil {
-		errs = append(errs, g.controller.kill())
+		errs = append(errs, g.controller.Kill())
 	}
 	if g.cluster != nil {
 		errs = append(errs, g.cluster.Close())

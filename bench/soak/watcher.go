@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 )
 
 // period is how often memory is looked at.
@@ -18,7 +20,7 @@ type watcher struct {
 	err  error
 }
 
-func (c *controller) watch(ctx context.Context) *watcher {
+func watchMemory(ctx context.Context, c *controller.Process) *watcher {
 	ctx, stop := context.WithCancel(ctx)
 	w := &watcher{stop: stop, done: make(chan struct{})}
 	go func() {
@@ -26,7 +28,7 @@ func (c *controller) watch(ctx context.Context) *watcher {
 		ticker := time.NewTicker(period)
 		defer ticker.Stop()
 		for {
-			kib, err := c.memory("VmRSS")
+			kib, err := c.Memory("VmRSS")
 			if err != nil {
 				w.err = err
 				return

@@ -13,6 +13,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
@@ -90,7 +91,9 @@ func (p *slipway) Return(ctx context.Context, nodes []string) error {
 }
 
 // Sent implements Contender.
-func (p *slipway) Sent(r auditlog.Request) bool { return r.User == stage.AgentUser }
+func (p *slipway) Sent(r auditlog.Request) bool {
+	return r.User == stage.AgentUser || r.User == controller.User
+}
 
 // ask creates an event for each node.
 func (p *slipway) ask(ctx context.Context, transition string, nodes []string) error {

@@ -17,7 +17,10 @@ type Run struct {
 	Contender  string `json:"contender"`
 	Repetition int    `json:"repetition"`
 	// Seconds is the wall time.
-	Seconds   float64   `json:"seconds"`
+	Seconds float64 `json:"seconds"`
+	// Bound is what it takes with all replacements started at once, in seconds: one start-up
+	// and the longest termination. Zero where nobody starts them so.
+	Bound     float64   `json:"bound,omitempty"`
 	Evictions Evictions `json:"evictions"`
 	// Requests are all of the drainer's, by verb and resource.
 	Requests map[string]int `json:"requests"`

@@ -33,6 +33,7 @@ func Markdown(r Results) string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteString(blocked.String())
+	b.WriteString(bounds(r))
 	b.WriteString(profile(r))
 	c := r.Conditions
 	fmt.Fprintf(&b, "\nMedians of %d (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
@@ -70,6 +71,23 @@ func asked(by map[string]Summary) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// bounds says how near Slipway came to what it takes with all replacements started at once.
+func bounds(r Results) string {
+	var b strings.Builder
+	for _, scenario := range r.Scenarios {
+		for _, s := range r.Of(scenario.Key) {
+			if s.Contender == slipway && s.LongerThanBound > 0 {
+				fmt.Fprintf(&b, "\n(%s) Slipway took %.2f times one start-up and the longest termination", scenario.Key, s.LongerThanBound)
+				if s.LongerThanIdeal > 0 {
+					fmt.Fprintf(&b, ", and was %.1f times as fast as the ideal evictor", 1/s.LongerThanIdeal)
+				}
+				b.WriteString(".\n")
+			}
+		}
+	}
+	return b.String()
 }
 
 // profile says what the cores did while Slipway drained: where they were all busy with the control plane, no drain would

@@ -30,6 +30,8 @@ type Summary struct {
 	FasterThanKubectl      float64 // 0: not known
 	LongerThanIdeal        float64 // 0: not known
 	ControlPlaneCPUSeconds float64
+	// LongerThanBound is the time as a multiple of measure.Run's Bound. 0: there is none.
+	LongerThanBound float64
 	// ComponentCPUSeconds are the same by component.
 	ComponentCPUSeconds map[string]float64
 }
@@ -89,6 +91,9 @@ func summarise(contender string, runs []measure.Run) Summary {
 		Verbs:         map[string]float64{},
 
 		ComponentCPUSeconds: map[string]float64{},
+	}
+	if runs[0].Bound > 0 {
+		s.LongerThanBound = median(func(r measure.Run) float64 { return r.Seconds / r.Bound })
 	}
 	for component := range runs[0].CPU.Seconds {
 		s.ComponentCPUSeconds[component] = median(func(r measure.Run) float64 { return r.CPU.Seconds[component] })

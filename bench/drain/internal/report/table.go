@@ -28,6 +28,9 @@ func Table(r Results) string {
 		_ = w.Flush() // into memory
 		fmt.Fprintln(&b)
 	}
+	if text := bounds(r); text != "" {
+		b.WriteString(strings.TrimPrefix(text, "\n") + "\n")
+	}
 	b.WriteString(wrap(Notes(r), 110))
 	return b.String()
 }

@@ -37,6 +37,16 @@ func All() []Scenario {
 			Nodes: 6, Drained: 1, AppCount: 1, Replicas: 6, Budgets: Shared, MaxUnavailable: 0,
 			Ready: Exactly(time.Second), Gone: Exactly(time.Second), Blocked: time.Minute,
 		},
+		{
+			Key: "g", Title: "(b) with pods ready after about 10.2 s, and replacements first: Slipway's surge",
+			Nodes: 6, Drained: 1, AppCount: 20, Replicas: 6, Budgets: Shared, MaxUnavailable: 2,
+			Ready: Exactly(10 * time.Second), Gone: Exactly(time.Second), Surge: true,
+		},
+		{
+			Key: "h", Title: "(c) with replacements first",
+			Nodes: 6, Drained: 1, AppCount: 20, Replicas: 6, Budgets: Shared, MaxUnavailable: 2,
+			Ready: Span{time.Second, 4 * time.Second}, Gone: Span{500 * time.Millisecond, 30 * time.Second}, Surge: true,
+		},
 	}
 }
 

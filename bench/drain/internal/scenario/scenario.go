@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,6 +26,9 @@ type Scenario struct {
 	// Ready is how long a pod takes to become ready once it is bound to a node, and
 	// Gone how long it takes to go once it is told to.
 	Ready, Gone Span
+	// Surge: the pods ask for their replacements to be started first. Slipway does so; the
+	// others know nothing of it.
+	Surge bool
 	// Blocked is how long a drain that cannot end is watched. Zero: it can.
 	Blocked time.Duration
 }
@@ -58,6 +62,18 @@ type App struct {
 	Ready, Gone time.Duration
 	// Budget is the name of its budget. Empty: none.
 	Budget string
+	// Surge is that of the scenario.
+	Surge bool
+}
+
+// Bound is what a drain takes that starts all replacements at once: one start-up, then the
+// longest termination.
+func Bound(apps []App) time.Duration {
+	var ready, gone time.Duration
+	for _, app := range apps {
+		ready, gone = max(ready, app.Ready), max(gone, app.Gone)
+	}
+	return ready + gone
 }
 
 // Apps are those of a repetition. The same seed gives the same apps.
@@ -69,7 +85,7 @@ func (s Scenario) Apps(seed uint64, repetition int) []App {
 	for i := range apps {
 		apps[i] = App{
 			Name:     fmt.Sprintf("app-%02d", i),
-			Replicas: s.Replicas, Ready: s.Ready.draw(random), Gone: s.Gone.draw(random),
+			Replicas: s.Replicas, Ready: s.Ready.draw(random), Gone: s.Gone.draw(random), Surge: s.Surge,
 		}
 		switch s.Budgets {
 		case None:
@@ -86,6 +102,20 @@ func (s Scenario) Apps(seed uint64, repetition int) []App {
 func (s Span) draw(random *rand.Rand) time.Duration {
 	const step = 10 * time.Millisecond
 	return s.Min + step*time.Duration(random.Int64N(int64((s.Max-s.Min)/step)+1))
+}
+
+// Groups are the scenarios that are run on one cluster: where pods surge, EvictionRequests
+// are served and acted on, and nowhere else.
+func Groups(scenarios []Scenario) [][]Scenario {
+	var plain, surging []Scenario
+	for _, s := range scenarios {
+		if s.Surge {
+			surging = append(surging, s)
+		} else {
+			plain = append(plain, s)
+		}
+	}
+	return slices.DeleteFunc([][]Scenario{plain, surging}, func(g []Scenario) bool { return len(g) == 0 })
 }
 
 // Select returns the scenarios with the given keys, in the order of [All].

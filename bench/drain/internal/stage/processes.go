@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
@@ -35,6 +36,16 @@ func (s *Stage) StartAgents(ctx context.Context, binary string, nodes []string) 
 		}
 	}
 	return nil
+}
+
+// StartController starts the controller that acts on EvictionRequests. It runs until the
+// stage is closed.
+func (s *Stage) StartController(ctx context.Context, binary string) error {
+	var err error
+	s.controller, err = controller.Start(ctx, s.Cluster, controller.Options{
+		Binary: binary, Dir: s.Dir, Config: []string{"rbac/evictions", "admission/evictions"}, Flags: []string{"--eviction-requests"},
+	})
+	return err
 }
 
 // Components are the process ids of the control plane, by name.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
@@ -40,12 +41,15 @@ type Stage struct {
 	// Dir is for files of the benchmark.
 	Dir string
 
-	clients kubernetes.Interface
+	clients    kubernetes.Interface
+	controller *controller.Process // nil: there is none
 }
 
 // Options of a stage.
 type Options struct {
 	Nodes int
+	// Evictions: EvictionRequests are served.
+	Evictions bool
 	// Stderr gets what the launcher reports.
 	Stderr io.Writer
 }
@@ -91,17 +95,25 @@ func (s *Stage) open(ctx context.Context, options Options) error {
 	if err := s.Install(ctx, Group); err != nil {
 		return err
 	}
+	if options.Evictions {
+		if err := s.InstallEvictions(ctx); err != nil {
+			return err
+		}
+	}
 	s.clients, err = s.Clients("slipway-bench")
 	return err
 }
 
 // Close takes the cluster down and removes its files.
 func (s *Stage) Close() error {
-	var err error
-	if s.Cluster != nil {
-		err = s.Cluster.Close()
+	var errs []error
+	if s.controller != nil {
+		errs = append(errs, s.controller.Kill())
 	}
-	return errors.Join(err, os.RemoveAll(s.Dir))
+	if s.Cluster != nil {
+		errs = append(errs, s.Cluster.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.Dir))...)
 }
 
 // Config are the administrator's credentials, without a limit on requests, for a

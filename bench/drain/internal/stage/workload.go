@@ -18,6 +18,7 @@ import (
 const (
 	appLabel    = "app"
 	budgetLabel = "bench.slipway.dev/budget"
+	surgeLabel  = "slipway.dev/surge"
 )
 
 // deployment is that of an app, spread evenly over the nodes.
@@ -27,6 +28,9 @@ func deployment(app scenario.App, nodes []string) *appsv1.Deployment {
 	podLabels := map[string]string{appLabel: app.Name}
 	if app.Budget != "" {
 		podLabels[budgetLabel] = app.Budget
+	}
+	if app.Surge {
+		podLabels[surgeLabel] = "true"
 	}
 	// Whoever is late still goes when told to: the grace period is longer.
 	grace := int64(app.Gone/time.Second) + 2
