@@ -16,14 +16,12 @@ import (
 // and how long pods have been waited for: all else is in the API.
 type book struct {
 	notes
-	tries      map[types.UID]try
+	trials
 	present    map[types.UID]struct{} // in scope at the last look
 	owners     map[types.UID]returns
 	attached   []string
 	nodeSeen   bool
 	gone       int
-	inFlight   int
-	brake      brake
 	last       lastLook
 	confirmed  bool
 	volumes    volumesInUse
@@ -40,7 +38,7 @@ type lastLook struct {
 
 func newBook() book {
 	return book{
-		tries: map[types.UID]try{}, present: map[types.UID]struct{}{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
+		trials: newTrials(), present: map[types.UID]struct{}{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
 	}
 }
 
@@ -111,14 +109,6 @@ func (b *book) tell(f *facts) {
 	}
 }
 
-// sent notes an eviction that is on its way.
-func (b *book) sent(s send) {
-	t := b.tries[s.pod.UID]
-	t.inFlight, t.stamp, t.by = true, stampOf(s.pod, s.guards), s.by
-	b.tries[s.pod.UID] = t
-	b.inFlight++
-}
-
 // answered is an answer with what it answers.
 type answered struct {
 	answer
@@ -130,16 +120,11 @@ type answered struct {
 
 // learned notes the answer to an eviction. random is in [0,1).
 func (b *book) learned(a answered, now time.Time, random float64) {
-	b.inFlight--
-	b.brake = b.brake.after(a.answer, now, random)
 	if a.outcome == accepted {
 		b.left(a.pod, a.by)
 	}
-	if _, present := b.present[a.pod.UID]; !present {
-		delete(b.tries, a.pod.UID) // gone before the answer came
-		return
-	}
-	b.tries[a.pod.UID] = b.tries[a.pod.UID].after(a.answer, now, random)
+	_, present := b.present[a.pod.UID]
+	b.trials.learned(a, present, now, random)
 }
 
 // left notes that a pod has been made to leave.

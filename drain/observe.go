@@ -59,8 +59,8 @@ func (o openings) use(b *budget, now time.Time) (open time.Duration, was bool) {
 }
 
 // observe tells the observer what came of a request.
-func (r *run) observe(a answered, now time.Time) {
-	observer := r.d.config.Observer
+func (c *carrier) observe(a answered, now time.Time) {
+	observer := c.d.config.Observer
 	if observer == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (r *run) observe(a answered, now time.Time) {
 		if a.budget == nil {
 			return
 		}
-		if open, was := r.opened.use(a.budget, now); was {
+		if open, was := c.opened.use(a.budget, now); was {
 			observer.EvictedAfter(pod, open)
 		}
 	case a.refusal != nil:

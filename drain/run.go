@@ -10,8 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 )
 
 // settleFor is how long an eviction that is on its way may take to be answered once the drain has been stopped.
@@ -19,9 +17,8 @@ const settleFor = 5 * time.Second
 
 // run is one Drain: the loop that gathers the facts, decides, performs and waits. All its fields belong to the loop.
 type run struct {
-	d    *Drainer
-	req  Request
-	wake signal
+	*carrier
+	req Request
 
 	node    *shelf[*corev1.Node]
 	pods    *shelf[*corev1.Pod]
@@ -32,27 +29,19 @@ type run struct {
 
 	book
 	told Status // last, to the caller
-	// opened are the budgets that are open, for the observer.
-	opened openings
-
-	answers chan answered
-	flights sync.WaitGroup
 }
 
 func newRun(d *Drainer, req Request) *run {
 	wake := newSignal()
 	return &run{
-		d:       d,
+		carrier: newCarrier(d, wake, maxInFlight, req.GracePeriodSeconds),
 		req:     req,
-		wake:    wake,
 		node:    newShelf(toNode, wake.poke),
 		pods:    newShelf(toPod, wake.poke),
 		budgets: map[string]*budgetWatch{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
-		opened:  openings{},
 		book:    newBook(),
-		answers: make(chan answered, maxInFlight),
 	}
 }
 
@@ -125,17 +114,7 @@ func (r *run) lastWords(post *postman) {
 
 // wait returns when there is something new to look at.
 func (r *run) wait(ctx context.Context, until, now time.Time) {
-	var alarm <-chan time.Time
-	if !until.IsZero() {
-		timer := r.d.config.Clock.NewTimer(until.Sub(now))
-		defer timer.Stop()
-		alarm = timer.C()
-	}
-	select {
-	case <-ctx.Done():
-	case <-r.wake:
-	case <-alarm:
-	case a := <-r.answers:
+	if a, came := r.carrier.wait(ctx, until, now); came {
 		r.learn(ctx, a)
 	}
 }
@@ -156,53 +135,19 @@ func (r *run) learnAll(ctx context.Context) {
 // launch sends an eviction, unless the budget's slot has been taken since the facts were gathered, or is left to another
 // process. Then it returns when to look again at the latest; zero: there will be a wake-up.
 func (r *run) launch(ctx, wire context.Context, s send) (wake time.Time) {
-	if s.budget != nil && !r.d.ledger.take(s.budget, s.pod.Name, r.wake) {
-		until, _ := r.d.ledger.busy(s.budget, r.wake)
+	if until, free := r.reserve(s); !free {
 		return until
 	}
 	r.sent(s)
-	r.flights.Go(func() {
-		a := r.request(ctx, wire, s)
-		r.answers <- answered{a, s.pod, s.by, s.budget} // never blocks: it has room for all
-		if s.budget != nil {                            // after the answer, so that no next eviction is decided on without it
-			if a.outcome == budgetRefused {
-				r.d.ledger.lose(s.budget, s.pod.Name)
-			}
-			r.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
-		}
-	})
+	r.carry(ctx, wire, s)
 	return time.Time{}
-}
-
-func (r *run) request(ctx, wire context.Context, s send) answer {
-	switch s.by {
-	case byDeletion:
-		return interpretDeletion(r.d.evictor.remove(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod)
-	case byKill:
-		return interpretDeletion(r.d.evictor.remove(ctx, wire, s.pod, new(int64(1))), s.pod)
-	default:
-		return interpret(r.d.evictor.evict(ctx, wire, s.pod, r.req.GracePeriodSeconds), s.pod, s.guards)
-	}
 }
 
 // learn takes in the answer to an eviction.
 func (r *run) learn(ctx context.Context, a answered) {
 	now := r.d.config.Clock.Now()
 	r.learned(a, now, rand.Float64())
-	r.observe(a, now)
-	log := klog.FromContext(ctx).V(1)
-	switch {
-	case a.outcome == accepted && a.by != byEviction:
-		log.Info("Deleted pod", "pod", klog.KObj(a.pod), "node", r.req.NodeName)
-	case a.outcome == accepted:
-		log.Info("Evicted pod", "pod", klog.KObj(a.pod), "node", r.req.NodeName)
-		if r.d.config.OnEvicted != nil {
-			r.d.config.OnEvicted(types.NamespacedName{Namespace: a.pod.Namespace, Name: a.pod.Name})
-		}
-	case a.refusal != nil:
-		log.Info("Eviction not accepted", "pod", klog.KObj(a.pod), "node", r.req.NodeName, "reason", a.refusal.reason,
-			"message", a.refusal.message)
-	}
+	r.announce(ctx, a, now)
 }
 
 // settle waits for the evictions that are on their way, and cuts them off if that takes long.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -134,4 +135,32 @@ func backoff(failures int, limit time.Duration, random float64) time.Duration {
 
 func jitter(d time.Duration, random float64) time.Duration {
 	return d/2 + time.Duration(random*float64(d/2))
+}
+
+// trials are the tries of all pods, and what they say of the server.
+type trials struct {
+	tries    map[types.UID]try
+	inFlight int
+	brake    brake
+}
+
+func newTrials() trials { return trials{tries: map[types.UID]try{}} }
+
+// sent notes an eviction that is on its way.
+func (t *trials) sent(s send) {
+	next := t.tries[s.pod.UID]
+	next.inFlight, next.stamp, next.by = true, stampOf(s.pod, s.guards), s.by
+	t.tries[s.pod.UID] = next
+	t.inFlight++
+}
+
+// learned notes the answer to an eviction. random is in [0,1).
+func (t *trials) learned(a answered, present bool, now time.Time, random float64) {
+	t.inFlight--
+	t.brake = t.brake.after(a.answer, now, random)
+	if !present {
+		delete(t.tries, a.pod.UID) // gone before the answer came
+		return
+	}
+	t.tries[a.pod.UID] = t.tries[a.pod.UID].after(a.answer, now, random)
 }
