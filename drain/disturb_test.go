@@ -80,8 +80,8 @@ func (u *turmoil) evictPod(app string) error {
 	})
 }
 
-// restart ends the drain of a node and begins it anew, as when its process has ended. What it knew is lost.
-func (u *turmoil) restart(string) error {
+// restartDrain ends the drain of a node and begins it anew. What it knew is lost.
+func (u *turmoil) restartDrain(string) error {
 	i := u.random.IntN(len(u.draining))
 	node := u.draining[i]
 	u.walks[node].cancel(errors.New("restarted"))

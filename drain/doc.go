@@ -43,9 +43,16 @@
 // A restart forgets how long pods have been waited for: the times of PodTimeout, Rule.Deadline and
 // Escalation.DeleteAfter begin anew. Escalation.KillAfter does not: the pod itself says since when it is ending.
 //
+// EvictPod evicts one pod, whichever node it is on, by the same rule for budgets. All calls share one loop (errandloop.go),
+// which has no steps and no end of its own, and so can decide about those pods alone whom something concerns:
+//
+//	calls ─▶ errands ─▶ groups: the pods that share a budget ─▶ decideGroup: may one go now? ─▶ evict
+//	           ▲            ▲ due: a pod or the budget has changed, an answer, a free slot, a time
+//	           └─ watch of the namespace: pods, budgets
+//
 // Preview says what Drain would do, without a client: rehearsal.go lets the same code decide about a copy of the facts.
 //
 // What it must not do: cordon or uncordon, touch mirror pods, touch DaemonSet pods unless a Target names them, delete a
-// pod or override a budget unless an Escalation asks for it, evict from a node that is not cordoned, or send anything
-// after its context has ended.
+// pod or override a budget unless an Escalation asks for it, evict from a node that is not cordoned (but for EvictPod), or
+// send anything after its context has ended.
 package drain

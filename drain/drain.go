@@ -53,13 +53,15 @@ type Config struct {
 	Observer Observer
 }
 
-// Drainer drains nodes. Its methods may be called from several goroutines: Drains of one Drainer share the watches of
-// budgets and the rule that each budget has at most one eviction in flight. It runs nothing while no Drain runs.
+// Drainer drains nodes, and evicts pods wherever they are. Its methods may be called from several goroutines: all calls
+// to one Drainer share the watches of budgets and the rule that each budget has at most one eviction in flight. It runs
+// nothing while none of them goes on.
 type Drainer struct {
 	config  Config
 	evictor evictor
 	budgets *budgetWatches
 	ledger  *ledger
+	errands *errands
 }
 
 // New returns a Drainer. It makes no request.
@@ -77,12 +79,14 @@ func New(config Config) (*Drainer, error) {
 		config.Clock = clock.RealClock{}
 	}
 	l := newLedger(config.Clock)
-	return &Drainer{
+	d := &Drainer{
 		config:  config,
 		evictor: newEvictor(config.Pods, config.EvictionTimeout),
 		budgets: newBudgetWatches(config.Budgets, l),
 		ledger:  l,
-	}, nil
+	}
+	d.errands = &errands{d: d}
+	return d, nil
 }
 
 // Drain evicts the pods of a node and returns nil when the node is drained (see the package comment for what that

@@ -30,6 +30,8 @@ type fakeServer struct {
 	mu     sync.Mutex
 	answer func(*policyv1.Eviction) error // nil: the pod goes at once
 	asked  []asked
+	// onEvict, if set, takes the place of all that.
+	onEvict func(context.Context) error
 }
 
 type asked struct {
@@ -60,7 +62,10 @@ type fakePods struct {
 	server *fakeServer
 }
 
-func (p fakePods) EvictV1(_ context.Context, e *policyv1.Eviction) error {
+func (p fakePods) EvictV1(ctx context.Context, e *policyv1.Eviction) error {
+	if p.server.onEvict != nil {
+		return p.server.onEvict(ctx)
+	}
 	return p.server.evict(e)
 }
 

@@ -33,6 +33,7 @@ func TestNoEvictionBreaksABudgetWhateverTheTiming(t *testing.T) {
 		scene: s, random: rand.New(rand.NewPCG(seed, 0)), apps: []string{"a", "b", "c", "d"}, draining: s.nodes[:3],
 		drainers: map[string]*drain.Drainer{}, walks: map[string]*walk{},
 	}
+	u.restart = u.restartDrain
 	u.populate(9)
 	u.begin()
 	done := 0

@@ -18,13 +18,17 @@ type shelf[T any] struct {
 	// kept, if set, is called with each version of an object once it is on the shelf, so that nobody can be woken by it
 	// and still find the version before.
 	kept func(T)
+	// touched, if set, is called with each object that has changed or gone, and with none after a new list, before changed.
+	touched func(types.UID)
 	// changed is called after each change, without the lock.
 	changed func()
 
 	mu     sync.Mutex
 	items  map[types.UID]T
 	synced bool
-	err    error
+	// changes counts what the watch has shown.
+	changes int
+	err     error
 }
 
 func newShelf[T any](convert func(any) T, changed func()) *shelf[T] {
@@ -40,6 +44,21 @@ func (s *shelf[T]) list() ([]T, bool) {
 		all = append(all, item)
 	}
 	return all, s.synced
+}
+
+// version is another one after each change of the items.
+func (s *shelf[T]) version() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
+}
+
+// get returns an item, and whether the items are complete.
+func (s *shelf[T]) get(uid types.UID) (item T, found, complete bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item, found = s.items[uid]
+	return item, found, s.synced
 }
 
 func (s *shelf[T]) has(uid types.UID) bool {
@@ -72,20 +91,25 @@ func (s *shelf[T]) Add(obj any) error { return s.Update(obj) }
 
 // Update implements cache.ReflectorStore.
 func (s *shelf[T]) Update(obj any) error {
-	item := s.convert(obj)
+	item, uid := s.convert(obj), uidOf(obj)
 	s.mu.Lock()
-	s.items[uidOf(obj)] = item
+	s.items[uid] = item
+	s.changes++
 	s.mu.Unlock()
 	s.tell(item)
+	s.touch(uid)
 	s.changed()
 	return nil
 }
 
 // Delete implements cache.ReflectorStore.
 func (s *shelf[T]) Delete(obj any) error {
+	uid := uidOf(obj)
 	s.mu.Lock()
-	delete(s.items, uidOf(obj))
+	delete(s.items, uid)
+	s.changes++
 	s.mu.Unlock()
+	s.touch(uid)
 	s.changed()
 	return nil
 }
@@ -99,10 +123,12 @@ func (s *shelf[T]) Replace(objs []any, _ string) error {
 	}
 	s.mu.Lock()
 	s.items, s.synced = items, true
+	s.changes++
 	s.mu.Unlock()
 	for _, item := range all {
 		s.tell(item)
 	}
+	s.touch("")
 	s.changed()
 	return nil
 }
@@ -110,6 +136,12 @@ func (s *shelf[T]) Replace(objs []any, _ string) error {
 func (s *shelf[T]) tell(item T) {
 	if s.kept != nil {
 		s.kept(item)
+	}
+}
+
+func (s *shelf[T]) touch(uid types.UID) {
+	if s.touched != nil {
+		s.touched(uid)
 	}
 }
 

@@ -26,6 +26,8 @@ type turmoil struct {
 	drainers map[string]*drain.Drainer // by node
 	walks    map[string]*walk
 	began    time.Time
+	// restart ends what evicts, and begins it anew, as when its process has ended.
+	restart func(app string) error
 
 	pods, budgets watch.Interface
 	done          []string
