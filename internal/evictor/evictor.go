@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evictor
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	"github.com/slipway-k8s/slipway/responderkit"
+)
+
+// Evictor evicts the pods of Evictions when its turn comes.
+type Evictor struct {
+	config  *rest.Config
+	drainer *drain.Drainer
+}
+
+// New returns an Evictor that acts with the given credentials. It makes no request. Evictions have
+// the config's rate limit for themselves: what the responders' kit writes about them, two requests for
+// a pod that goes at once, has another.
+//
+// The observer, if not nil, is told what becomes of evictions.
+func New(config *rest.Config, observer Observer) (*Evictor, error) {
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("build a client for evictions: %w", err)
+	}
+	drainer, err := drain.New(drain.Config{Pods: clients.CoreV1(), Budgets: clients.PolicyV1(), Observer: observerOf(observer)})
+	if err != nil {
+		return nil, err
+	}
+	return &Evictor{config: config, drainer: drainer}, nil
+}
+
+// Run evicts until ctx ends. Then it sends nothing more, and leaves nothing running.
+func (e *Evictor) Run(ctx context.Context) error {
+	return responderkit.Serve(ctx, responderkit.Config{Name: evictionrequest.Evictor, RESTConfig: e.config}, e.run)
+}
+
+// run is the responder's turn for one pod.
+func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
+	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
+	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(say(p)) })
+}

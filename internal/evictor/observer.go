@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evictor
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain"
+)
+
+// Observer counts what becomes of evictions.
+type Observer interface {
+	Evicted()
+	Refused(reason string)
+	EvictedAfter(open time.Duration)
+}
+
+// counted hands on what becomes of evictions without the pods' names.
+type counted struct{ observer Observer }
+
+func observerOf(observer Observer) drain.Observer {
+	if observer == nil {
+		return nil
+	}
+	return counted{observer}
+}
+
+func (c counted) Evicted(types.NamespacedName) { c.observer.Evicted() }
+
+func (c counted) Refused(_ types.NamespacedName, reason drain.Reason) {
+	c.observer.Refused(string(reason))
+}
+
+func (c counted) EvictedAfter(_ types.NamespacedName, open time.Duration) {
+	c.observer.EvictedAfter(open)
+}
