@@ -137,7 +137,7 @@ func exhaustion(b *budget) *obstacle {
 			"scale of its pods' controllers and they have none; give it minAvailable with a number, not a percentage, and no "+
 			"maxUnavailable", b.Name)}
 	}
-	if s.DesiredHealthy >= s.ExpectedPods && s.CurrentHealthy >= s.ExpectedPods {
+	if wantsAll(b) && s.CurrentHealthy >= s.ExpectedPods {
 		return &obstacle{BudgetImpossible, b.Name, BudgetImpossible.advise(fmt.Sprintf("budget %s wants all of its %d pods healthy, and "+
 			"they are, so it never allows an eviction", b.Name, s.ExpectedPods))}
 	}
@@ -147,6 +147,24 @@ func exhaustion(b *budget) *obstacle {
 	}
 	return &obstacle{BudgetExhausted, b.Name, BudgetExhausted.advise(fmt.Sprintf("budget %s allows no disruption now: %d of %d pods "+
 		"are healthy and %d must be", b.Name, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy))}
+}
+
+// wantsAll tells whether the budget allows no disruption however healthy its pods are.
+func wantsAll(b *budget) bool { return b.Status.DesiredHealthy >= b.Status.ExpectedPods }
+
+// NeverEvictable tells whether the pod has one budget, and that one allows no eviction of it even when all of its pods are
+// healthy: only another pod beside them would let it go. Whether the pod could be evicted today for another reason does
+// not matter. A budget that its controller has not seen yet says nothing.
+func NeverEvictable(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) bool {
+	all := make([]*budget, len(budgets))
+	for i, b := range budgets {
+		all[i] = newBudget(b)
+	}
+	of := guards(pod, all)
+	if len(of) != 1 || of[0].Status.ObservedGeneration < of[0].Generation {
+		return false
+	}
+	return of[0].Status.ExpectedPods > 0 && wantsAll(of[0])
 }
 
 func tooManyBudgets(guards []*budget) *obstacle {

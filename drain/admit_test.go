@@ -104,3 +104,37 @@ func TestTooManyBudgetsAreNamedInOrder(t *testing.T) {
 		t.Errorf("got %q", got.refusal.by)
 	}
 }
+
+func TestWhichPodsAreNeverEvictable(t *testing.T) {
+	expecting := func(expected, current, desired int32) func(*policyv1.PodDisruptionBudget) {
+		return func(b *policyv1.PodDisruptionBudget) {
+			b.Status.ExpectedPods, b.Status.CurrentHealthy, b.Status.DesiredHealthy = expected, current, desired
+		}
+	}
+	unobserved := func(b *policyv1.PodDisruptionBudget) { b.Generation++ }
+	other := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" }
+	for name, tc := range map[string]struct {
+		budgets []*budget
+		want    bool
+	}{
+		"without a budget":                       {nil, false},
+		"all are wanted and healthy":             {[]*budget{newPDB("b", expecting(1, 1, 1))}, true},
+		"all are wanted, and not all healthy":    {[]*budget{newPDB("b", expecting(3, 2, 3))}, true},
+		"more are wanted than there are":         {[]*budget{newPDB("b", expecting(1, 1, 2))}, true},
+		"one may go, but not now":                {[]*budget{newPDB("b", expecting(3, 2, 2))}, false},
+		"it counts none":                         {[]*budget{newPDB("b", expecting(0, 1, 1))}, false},
+		"its controller has not seen it":         {[]*budget{newPDB("b", expecting(1, 1, 1), unobserved)}, false},
+		"another pod would not help against two": {[]*budget{newPDB("a", expecting(1, 1, 1)), newPDB("b", expecting(1, 1, 1))}, false},
+		"it is for others":                       {[]*budget{newPDB("b", expecting(1, 1, 1), other)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all []*policyv1.PodDisruptionBudget
+			for _, b := range tc.budgets {
+				all = append(all, b.PodDisruptionBudget)
+			}
+			if got := NeverEvictable(newPod("p"), all); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}
