@@ -43,6 +43,18 @@ func ofPod(pod *corev1.Pod) []corev1.EvictionResponder {
 	return all
 }
 
+// respondersOf are those of the pod, and the extra ones that it does not name itself, as
+// far as there is room for them.
+func (f Facts) respondersOf(pod *corev1.Pod) []corev1.EvictionResponder {
+	all := slices.Clone(ofPod(pod))
+	for _, r := range f.Extra {
+		if len(all) < maxOfPod && !slices.ContainsFunc(all, func(o corev1.EvictionResponder) bool { return o.Name == r.Name }) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 func parse(text string) ([]corev1.EvictionResponder, error) {
 	var all []corev1.EvictionResponder
 	for entry := range strings.SplitSeq(text, ",") {

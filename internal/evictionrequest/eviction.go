@@ -81,7 +81,7 @@ func labels(f Facts, e *evictionv1alpha1.Eviction) map[string]string {
 	}
 	responders := e.Status.TargetResponders
 	if pod := f.target(); len(responders) == 0 && pod != nil {
-		responders = targetResponders(ofPod(pod))
+		responders = targetResponders(f.respondersOf(pod))
 	}
 	for _, r := range responders {
 		role := evictionv1alpha1.EvictionParticipantRoleResponder

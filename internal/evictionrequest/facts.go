@@ -31,6 +31,8 @@ type Facts struct {
 	// Requests and Evictions are all that name the target.
 	Requests  []*evictionv1alpha1.EvictionRequest
 	Evictions []*evictionv1alpha1.Eviction
+	// Extra are responders that are for the pod although it does not name them.
+	Extra []corev1.EvictionResponder
 	// Taken are the names of other Evictions in the namespace, of pods that had the same
 	// name before.
 	Taken []string
@@ -42,6 +44,14 @@ func (f Facts) target() *corev1.Pod {
 		return nil
 	}
 	return f.Pod
+}
+
+// Begins tells whether an Eviction of the target begins, so that its responders are yet to
+// be listed.
+func (f Facts) Begins() bool {
+	return f.target() != nil && f.anyWanted() && !slices.ContainsFunc(f.running(), func(e *evictionv1alpha1.Eviction) bool {
+		return len(e.Status.TargetResponders) > 0
+	})
 }
 
 // wanted says whether a requester still wants what the request says.

@@ -84,7 +84,7 @@ func drive(f Facts, e *evictionv1alpha1.Eviction, now time.Time) Decision {
 	case invalid(f) != "":
 		return write(e, failed(e, f, outcomeInvalid(invalid(f)), now))
 	case len(e.Status.TargetResponders) == 0:
-		return write(e, started(e, f, ofPod(pod), now))
+		return write(e, started(e, f, f.respondersOf(pod), now))
 	}
 	status, wake := turned(e, f, now)
 	return write(e, status).or(wake)

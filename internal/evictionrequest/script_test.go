@@ -84,6 +84,14 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 		w.foreign(first())
 	case "responder":
 		return w.respond(first(), d.HasArg("heartbeat"), d.HasArg("complete"), arg("message", ""))
+	case "extra":
+		w.extra = nil
+		if d.HasArg("none") {
+			return nil
+		}
+		all, err := parse(first())
+		w.extra = all
+		return err
 	case "clock":
 		passed, err := time.ParseDuration(first())
 		if err != nil {

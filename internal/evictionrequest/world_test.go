@@ -26,6 +26,7 @@ type world struct {
 	evictions map[string]*evictionv1alpha1.Eviction
 	uid       types.UID // of the target
 	tape      []asked
+	extra     []corev1.EvictionResponder
 }
 
 func newWorld() *world {
@@ -44,7 +45,7 @@ func uid(name string) types.UID {
 func (w *world) facts(confirmed bool) Facts {
 	f := Facts{
 		Target: Target{Namespace: "ns", Name: "p", UID: w.uid},
-		Pod:    w.pod.DeepCopy(), Confirmed: confirmed,
+		Pod:    w.pod.DeepCopy(), Confirmed: confirmed, Extra: w.extra,
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
 		if r := w.requests[name]; r.Spec.Target.Pod.UID == w.uid {

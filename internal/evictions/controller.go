@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -38,20 +39,44 @@ type Controller struct {
 	evictions cache.SharedIndexInformer
 	pods      *podWatches
 	written   *memory
+	extra     []extra
 
 	yield   sync.Once
 	yielded chan struct{}
 }
 
+// Applies tells whether a responder is for a pod that does not name it.
+type Applies func(ctx context.Context, pod *corev1.Pod) (bool, error)
+
+// extra is a responder for the pods that it says.
+type extra struct {
+	responder corev1.EvictionResponder
+	applies   Applies
+}
+
+// Option is a setting that a controller need not have.
+type Option func(*Controller)
+
+// WithResponder gives a responder to the pods for which it applies, besides those that
+// they name. It is asked when an Eviction begins; the pod that it is asked about has its
+// metadata and no more. If it fails, the Eviction does not begin until it does not.
+func WithResponder(r corev1.EvictionResponder, applies Applies) Option {
+	return func(c *Controller) { c.extra = append(c.extra, extra{r, applies}) }
+}
+
 // New returns a controller that acts with the given credentials. It makes no request.
-func New(config *rest.Config, c clock.WithTicker) (*Controller, error) {
+func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controller, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // CRDs know nothing else
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
 	}
-	return &Controller{clients: clients, clock: c, written: newMemory(), yielded: make(chan struct{})}, nil
+	controller := &Controller{clients: clients, clock: c, written: newMemory(), yielded: make(chan struct{})}
+	for _, option := range options {
+		option(controller)
+	}
+	return controller, nil
 }
 
 // Yielded is closed when Kubernetes' own controller is seen at work. This one does nothing

@@ -49,6 +49,9 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 		if err != nil || !known {
 			return time.Time{}, err
 		}
+		if facts.Extra, err = c.extraFor(ctx, facts); err != nil {
+			return time.Time{}, err
+		}
 		decision := evictionrequest.Next(facts, c.clock.Now())
 		if decision.Step == nil {
 			return decision.Wake, nil
@@ -128,6 +131,24 @@ func (c *Controller) gather(target evictionrequest.Target, live *answer) (f evic
 	}
 	f.Pod, known, err = c.pods.get(name, func() { c.wakeAll(target.Namespace) })
 	return f, known, err
+}
+
+// extraFor are the responders for the target that it does not name. It matters until the
+// Eviction lists them all.
+func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all []corev1.EvictionResponder, err error) {
+	if !f.Begins() {
+		return nil, nil
+	}
+	for _, e := range c.extra {
+		applies, err := e.applies(ctx, f.Pod)
+		if err != nil {
+			return nil, fmt.Errorf("ask whether responder %s is for pod %s/%s: %w", e.responder.Name, f.Target.Namespace, f.Target.Name, err)
+		}
+		if applies {
+			all = append(all, e.responder)
+		}
+	}
+	return all, nil
 }
 
 // wakeAll puts all pods of a namespace that somebody asks for into the queue.
