@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/central"
 	"github.com/slipway-k8s/slipway/internal/daemon"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	"github.com/slipway-k8s/slipway/internal/surger"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -21,6 +22,7 @@ func newCommand() *cobra.Command {
 		client  = daemon.Client{QPS: 200, Burst: 400}
 		options central.Options
 		mode    string
+		scope   string
 	)
 	command := &cobra.Command{
 		Use:   "controller",
@@ -50,7 +52,7 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			options.ClaimMode = central.ClaimMode(mode)
+			options.ClaimMode, options.Surge = central.ClaimMode(mode), surger.Scope(scope)
 			if err := options.Validate(); err != nil {
 				return err
 			}
@@ -70,6 +72,9 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "of several controllers, let one work; without it, run one only")
 	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
 		"do what EvictionRequests (KEP-4563) ask for, which no controller of Kubernetes does yet; needs the rights in config/rbac/evictions")
+	flags.StringVar(&scope, "surge", string(surger.Labelled),
+		"with --eviction-requests, for which pods of Deployments a replacement is started first: off; labelled (label slipway.dev/surge=true on "+
+			"the pod or its Namespace); blocked (these, and pods whose budget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,
 		"how long events that the controller ends are kept: in central mode, all of them")
 	flags.StringVar(&options.SocketDir, "socket-dir", "",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -14,12 +15,18 @@ import (
 	"github.com/slipway-k8s/slipway/internal/evictions"
 	"github.com/slipway-k8s/slipway/internal/evictor"
 	"github.com/slipway-k8s/slipway/internal/requester"
+	"github.com/slipway-k8s/slipway/internal/surge"
+	"github.com/slipway-k8s/slipway/internal/surger"
 )
 
-// addEvictions makes the leader do what EvictionRequests ask for, be the responder that
-// comes last, which evicts, and ask for the evictions of pods that drains leave to others.
+// addEvictions makes the leader do what EvictionRequests ask for, be the responders that
+// Slipway brings, and ask for the evictions of pods that drains leave to responders.
 func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
-	requests, err := evictions.New(self, clock.RealClock{})
+	responds, options, err := p.addSurge(self)
+	if err != nil {
+		return err
+	}
+	requests, err := evictions.New(self, clock.RealClock{}, options...)
 	if err != nil {
 		return fmt.Errorf("build the evictionrequest-controller: %w", err)
 	}
@@ -28,7 +35,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 		return fmt.Errorf("build the responder that evicts: %w", err)
 	}
 	drains, err := requester.New(ctx, requester.Options{
-		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: clock.RealClock{}, Responds: requester.ByPod,
+		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: clock.RealClock{}, Responds: responds,
 	})
 	if err != nil {
 		return fmt.Errorf("build what asks for evictions for drains: %w", err)
@@ -38,6 +45,25 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 		p.manager.Add(until(requests.Yielded(), last.Run)),
 		p.manager.Add(manager.RunnableFunc(drains.Run)),
 	)
+}
+
+// addSurge adds the surge responder, and says for which pods anybody responds then.
+func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictions.Option, error) {
+	if p.options.Surge == surger.Off {
+		return requester.ByPod, nil, nil
+	}
+	s, err := surger.New(self, clock.RealClock{}, p.options.Surge)
+	if err != nil {
+		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
+	}
+	responds := func(ctx context.Context, pod *corev1.Pod) (bool, error) {
+		if named, err := requester.ByPod(ctx, pod); named || err != nil {
+			return named, err
+		}
+		return s.Applies(ctx, pod)
+	}
+	options := []evictions.Option{evictions.WithResponder(surge.Itself(), s.Applies)}
+	return responds, options, p.manager.Add(manager.RunnableFunc(s.Run))
 }
 
 // until runs what is another's to do from a moment on.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/slipway-k8s/slipway/internal/surger"
 )
 
 // Name is that of the controller: of its Lease, of its service account, and of the
@@ -34,6 +36,8 @@ type Options struct {
 	// EvictionRequests: the process is the evictionrequest-controller as well, and has the
 	// responders that Slipway brings.
 	EvictionRequests bool
+	// Surge says for which workloads the surge responder is, with EvictionRequests.
+	Surge surger.Scope
 	// FinishedEventTTL is how long events are kept after they have ended.
 	FinishedEventTTL time.Duration
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
@@ -52,6 +56,11 @@ func (o Options) Validate() error {
 	}
 	if o.Namespace == "" {
 		errs = append(errs, errors.New("--namespace must not be empty"))
+	}
+	switch o.Surge {
+	case surger.Off, surger.Labelled, surger.Blocked:
+	default:
+		errs = append(errs, fmt.Errorf("--surge %q must be %s, %s or %s", o.Surge, surger.Off, surger.Labelled, surger.Blocked))
 	}
 	if o.FinishedEventTTL < 0 {
 		errs = append(errs, fmt.Errorf("--finished-event-ttl %s must not be negative", o.FinishedEventTTL))

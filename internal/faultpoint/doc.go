@@ -37,3 +37,11 @@ const (
 	RequestWithdrawn = "request-withdrawn" // it says that the eviction is not wanted any more
 	RequestDeleted   = "request-deleted"   // it was deleted
 )
+
+// Those of the surge responder.
+const (
+	SurgeReleased  = "surge-released"   // a pod was released from its ReplicaSet
+	SurgeReplaced  = "surge-replaced"   // a turn is over, which the Eviction does not say yet
+	SurgeGivenBack = "surge-given-back" // a pod was given back
+	SurgeForgotten = "surge-forgotten"  // our marks were taken from it
+)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package surger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/surge"
+)
+
+// Applies tells whether the responder is to have a turn before the pod is evicted: its
+// label says so, or that of its namespace, or, in scope Blocked, its budget. It asks the
+// server, and believes the answers for a few seconds.
+func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	if !surge.IsCandidate(pod) {
+		return false, nil
+	}
+	if wanted, said := surge.OptIn(pod.Labels); said {
+		return wanted, nil
+	}
+	labels, err := s.seen.labels(ctx, pod.Namespace)
+	if err != nil {
+		return false, err
+	}
+	if wanted, said := surge.OptIn(labels); said || s.scope != Blocked {
+		return wanted, nil
+	}
+	budgets, err := s.seen.budgets(ctx, pod.Namespace)
+	if err != nil {
+		return false, err
+	}
+	return drain.NeverEvictable(pod, budgets), nil
+}
+
+// believed is how long an answer is believed: of the pods of a node, many are of the same
+// namespace and are asked for in the same second.
+const believed = 5 * time.Second
+
+// lookup is what the server has said of namespaces a moment ago.
+type lookup struct {
+	clients kubernetes.Interface
+	clock   clock.PassiveClock
+
+	mu sync.Mutex
+	of map[string]*answers
+}
+
+type answers struct {
+	until   time.Time
+	labels  map[string]string
+	budgets []*policyv1.PodDisruptionBudget
+	listed  bool
+}
+
+func newLookup(clients kubernetes.Interface, c clock.PassiveClock) *lookup {
+	return &lookup{clients: clients, clock: c, of: map[string]*answers{}}
+}
+
+// labels are those of the namespace.
+func (l *lookup) labels(ctx context.Context, namespace string) (map[string]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, err := l.ask(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return a.labels, nil
+}
+
+// budgets are those in the namespace.
+func (l *lookup) budgets(ctx context.Context, namespace string) ([]*policyv1.PodDisruptionBudget, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a, err := l.ask(ctx, namespace)
+	if err != nil || a.listed {
+		return a.budgets, err
+	}
+	list, err := l.clients.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the budgets of namespace %s: %w", namespace, err)
+	}
+	a.listed = true
+	for i := range list.Items {
+		a.budgets = append(a.budgets, &list.Items[i])
+	}
+	return a.budgets, nil
+}
+
+// ask reads the namespace, unless that was done a moment ago. What is too old is forgotten.
+func (l *lookup) ask(ctx context.Context, namespace string) (*answers, error) {
+	now := l.clock.Now()
+	for name, a := range l.of {
+		if !now.Before(a.until) {
+			delete(l.of, name)
+		}
+	}
+	if a, ok := l.of[namespace]; ok {
+		return a, nil
+	}
+	found, err := l.clients.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if err != nil {
+		return &answers{}, fmt.Errorf("read namespace %s: %w", namespace, err)
+	}
+	a := &answers{until: now.Add(believed), labels: found.Labels}
+	l.of[namespace] = a
+	return a, nil
+}

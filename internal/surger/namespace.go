@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package surger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// linger is how long a namespace is watched when there is nothing more to do: a drain's
+// next pod is often in the same.
+const linger = time.Minute
+
+// namespace is the work on one namespace.
+type namespace struct {
+	name    string
+	surger  *Surger
+	watches *watches
+	turns   turns
+	changed chan struct{} // has something in it after each change
+
+	// These belong to run.
+	written map[types.UID]*corev1.Pod // by us, and not shown by the watch yet
+	letGo   map[types.UID]bool        // the turn is completed, which the watch may not show yet
+}
+
+func newNamespace(s *Surger, name string) *namespace {
+	return &namespace{
+		name: name, surger: s, changed: make(chan struct{}, 1), turns: turns{of: map[types.UID]*turn{}},
+		written: map[types.UID]*corev1.Pod{}, letGo: map[types.UID]bool{},
+	}
+}
+
+func (n *namespace) join(t *turn) {
+	n.turns.add(t)
+	n.signal()
+}
+
+func (n *namespace) leave(t *turn) {
+	n.turns.remove(t)
+	n.signal()
+}
+
+func (n *namespace) hasTurns() bool { return len(n.turns.all()) > 0 }
+
+func (n *namespace) signal() {
+	select {
+	case n.changed <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// run works on the namespace until there is nothing more to do, or ctx ends.
+func (n *namespace) run(ctx context.Context) {
+	ctx, stop := context.WithCancel(log.IntoContext(ctx, log.FromContext(ctx).WithValues("namespace", n.name)))
+	n.watches = newWatches(n.surger.clients, n.name, n.signal)
+	defer n.watches.shutdown()
+	defer stop()
+	if !n.watches.start(ctx) {
+		return
+	}
+	var idle time.Time
+	trouble := freshTrouble()
+	for ctx.Err() == nil {
+		busy, wake, err := n.pass(ctx)
+		now := n.surger.clock.Now()
+		switch {
+		case errors.Is(err, errStale): // the watch shows it
+			wake = time.Time{}
+		case err != nil && ctx.Err() == nil:
+			log.FromContext(ctx).Error(err, "Failed; trying again")
+			wake = now.Add(trouble.Step())
+		default:
+			trouble = freshTrouble()
+		}
+		switch {
+		case busy || err != nil:
+			idle = time.Time{}
+		case idle.IsZero():
+			idle = now
+			fallthrough
+		default:
+			wake = idle.Add(linger)
+		}
+		if !idle.IsZero() && !now.Before(idle.Add(linger)) && n.surger.close(n) {
+			return
+		}
+		n.await(ctx, wake)
+	}
+}
+
+func freshTrouble() *wait.Backoff {
+	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
+}
+
+// await returns when something has changed, or at the given time, if there is one.
+func (n *namespace) await(ctx context.Context, wake time.Time) {
+	var due <-chan time.Time
+	if !wake.IsZero() {
+		timer := n.surger.clock.NewTimer(max(0, wake.Sub(n.surger.clock.Now())))
+		defer timer.Stop()
+		due = timer.C()
+	}
+	select {
+	case <-n.changed:
+	case <-due:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package surger
+
+import (
+	"context"
+	"time"
+
+	"github.com/slipway-k8s/slipway/internal/surge"
+)
+
+// pass does all steps for all ReplicaSets that there is something to do about. busy says
+// whether there are any.
+func (n *namespace) pass(ctx context.Context) (busy bool, wake time.Time, err error) {
+	groups, err := n.groups(ctx)
+	if err != nil {
+		return true, time.Time{}, err
+	}
+	for _, g := range groups {
+		again, err := n.settle(ctx, g)
+		if err != nil {
+			return true, time.Time{}, err
+		}
+		if wake.IsZero() || !again.IsZero() && again.Before(wake) {
+			wake = again
+		}
+	}
+	return len(groups) > 0, wake, nil
+}
+
+// settle does steps for a ReplicaSet until there is none, and says when to look again.
+func (n *namespace) settle(ctx context.Context, g *group) (wake time.Time, err error) {
+	for ctx.Err() == nil {
+		facts, err := n.facts(g)
+		if err != nil {
+			return time.Time{}, err
+		}
+		decision := surge.Next(facts, n.surger.clock.Now())
+		if decision.Step == nil {
+			for pod, what := range decision.Waiting {
+				if t := n.turns.get(pod); t != nil {
+					t.say(what)
+				}
+			}
+			return decision.Wake, nil
+		}
+		if err := n.perform(ctx, g, decision.Step); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return time.Time{}, context.Cause(ctx)
+}
