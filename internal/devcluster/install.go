@@ -78,6 +78,20 @@ func (c *Cluster) InstallEvictions(ctx context.Context) error {
 	return awaitCRDs(ctx, admin, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
 }
 
+// InstallEvictionRights applies the rights and policies of those who serve EvictionRequests.
+func (c *Cluster) InstallEvictionRights(ctx context.Context) error {
+	root, admin, err := c.installer()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"rbac", "admission"} {
+		if err := apply(ctx, admin, filepath.Join(root, "config", dir, "evictions")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // installer is what to install, and by whom.
 func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
 	if root, err = Root(); err != nil {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package surge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/evictions"
+	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
+	"github.com/slipway-k8s/slipway/internal/surger"
+	"github.com/slipway-k8s/slipway/responderkit"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// ground is a cluster.
+type ground struct {
+	env     *harness.Env
+	clients kubernetes.Interface // the administrator's
+}
+
+// places are the ways in which a cluster serves EvictionRequests.
+var places = map[string]bool{"built in": true, "CRDs": false}
+
+func newGround(t *testing.T, builtin bool) *ground {
+	t.Helper()
+	var options harness.Options
+	if builtin {
+		options = harness.Options{Group: lifecyclev1alpha1.GroupSlipway, LauncherArgs: []string{
+			"--feature-gates", "EvictionRequestAPI=true", "--runtime-config", lifecyclev1alpha1.GroupKubernetes + "/v1alpha1=true",
+		}}
+	}
+	g := &ground{env: harness.Own(t, options)}
+	if !builtin {
+		if err := g.env.InstallEvictions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.env.InstallEvictionRights(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.clients = g.as(t, g.env.Admin)
+	return g
+}
+
+func (g *ground) as(t *testing.T, config *rest.Config) kubernetes.Interface {
+	t.Helper()
+	clients, err := kubernetes.NewForConfig(unhurried(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clients
+}
+
+func unhurried(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.QPS, config.Burst = "application/json", 500, 1000
+	return config
+}
+
+// controller has all that the controller's process does about EvictionRequests at work,
+// with its rights, until the test ends.
+func (g *ground) controller(t *testing.T) {
+	t.Helper()
+	config, err := g.env.ControllerConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = unhurried(config)
+	s, err := surger.New(config, clock.RealClock{}, surger.Blocked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := evictions.New(config, clock.RealClock{}, evictions.WithResponder(surgeroom.Itself(), s.Applies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.run(t, s.Run)
+	g.run(t, requests.Run)
+	g.evictor(t)
+}
+
+// run runs something until the test ends.
+func (g *ground) run(t *testing.T, what func(context.Context) error) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := what(ctx); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
+// evictor stands in for the responder that comes last: it evicts within the budget.
+func (g *ground) evictor(t *testing.T) {
+	t.Helper()
+	g.run(t, func(ctx context.Context) error {
+		config := responderkit.Config{Name: evictionv1alpha1.EvictionResponderImperativeEviction, RESTConfig: unhurried(g.env.Admin)}
+		return responderkit.Serve(ctx, config, func(ctx context.Context, e responderkit.Eviction, _ func(responderkit.Progress)) error {
+			return evictWithinBudgets(ctx, g.clients, e)
+		})
+	})
+}
+
+// evictWithinBudgets tries again whenever a budget has changed.
+func evictWithinBudgets(ctx context.Context, clients kubernetes.Interface, e responderkit.Eviction) error {
+	changes, err := clients.PolicyV1().PodDisruptionBudgets(e.Namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	defer changes.Stop()
+	for {
+		err := clients.PolicyV1().Evictions(e.Namespace).Evict(ctx, &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: e.Namespace, Name: e.PodName},
+			DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(e.PodUID))},
+		})
+		if !apierrors.IsTooManyRequests(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case _, open := <-changes.ResultChan():
+			if !open {
+				return errors.New("the watch of budgets has ended")
+			}
+		}
+	}
+}
+
+// TestSurge runs all tests on a cluster of either kind.
+func TestSurge(t *testing.T) {
+	for place, builtin := range places {
+		t.Run(place, func(t *testing.T) {
+			g := newGround(t, builtin)
+			g.controller(t)
+			t.Run("all", func(t *testing.T) {
+				for name, test := range cases {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						test(g.scene(t))
+					})
+				}
+			})
+		})
+	}
+}
