@@ -15,6 +15,13 @@ import (
 // it is so for the pods of some namespace, and the others should not have to wait.
 const maxErrandsInFlight = 64
 
+// A decision about a crowd, the many pods of one budget, takes a few microseconds for each of them. It is followed by a
+// rest of some times that, so that a budget that changes all the time does not keep a processor busy.
+const (
+	crowd      = 100
+	restPerPod = 10 * time.Microsecond
+)
+
 // errandLoop works for all errands. Unlike that of a Drain, it does not look at all pods when something happens, but at
 // those that it concerns: the groups that are due.
 type errandLoop struct {
@@ -100,7 +107,11 @@ func (l *errandLoop) work() {
 		g := l.due[0]
 		l.due = l.due[1:]
 		g.queued = false
-		if len(g.members) > 0 {
+		switch {
+		case len(g.members) == 0:
+		case l.d.config.Clock.Now().Before(g.rests):
+			l.alarms.set(g, g.rests)
+		default:
 			l.decide(g)
 		}
 	}

@@ -72,6 +72,7 @@ func (d *Drainer) EvictPod(ctx context.Context, pod types.NamespacedName, uid ty
 // isGone asks the server for a pod that the watch has not shown: one that was started a moment ago may be still to come.
 func (d *Drainer) isGone(ctx context.Context, e *errand, tell func(PodProgress)) bool {
 	var last lastLook
+	var since time.Time
 	for ctx.Err() == nil {
 		exists, err := d.exists(ctx, e)
 		if err == nil {
@@ -81,8 +82,11 @@ func (d *Drainer) isGone(ctx context.Context, e *errand, tell func(PodProgress))
 			return !exists
 		}
 		now := d.config.Clock.Now()
+		if since.IsZero() {
+			since = now.Round(0)
+		}
 		o := unreadable("pod "+e.pod.String(), err)
-		tell(PodProgress{Blocker: Blocker{Pod: e.pod, Reason: o.reason, By: o.by, Message: o.message, Since: now.Round(0)}})
+		tell(PodProgress{Blocker: Blocker{Pod: e.pod, Reason: o.reason, By: o.by, Message: o.message, Since: since}})
 		last = last.after(err, now, rand.Float64())
 		d.rest(ctx, last.notBefore.Sub(now))
 	}

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -218,6 +220,52 @@ func TestAPodThatWasStartedAMomentAgoIsEvicted(t *testing.T) {
 		}
 	}
 	s.wantEvictions(map[int]int{201: 20})
+}
+
+// One watch of the pods, one of the budgets, and an eviction for each pod.
+func TestManyPodsTakeOneRequestEach(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 2)
+	const many, budgets = 200, 4
+	var pods []*corev1.Pod
+	for i := range many {
+		app := fmt.Sprintf("app-%d", i%(2*budgets)) // half of the pods have no budget
+		pods = append(pods, s.create(s.nodes[i%2], fmt.Sprintf("pod-%d", i), labelled(app)))
+	}
+	for _, pod := range pods {
+		s.awaitPod(pod.Name, "ready", isReady)
+	}
+	for i := range budgets {
+		s.budget(fmt.Sprintf("budget-%d", i), fmt.Sprintf("app-%d", i), 0, many/budgets/2)
+	}
+	s.evictsAnywhere()
+
+	const mover = "mover-of-many"
+	d := s.drainerWith(s.as(t, rest.ImpersonationConfig{UserName: mover, Groups: []string{"system:masters", "system:authenticated"}}))
+	began := time.Now()
+	var trips []*trip
+	for _, pod := range pods {
+		trips = append(trips, s.evict(d, pod))
+	}
+	for _, e := range trips {
+		s.must(e.end())
+	}
+	t.Logf("%d pods gone in %s", many, time.Since(began))
+	got, counted := map[string]int{}, map[string]bool{}
+	for _, r := range s.requests(t, func(r request) bool { return r.ImpersonatedUser.Username == mover }) {
+		if !counted[r.AuditID] {
+			counted[r.AuditID] = true
+			got[strings.TrimRight(r.Verb+" "+r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")]++
+		}
+	}
+	refused := got["create pods/eviction"] - many // by a budget's controller that has changed its mind meanwhile
+	if refused < 0 || refused > budgets {
+		t.Errorf("%d evictions were asked for", got["create pods/eviction"])
+	}
+	delete(got, "create pods/eviction")
+	if diff := cmp.Diff(map[string]int{"watch pods": 1}, got); diff != "" {
+		t.Errorf("other requests (-want, +got):\n%s", diff)
+	}
 }
 
 // TestNoEvictPodBreaksABudgetWhateverTheTiming has the pods of three nodes leave, by EvictPod and by the drain of one of

@@ -21,8 +21,8 @@ type group struct {
 	guards  []*budget
 	since   map[blockerKey]time.Time
 	queued  bool
-	// wake is when to decide again, even if nothing happens.
-	wake time.Time
+	// wake is when to decide again, even if nothing happens; rests is until when it can wait, even if something does.
+	wake, rests time.Time
 }
 
 func (g *ground) group(key types.UID) *group {
@@ -103,6 +103,9 @@ func (l *errandLoop) decide(g *group) {
 	f := l.factsOf(g)
 	d := decideGroup(f)
 	g.since, g.wake = d.since, time.Time{}
+	if n := len(g.members); n > crowd {
+		g.rests = f.now.Add(time.Duration(n) * restPerPod)
+	}
 	barred := len(f.slots) > 0
 	for _, s := range d.sends {
 		barred = barred || s.budget != nil // by what is sent now, or by somebody who was faster

@@ -3,6 +3,8 @@
 package drain
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,32 +24,48 @@ import (
 func TestPaceKeepsBudgetsAndGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld([]string{"w1", "w2"}, []string{"w4"})
-		apps := []string{"a", "b", "c"}
-		for _, app := range apps {
-			w.populate(t, app)
-		}
-		w.showAll()
-		app := rapid.SampledFrom(apps)
-		t.Repeat(map[string]func(*rapid.T){
-			"":                func(t *rapid.T) { w.checkSlots(t) },
-			"decide":          func(t *rapid.T) { w.decide(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
-			"answer":          func(t *rapid.T) { w.answerOne(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
-			"show a pod":      func(*rapid.T) { w.showPod() },
-			"show a budget":   func(*rapid.T) { w.showBudget() },
-			"control":         func(t *rapid.T) { w.control(app.Draw(t, "app")) },
-			"replace":         func(t *rapid.T) { w.replace(app.Draw(t, "app")) },
-			"ready":           func(t *rapid.T) { w.setReady(t, rapid.Bool().Draw(t, "ready")) },
-			"end":             func(*rapid.T) { w.endOne() },
-			"somebody evicts": func(t *rapid.T) { w.evictOne(t) },
-			"edit a budget":   func(t *rapid.T) { w.edit(t, app.Draw(t, "app")) },
-			"a second budget": func(t *rapid.T) { w.second(t, app.Draw(t, "app")) },
-			"time passes": func(t *rapid.T) {
-				w.clock.Step(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
-			},
-			"the server is hot": func(t *rapid.T) { w.answerOverload(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
-		})
-		w.calmDown(t, apps)
+		w.play(t)
 	})
+}
+
+// TestGroupsKeepBudgetsAndGoOn does the same with a process that besides evicts pods by EvictPod, all those that are
+// elsewhere at the beginning.
+func TestGroupsKeepBudgetsAndGoOn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld([]string{"w1", "w2", anywhere}, []string{"w4"})
+		w.play(t)
+	})
+}
+
+func (w *world) play(t *rapid.T) {
+	apps := []string{"a", "b", "c"}
+	for _, app := range apps {
+		w.populate(t, app)
+	}
+	for _, pod := range w.pods {
+		w.errands[pod.UID] = pod.Spec.NodeName == "w3"
+	}
+	w.showAll()
+	app := rapid.SampledFrom(apps)
+	t.Repeat(map[string]func(*rapid.T){
+		"":                func(t *rapid.T) { w.checkSlots(t) },
+		"decide":          func(t *rapid.T) { w.decide(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+		"answer":          func(t *rapid.T) { w.answerOne(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+		"show a pod":      func(*rapid.T) { w.showPod() },
+		"show a budget":   func(*rapid.T) { w.showBudget() },
+		"control":         func(t *rapid.T) { w.control(app.Draw(t, "app")) },
+		"replace":         func(t *rapid.T) { w.replace(app.Draw(t, "app")) },
+		"ready":           func(t *rapid.T) { w.setReady(t, rapid.Bool().Draw(t, "ready")) },
+		"end":             func(*rapid.T) { w.endOne() },
+		"somebody evicts": func(t *rapid.T) { w.evictOne(t) },
+		"edit a budget":   func(t *rapid.T) { w.edit(t, app.Draw(t, "app")) },
+		"a second budget": func(t *rapid.T) { w.second(t, app.Draw(t, "app")) },
+		"time passes": func(t *rapid.T) {
+			w.clock.Step(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
+		},
+		"the server is hot": func(t *rapid.T) { w.answerOverload(t, rapid.SampledFrom(w.drains).Draw(t, "drain")) },
+	})
+	w.calmDown(t, apps)
 }
 
 func (w *world) populate(t *rapid.T, app string) {
@@ -64,14 +82,12 @@ func (w *world) populate(t *rapid.T, app string) {
 // decide lets a drain decide and send, as the loop does.
 func (w *world) decide(t *rapid.T, d *simulated) {
 	f := w.factsOf(d)
-	p := decide(f)
-	d.noted(p.notes)
 	sent := map[types.UID]bool{}
-	for _, s := range p.evict {
+	for _, s := range d.decided(f) {
 		if allowed, _ := verdict(s.pod, d.guards(s.pod)); !allowed {
 			t.Fatalf("eviction of %s is sent although its budget refuses", s.pod.Name)
 		}
-		if s.pod.Spec.NodeName != d.node {
+		if !w.concerns(d, s.pod) {
 			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
 		}
 		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
@@ -86,6 +102,29 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 		d.flying = append(d.flying, s)
 	}
 	w.checkProgress(t, d, f, sent)
+}
+
+// decided is what a drain wants to send; or, for pods that are anywhere, what their groups do.
+func (d *simulated) decided(f facts) (sends []send) {
+	if d.node != anywhere {
+		p := decide(f)
+		d.noted(p.notes)
+		return p.evict
+	}
+	alone := 0
+	groups := map[string][]*corev1.Pod{}
+	for _, pod := range f.pods {
+		of, key := guards(pod, f.budgets["default"]), fmt.Sprint(alone)
+		if alone++; len(of) == 1 && !bypassesBudgets(pod) {
+			key = of[0].Name
+		}
+		groups[key] = append(groups[key], pod)
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		f.pods = groups[key]
+		sends = append(sends, decideGroup(f).sends...)
+	}
+	return sends
 }
 
 func (w *world) factsOf(d *simulated) facts {

@@ -29,6 +29,8 @@ type world struct {
 	podEvents    []func() // what the watches have not shown yet
 	budgetEvents []func()
 	drains       []*simulated
+	// errands are the pods that leave wherever they are.
+	errands map[types.UID]bool
 	// disturbed are the processes that have seen somebody else evict under a budget, or were refused, by budget.
 	disturbed map[string]map[*ledger]bool
 }
@@ -48,7 +50,7 @@ type simulated struct {
 func newWorld(processes ...[]string) *world {
 	w := &world{
 		clock: testingclock.NewFakeClock(noon), replicas: map[string]int{}, accepted: map[string]int{},
-		disturbed: map[string]map[*ledger]bool{},
+		disturbed: map[string]map[*ledger]bool{}, errands: map[types.UID]bool{},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, nodes := range processes {
@@ -86,20 +88,27 @@ func (w *world) write(pod *corev1.Pod) {
 	pod.ResourceVersion = w.nextVersion()
 	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool { return p.UID == pod.UID })
 	w.pods = append(w.pods, pod)
-	w.podEvents = append(w.podEvents, func() { w.show(pod.Spec.NodeName, func(d *simulated) { d.pods[pod.UID] = pod }) })
+	w.podEvents = append(w.podEvents, func() { w.show(pod, func(d *simulated) { d.pods[pod.UID] = pod }) })
 }
 
 func (w *world) remove(pod *corev1.Pod) {
 	w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool { return p.UID == pod.UID })
-	w.podEvents = append(w.podEvents, func() { w.show(pod.Spec.NodeName, func(d *simulated) { delete(d.pods, pod.UID) }) })
+	w.podEvents = append(w.podEvents, func() { w.show(pod, func(d *simulated) { delete(d.pods, pod.UID) }) })
 }
 
-func (w *world) show(node string, change func(*simulated)) {
+func (w *world) show(pod *corev1.Pod, change func(*simulated)) {
 	for _, d := range w.drains {
-		if d.node == node {
+		if w.concerns(d, pod) {
 			change(d)
 		}
 	}
+}
+
+// anywhere stands in the place of a node for the pods of errands.
+const anywhere = "anywhere"
+
+func (w *world) concerns(d *simulated, pod *corev1.Pod) bool {
+	return d.node == pod.Spec.NodeName || d.node == anywhere && w.errands[pod.UID]
 }
 
 func (w *world) writeBudget(pdb *policyv1.PodDisruptionBudget) {
