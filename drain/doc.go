@@ -30,6 +30,9 @@
 // for each budget, whichever node the pod is on; budgets do not wait for each other. Every request names the pod's UID.
 // Processes that evict under the same budget leave it to the one that was there last (contention.go).
 //
+// Pods with responders of their own (KEP-4563) are left to them (leave.go): the drain names them, somebody else asks for
+// their evictions, and while a responder is at work on a pod, it is not sent away here.
+//
 // A node is drained when it is unschedulable, carries the taint node.kubernetes.io/unschedulable:NoSchedule, when the
 // volumes of the pods that left are detached, and after that one consistent LIST shows no pod in scope, pods that are
 // still terminating included. Evictions begin as soon as spec.unschedulable is true: the scheduler honours that field by
