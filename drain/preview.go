@@ -125,6 +125,9 @@ const (
 //   - pods that are waited for end by themselves;
 //   - a replacement runs elsewhere and is as ready as the pod was, but for those in Snapshot.Unreplaced.
 //
+// Nobody responds to Evictions there: pods that would be left to responders are shown as if the drain evicted them, whatever
+// Request.Mode says.
+//
 // Where a budget lets only some pods go, which of them goes first is sure for one node. Between nodes it is a matter of
 // chance. Pods that recur and are the last of a node may be left after fewer evictions: the drain is over if none of them is
 // there when it looks. Volumes are taken to be detached.
@@ -139,6 +142,7 @@ const (
 //     is known when it is tried.
 //   - NamespaceTerminating: Snapshot says nothing of namespaces.
 //   - APIServerUnavailable, APIServerOverloaded, ReadRefused: how the server is then, and to whom it answers.
+//   - AwaitingResponder, ResponderMissing, RespondersFailed, EvictionAPIMissing: who responds is known when it is asked.
 //   - PodTimedOut, VolumeAttached: how long pods take to end, and volumes to be detached.
 //
 // An error says that a Request is wrong, or that a node is missing.
@@ -152,6 +156,7 @@ func Preview(s Snapshot, now time.Time) ([]Outlook, error) {
 		if err := n.Request.validate(); err != nil {
 			return nil, err
 		}
+		n.Request.Mode = ModeEviction
 		r.add(n)
 	}
 	r.play()

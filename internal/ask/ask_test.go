@@ -52,6 +52,14 @@ sla: 24h0m0s
 transitionName: drain.slm.k8s.io
 `,
 		},
+		"--eviction-mode": {
+			func(d *Drain) { d.Mode, d.Force, d.DeleteEmptyDirData = "EvictionRequest", true, true }, `
+bindingNode: worker-1
+parameters: {apiVersion: slipway.dev/v1alpha1, kind: DrainParameters, mode: EvictionRequest}
+sla: 24h0m0s
+transitionName: drain.slm.k8s.io
+`,
+		},
 		"--grace-period and --timeout, which is the deadline as well": {
 			func(d *Drain) { d.GracePeriod, d.Timeout = 900, 10*time.Minute }, `
 bindingNode: worker-1
@@ -126,6 +134,7 @@ func TestWhatCannotBeAskedForIsRefusedWithTheFlagAndTheReason(t *testing.T) {
 		want   []string
 	}{
 		"no grace period":           {func(d *Drain) { d.GracePeriod = 0 }, []string{"--grace-period", "before its containers have ended", "1 is the shortest"}},
+		"a mode that is not there":  {func(d *Drain) { d.Mode = "auto" }, []string{"--eviction-mode", `"auto"`, "Auto, EvictionRequest or Eviction"}},
 		"no selector":               {func(d *Drain) { d.PodSelector = "a=b=c" }, []string{"--pod-selector"}},
 		"a selector with numbers":   {func(d *Drain) { d.PodSelector = "size>3" }, []string{"--pod-selector", "do not compare numbers"}},
 		"a guard that is not there": {func(d *Drain) { d.Allow = []string{"All"} }, []string{"--allow", `"All"`, "LastSchedulableNode"}},

@@ -39,6 +39,8 @@ type Drain struct {
 	SLA time.Duration
 	// PodSelector selects the pods that leave. Empty: all.
 	PodSelector string
+	// Mode says who makes pods leave, as DrainParameters do. Empty: the default there.
+	Mode string
 	// Force lets pods leave that have no controller.
 	Force bool
 	// DeleteEmptyDirData lets pods leave that have emptyDir volumes.
@@ -102,6 +104,12 @@ func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	case d.GracePeriod > 0:
 		seconds := int64(d.GracePeriod)
 		p.GracePeriodSeconds = &seconds
+	}
+	switch p.Mode = slipwayv1alpha1.DrainMode(d.Mode); p.Mode {
+	case "", slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction:
+	default:
+		return nil, fmt.Errorf("--eviction-mode: %q must be %s, %s or %s", d.Mode,
+			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
 	}
 	if d.PodSelector != "" {
 		selector, err := selectorOf(d.PodSelector)

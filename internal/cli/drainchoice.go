@@ -18,6 +18,8 @@ type drainChoice struct {
 }
 
 func (d *drainChoice) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&d.Mode, "eviction-mode", "", "who makes pods leave: Auto, EvictionRequest (their responders alone) or Eviction (the drain alone); "+
+		"empty means Auto")
 	f.BoolVar(&d.Force, "force", false, "evict pods that have no controller, which nobody would start again")
 	f.BoolVar(&d.DeleteEmptyDirData, "delete-emptydir-data", false, "evict pods with emptyDir volumes, whose content is lost")
 	f.BoolVar(&d.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, and changes nothing: pods of DaemonSets always stay, and never hold up a drain")

@@ -19,6 +19,7 @@ var always = []string{
 	"how long pods take to end and to become ready, and volumes to be detached",
 	"what the scheduler prefers, its profiles and plugins, preemption",
 	"how many volumes a node may have",
+	"who responds to Evictions: pods that a drain would leave to responders are shown as if it evicted them",
 	"what a cluster autoscaler and others do meanwhile",
 }
 
