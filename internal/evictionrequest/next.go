@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Next is the next step for a target.
@@ -27,7 +28,7 @@ func Next(f Facts, now time.Time) Decision {
 		}
 		return decision
 	}
-	if last := f.last(); last != nil && (evicted(last) || !slices.ContainsFunc(f.Requests, renewed)) {
+	if last := f.last(); last != nil && (evicted(last) || !slices.ContainsFunc(f.Requests, renewedSince(last))) {
 		return Decision{Step: tell(f, outcomeOf(last), now)}
 	}
 	return begin(f, now)
@@ -124,10 +125,21 @@ func terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// renewed says whether the requester has said that it wants the eviction since the
-// controller last looked.
-func renewed(r *evictionv1alpha1.EvictionRequest) bool {
-	return wanted(r) && !observed(r)
+// renewedSince says whether a requester has said that it wants the eviction since the
+// controller last looked. One that was never told anything, because the controller died,
+// may have had its Eviction all the same.
+func renewedSince(last *evictionv1alpha1.Eviction) func(*evictionv1alpha1.EvictionRequest) bool {
+	return func(r *evictionv1alpha1.EvictionRequest) bool {
+		return wanted(r) && !observed(r) && (r.Status.ObservedGeneration != nil || !served(last, r))
+	}
+}
+
+// served says whether an Eviction was the request's, and the requester wanted it when it
+// ended.
+func served(e *evictionv1alpha1.Eviction, r *evictionv1alpha1.EvictionRequest) bool {
+	owns := func(o metav1.OwnerReference) bool { return o.UID == r.UID }
+	wants := evictionv1alpha1.Requester{Name: r.Spec.Requester, Intent: evictionv1alpha1.RequesterIntentEviction}
+	return slices.ContainsFunc(e.OwnerReferences, owns) && slices.Contains(e.Status.Requesters, wants)
 }
 
 // unsettled says whether the requester is still to be told how it ended.

@@ -26,6 +26,7 @@ import (
 //	requests N                          N requesters ask at the same time
 //	foreign NAME                        somebody else creates an Eviction
 //	responder NAME heartbeat | complete | message=TEXT
+//	controller dies after=N | is back   it does N more steps, and no more until it is back
 //	clock DURATION                      time passes
 //	show                                the Evictions and the requests, as they are
 func TestScripts(t *testing.T) {
@@ -37,6 +38,9 @@ func TestScripts(t *testing.T) {
 			}
 			if err := w.command(t, d); err != nil {
 				return "error: " + err.Error() + "\n"
+			}
+			if d.Cmd == "controller" && w.mortal {
+				return ""
 			}
 			return w.settle()
 		})
@@ -92,6 +96,11 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 		all, err := parse(first())
 		w.extra = all
 		return err
+	case "controller":
+		w.mortal, w.left = d.HasArg("dies"), 0
+		if w.mortal {
+			d.ScanArgs(t, "after", &w.left)
+		}
 	case "clock":
 		passed, err := time.ParseDuration(first())
 		if err != nil {
@@ -119,6 +128,10 @@ func (w *world) settle() string {
 			}
 			return out.String()
 		}
+		if w.mortal && w.left == 0 {
+			return out.String() + "dead\n"
+		}
+		w.left--
 		fmt.Fprintln(&out, describe(decision.Step))
 		_, confirmed = decision.Step.(Confirm)
 		if err := w.perform(decision.Step); err != nil {

@@ -27,6 +27,10 @@ type world struct {
 	uid       types.UID // of the target
 	tape      []asked
 	extra     []corev1.EvictionResponder
+
+	// mortal: the controller does what is left of steps, and no more.
+	mortal bool
+	left   int
 }
 
 func newWorld() *world {
