@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Check replays the requests and returns what broke a promise, in order. Requests
-// that the server refused broke none.
+// that the server refused broke none, but for those about Evictions.
 func Check(requests []auditlog.Request, options Options) []string {
 	if options.Ours == nil {
 		options.Ours = func(r auditlog.Request) bool {
@@ -45,7 +45,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	slices.SortStableFunc(ordered, func(a, b auditlog.Request) int { return effect(a).Compare(effect(b)) })
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
-		events: map[string]*event{}, nodes: map[string]*node{},
+		events: map[string]*event{}, nodes: map[string]*node{}, evictions: map[string]*evictionObject{},
 	}
 	for _, r := range ordered {
 		c.replay(r)
@@ -54,14 +54,15 @@ func Check(requests []auditlog.Request, options Options) []string {
 	return c.violations
 }
 
-// Wanted says whether the check has a use for the request: it changed something.
+// Wanted says whether the check has a use for the request: it changed something, or should
+// have.
 func Wanted(r auditlog.Request) bool {
+	reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 	switch r.Resource {
 	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes":
-		reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
-		return !reads && r.Code >= 200 && r.Code < 300 && !dry(r)
+		return !reads && took(r) && !dry(r)
 	default:
-		return false
+		return !reads && isOfEvictions(r) && !dry(r)
 	}
 }
 
@@ -82,6 +83,7 @@ type checker struct {
 	rules      map[string]*rule   // by namespace/name
 	events     map[string]*event  // by group/name
 	nodes      map[string]*node
+	evictions  map[string]*evictionObject // by resource and namespace/name
 	violations []string
 }
 
@@ -93,7 +95,7 @@ func (c *checker) left(format string, args ...any) {
 	c.violations = append(c.violations, "at the end: "+fmt.Sprintf(format, args...))
 }
 
-// replay takes in one request that succeeded.
+// replay takes in one request that is wanted.
 func (c *checker) replay(r auditlog.Request) {
 	switch {
 	case r.Resource == "pods" && r.Subresource == "eviction":
@@ -114,6 +116,8 @@ func (c *checker) replay(r auditlog.Request) {
 		c.eventWritten(r)
 	case r.Resource == "nodes":
 		c.nodeWritten(r)
+	case isOfEvictions(r):
+		c.evictionWritten(r)
 	}
 }
 

@@ -10,6 +10,8 @@
 //	scope       evicted was by UID, from a node that was being drained, and what the drain's
 //	            targets cover and no rule of the namespace skips
 //	claims      one claim per node at a time, in the order of phases, each event ended once
+//	evictions   what we write of Evictions and EvictionRequests the server takes in, each
+//	            changes something, and one Eviction of a pod runs at a time
 //	traces      no finalizer, cordon, annotation or taint of ours is left at the end
 //
 // It replays what was written, in the order in which the server answered, and shares

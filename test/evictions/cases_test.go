@@ -118,6 +118,20 @@ var cases = map[string]func(*scene){
 		s.ask("a", pod)
 		s.awaitTold("a", evicted, evictionv1alpha1.EvictionConditionReasonPodTerminal)
 	},
+	"a target that ends by itself, while a responder is at work": func(s *scene) {
+		pod := s.pod("p", responder(backup, 20000))
+		s.ask("a", pod)
+		s.awaitActive("pod-1-p", backup)
+		s.must(s.respond("pod-1-p", backup, alive(time.Now())))
+		pod.Status.Phase = corev1.PodFailed
+		_, err := s.clients.CoreV1().Pods(s.namespace).UpdateStatus(s.t.Context(), pod, updateOptions)
+		s.must(err)
+		s.awaitTold("a", evicted, evictionv1alpha1.EvictionConditionReasonPodTerminal)
+		s.awaitEviction("pod-1-p", "has ended", func(e *evictionv1alpha1.Eviction) bool {
+			return has(e.Status.Conditions, evicted, evictionv1alpha1.EvictionConditionReasonPodTerminal) &&
+				stateOf(e, backup) == evictionv1alpha1.ResponderStateCompleted
+		})
+	},
 	"eleven responders, none of which evicts": func(s *scene) {
 		var all []corev1.EvictionResponder
 		for i := range 10 {
@@ -174,5 +188,24 @@ var timed = map[string]func(*scene, *testingclock.FakeClock){
 		if err := s.respond("pod-1-p", backup, completed(now.Now())); err == nil {
 			s.t.Error("it could report after its turn")
 		}
+	},
+	"a responder that crashes and returns in time": func(s *scene, now *testingclock.FakeClock) {
+		s.ask("a", s.pod("p", responder(backup, 20000)))
+		s.awaitActive("pod-1-p", backup)
+		now.Step(19*time.Minute + 59*time.Second)
+		s.must(s.respond("pod-1-p", backup, alive(now.Now())))
+		now.Step(19*time.Minute + 59*time.Second)
+		s.must(s.respond("pod-1-p", backup, completed(now.Now())))
+		if e := s.awaitActive("pod-1-p", evictionrequest.Evictor); stateOf(e, backup) != evictionv1alpha1.ResponderStateCompleted {
+			s.t.Errorf("%s is %s", backup, stateOf(e, backup))
+		}
+	},
+	"all go silent": func(s *scene, now *testingclock.FakeClock) {
+		s.ask("a", s.pod("p", responder(backup, 20000)))
+		s.awaitActive("pod-1-p", backup)
+		now.Step(20 * time.Minute)
+		s.awaitActive("pod-1-p", evictionrequest.Evictor)
+		now.Step(20 * time.Minute)
+		s.awaitTold("a", failed, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder)
 	},
 }

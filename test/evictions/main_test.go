@@ -43,19 +43,34 @@ type ground struct {
 	clients kubernetes.Interface
 }
 
-// TestEvictions runs all tests on a cluster of either kind.
+// TestEvictions runs all tests on a cluster of either kind: with one controller, with a
+// second one beside it, and with one that is killed.
 func TestEvictions(t *testing.T) {
 	for _, p := range []place{{"built in", true}, {"CRDs", false}} {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			g := newGround(t, p)
-			run(t, g.config(), clock.RealClock{})
-			for name, test := range cases {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					test(g.scene(t))
-				})
-			}
+			seen := g.watch(t)
+			stop := g.control(t, clock.RealClock{})
+			t.Run("one controller", g.runCases)
+			t.Run("it all is seen", func(t *testing.T) { seen.check(t, hasNoClock) })
+			stopSecond := g.control(t, clock.RealClock{})
+			t.Run("two controllers", func(t *testing.T) {
+				g.runCases(t)
+				t.Run("no work is done twice", g.noWorkIsDoneTwice)
+			})
+			stop()
+			stopSecond()
+			t.Run("a controller that is killed", g.killed)
+		})
+	}
+}
+
+func (g *ground) runCases(t *testing.T) {
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(g.scene(t))
 		})
 	}
 }
@@ -63,18 +78,22 @@ func TestEvictions(t *testing.T) {
 // TestTime runs the tests in which hours pass. Only a server without a clock of its own in
 // its rules can have them.
 func TestTime(t *testing.T) {
+	t.Parallel()
 	g := newGround(t, place{"CRDs", false})
+	seen := g.watch(t)
 	now := testingclock.NewFakeClock(time.Now())
-	run(t, g.config(), now)
+	g.control(t, now)
 	for name, test := range timed {
 		t.Run(name, func(t *testing.T) { test(g.scene(t), now) })
 	}
+	t.Run("it all is seen", func(t *testing.T) { seen.check(t, takesTime) })
 }
 
 // TestItYieldsToKubernetesOwn has a second controller write as that of Kubernetes does.
 func TestItYieldsToKubernetesOwn(t *testing.T) {
+	t.Parallel()
 	g := newGround(t, place{"CRDs", false})
-	ended := run(t, g.config(), clock.RealClock{})
+	ended := run(t, g.asController(t), clock.RealClock{})
 	s := g.scene(t)
 	s.ask("a", s.pod("p"))
 	e := s.awaitActive("pod-1-p", evictionrequest.Evictor)
@@ -92,10 +111,14 @@ func TestItYieldsToKubernetesOwn(t *testing.T) {
 func newGround(t *testing.T, p place) *ground {
 	t.Helper()
 	env := harness.Own(t, p.options())
+	env.KeepPromises(t)
 	if !p.builtin {
 		if err := env.InstallEvictions(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, of := range []string{"rbac", "admission"} {
+		env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", of, "evictions"))
 	}
 	g := &ground{place: p, env: env}
 	clients, err := kubernetes.NewForConfig(g.config())
@@ -113,15 +136,43 @@ func (g *ground) config() *rest.Config {
 	return config
 }
 
+// asController are credentials of the controller, with its rights and no more.
+func (g *ground) asController(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := g.env.ControllerConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = 500, 1000
+	return config
+}
+
+// control has a controller at work until stop, or the end of the test.
+func (g *ground) control(t *testing.T, c clock.WithTicker) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := start(ctx, t, g.asController(t), c)
+	stop = func() { cancel(); <-ended }
+	t.Cleanup(stop)
+	return stop
+}
+
 // run has a controller at work until the test ends; the channel is closed when it does no
 // more before that.
 func run(t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := start(ctx, t, config, c)
+	t.Cleanup(func() { stop(); <-ended })
+	return ended
+}
+
+func start(ctx context.Context, t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
 	t.Helper()
 	controller, err := evictions.New(config, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -129,6 +180,5 @@ func run(t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} 
 			t.Error(err)
 		}
 	}()
-	t.Cleanup(func() { stop(); <-ended })
 	return ended
 }

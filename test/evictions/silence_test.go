@@ -20,7 +20,7 @@ func TestARealSilence(t *testing.T) {
 		t.Skip("it takes 20 minutes: make soak runs it")
 	}
 	g := newGround(t, place{"built in", true})
-	run(t, g.config(), clock.RealClock{})
+	g.control(t, clock.RealClock{})
 	s := g.scene(t)
 	s.patience = evictionrequest.HeartbeatDeadline + 5*time.Minute
 	s.ask("a", s.pod("p", responder(backup, 20000), responder(migrate, 15000)))

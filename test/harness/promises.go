@@ -71,15 +71,35 @@ func (n *Node) broken() (broken []string, err error) {
 			options.Cordoned = options.Nodes
 		}
 	}
+	return n.env.broken(n.promises.from, options)
+}
+
+// KeepPromises has the audit log judged when the test ends, but for what is promised of
+// nodes. What runs on the cluster is to be stopped by then: cleanups run in the opposite
+// order.
+func (e *Env) KeepPromises(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		broken, err := e.broken(0, auditcheck.Options{Nodes: []string{}})
+		if err != nil {
+			t.Errorf("whether promises were kept: %v", err)
+		}
+		for _, violation := range broken {
+			t.Errorf("promise broken: %s", violation)
+		}
+	})
+}
+
+func (e *Env) broken(from int, options auditcheck.Options) (broken []string, err error) {
 	for range tries {
-		if err := n.env.settle(); err != nil {
+		if err := e.settle(); err != nil {
 			return nil, err
 		}
-		changes, err := n.env.log.changes(n.env.AuditLog)
+		changes, err := e.log.changes(e.AuditLog)
 		if err != nil {
 			return nil, err
 		}
-		if broken = auditcheck.Check(changes[n.promises.from:], options); len(broken) == 0 {
+		if broken = auditcheck.Check(changes[from:], options); len(broken) == 0 {
 			return nil, nil
 		}
 	}

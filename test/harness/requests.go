@@ -16,6 +16,26 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
+// Requests are those of anybody that the API server has answered so far and that are
+// wanted.
+func (e *Env) Requests(t *testing.T, wanted func(auditlog.Request) bool) []auditlog.Request {
+	t.Helper()
+	if err := e.settle(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := e.log.upToNow(e.AuditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []auditlog.Request
+	for _, request := range all {
+		if wanted(request) {
+			found = append(found, request)
+		}
+	}
+	return found
+}
+
 // requests are those that the API server has answered so far and that are wanted.
 func (n *Node) requests(wanted func(auditlog.Request) bool) []auditlog.Request {
 	n.t.Helper()

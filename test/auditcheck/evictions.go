@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// evictionObject is an Eviction, or an EvictionRequest as far as that is the same.
+type evictionObject struct {
+	thing
+	Spec struct {
+		Target struct {
+			Pod struct {
+				Name string `json:"name"`
+				UID  string `json:"uid"`
+			} `json:"pod"`
+		} `json:"target"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+	} `json:"status"`
+
+	ours bool // it was created by us
+}
+
+func (e *evictionObject) ended() bool {
+	for _, c := range e.Status.Conditions {
+		if c.Status == "True" && (c.Type == "TargetEvicted" || c.Type == "Failed") {
+			return true
+		}
+	}
+	return false
+}
+
+// isOfEvictions says whether the request is about Evictions or EvictionRequests.
+func isOfEvictions(r auditlog.Request) bool {
+	return r.Group == "lifecycle.k8s.io" && (r.Resource == "evictions" || r.Resource == "evictionrequests")
+}
+
+// took says whether the server took the request in.
+func took(r auditlog.Request) bool { return r.Code >= 200 && r.Code < 300 }
+
+// nobodysFault are refusals that do not judge what was written: somebody else was faster,
+// the object is gone, or the server has too much to do.
+var nobodysFault = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
+
+// evictionWritten takes in an Eviction or an EvictionRequest, and judges what we write.
+func (c *checker) evictionWritten(r auditlog.Request) {
+	ours := c.options.Ours(r)
+	if !took(r) {
+		if ours && r.Code < http.StatusInternalServerError && !slices.Contains(nobodysFault, r.Code) {
+			c.violated(r, "refused by the server: %s", r.Answer)
+		}
+		return
+	}
+	k := r.Resource + " " + key(r.Namespace, r.Name)
+	if deletes(r) {
+		delete(c.evictions, k)
+		return
+	}
+	o := object[evictionObject](r)
+	if o == nil {
+		return
+	}
+	k = r.Resource + " " + key(o.Metadata.Namespace, o.Metadata.Name)
+	known := c.evictions[k]
+	if known != nil && o.olderThan(&known.thing) {
+		return
+	}
+	o.ours = ours && r.Verb == "create" || known != nil && known.ours
+	switch {
+	case !ours:
+	case r.Verb == "create":
+		c.judgeAlone(r, o)
+	case known != nil && known.Metadata.UID == o.Metadata.UID && known.Metadata.ResourceVersion == o.Metadata.ResourceVersion:
+		c.violated(r, "has written what was there already")
+	}
+	c.evictions[k] = o
+}
+
+// judgeAlone: of a pod, we let one Eviction run at a time.
+func (c *checker) judgeAlone(r auditlog.Request, created *evictionObject) {
+	if r.Resource != "evictions" {
+		return
+	}
+	for k, e := range c.evictions {
+		if e.ours && k != r.Resource+" "+key(created.Metadata.Namespace, created.Metadata.Name) && !e.ended() &&
+			e.Metadata.Namespace == created.Metadata.Namespace && e.Spec.Target == created.Spec.Target {
+			c.violated(r, "created %s while %s of the same pod is running", created.Metadata.Name, e.Metadata.Name)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"fmt"
+	"testing"
+)
+
+const controller = "system:serviceaccount:slipway-system:slipway-controller"
+
+// eviction writes an Eviction of pod a, as it is after that.
+func (s *script) eviction(who, verb, resource, name, uid, version, conditions string) *script {
+	return s.add(who, verb, resource, "shop/"+name, "", fmt.Sprintf(
+		`{"kind":"Eviction","metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":%q},`+
+			`"spec":{"target":{"pod":{"name":"a","uid":%q}}},"status":{"conditions":[%s]}}`, name, name, version, uid, conditions)).in("lifecycle.k8s.io")
+}
+
+// answered has the last request answered with a code.
+func (s *script) answered(code int) *script {
+	s.requests[len(s.requests)-1].Code = code
+	return s
+}
+
+func TestCheckOfEvictions(t *testing.T) {
+	const ended = `{"type":"Failed","status":"True"}`
+	status := func(who string, code int) *script {
+		return (&script{}).eviction(who, "update", "evictions/status", "e", "1", "7", "").answered(code)
+	}
+	one := func() *script { return (&script{}).eviction(controller, "create", "evictions", "e", "1", "1", "") }
+	for name, tc := range map[string]outcome{
+		"a write that the server refuses": {
+			script: status(controller, 422), want: []string{"update evictions/status shop/e 422 by " + controller + ": refused by the server"},
+		},
+		"a write that there is no right to": {script: status(controller, 403), want: []string{"refused by the server"}},
+		"a request's status that the server refuses": {
+			script: (&script{}).eviction(controller, "update", "evictionrequests/status", "r", "1", "7", "").answered(422),
+			want:   []string{"evictionrequests/status shop/r"},
+		},
+		"somebody else was faster":         {script: status(controller, 409)},
+		"it is gone":                       {script: status(controller, 404)},
+		"the server has too much to do":    {script: status(controller, 429)},
+		"the server has failed":            {script: status(controller, 500)},
+		"what others are refused":          {script: status(user, 422)},
+		"a write as a dry run":             {script: dried(status(controller, 422))},
+		"one Eviction after the other":     {script: one().eviction(user, "update", "evictions/status", "e", "1", "2", ended).eviction(controller, "create", "evictions", "f", "1", "3", "")},
+		"one Eviction after one was taken": {script: one().eviction(user, "delete", "evictions", "e", "1", "2", "").eviction(controller, "create", "evictions", "f", "1", "3", "")},
+		"Evictions of two pods":            {script: one().eviction(controller, "create", "evictions", "f", "2", "3", "")},
+		"one beside that of somebody else": {script: one().eviction(user, "create", "evictions", "f", "1", "3", "")},
+		"two Evictions of a pod": {
+			script: one().eviction(controller, "create", "evictions", "f", "1", "3", ""), want: []string{"created f while e of the same pod is running"},
+		},
+		"the same said twice": {
+			script: one().eviction(controller, "update", "evictions/status", "e", "1", "2", "").eviction(controller, "update", "evictions/status", "e", "1", "2", ""),
+			want:   []string{"has written what was there already"},
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}
+
+// dried makes a dry run of the last request.
+func dried(s *script) *script {
+	s.requests[len(s.requests)-1].URI = "/apis/lifecycle.k8s.io/v1alpha1/namespaces/shop/evictions/e/status?dryRun=All"
+	return s
+}
