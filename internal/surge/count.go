@@ -3,6 +3,7 @@
 package surge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -62,7 +63,7 @@ func lacking(f Facts) string {
 		if why, stuck := unschedulable(other.Pod); stuck {
 			return fmt.Sprintf("the replacement, pod %s, cannot be scheduled: %s", other.Name, why)
 		}
-		if unready == nil || unready.CreationTimestamp.Before(&other.CreationTimestamp) {
+		if unready == nil || newer(other.Pod, unready) {
 			unready = other.Pod
 		}
 	}
@@ -74,4 +75,9 @@ func lacking(f Facts) string {
 	default:
 		return fmt.Sprintf("the replacement, pod %s on node %s, is not Ready", unready.Name, unready.Spec.NodeName)
 	}
+}
+
+// newer orders pods of the same second by their names.
+func newer(a, b *corev1.Pod) bool {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name)) > 0
 }
