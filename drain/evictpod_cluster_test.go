@@ -212,14 +212,14 @@ func TestAPodThatWasStartedAMomentAgoIsEvicted(t *testing.T) {
 	d := s.drainerWith(s.admin)
 	e := s.evict(d, held) // keeps the watches of the namespace open
 	e.awaitBlocker(drain.BudgetImpossible, "held")
-	for i := range 20 {
+	for i := range 8 {
 		pod := s.create(s.nodes[0], fmt.Sprintf("young-%d", i))
 		s.must(s.evict(d, pod).end())
 		if got := s.getPod(pod.Name); got != nil {
 			t.Errorf("pod %s is still there", pod.Name)
 		}
 	}
-	s.wantEvictions(map[int]int{201: 20})
+	s.wantEvictions(map[int]int{201: 8})
 }
 
 // One watch of the pods, one of the budgets, and an eviction for each pod.

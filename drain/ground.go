@@ -14,10 +14,11 @@ import (
 // ground is a namespace with errands, and what is watched there.
 type ground struct {
 	namespace string
-	joined    time.Time
-	pods      *shelf[*corev1.Pod]
-	shown     *budgetWatch
-	stop      func()
+	// joined is when the watches began, or were in trouble last.
+	joined time.Time
+	pods   *shelf[*corev1.Pod]
+	shown  *budgetWatch
+	stop   func()
 
 	// version is that of the budgets at the last look; known: they were complete.
 	version int
@@ -153,12 +154,14 @@ func (g *ground) trouble(now time.Time) (hold *obstacle, late time.Time) {
 	} {
 		err, due := read.err, g.joined.Add(readLate)
 		switch {
-		case err == nil && read.known:
+		case err != nil:
+			g.joined = now // what can be read again takes a moment to be known
+		case read.known:
 			continue
-		case err == nil && now.Before(due):
+		case now.Before(due):
 			late = due
 			continue
-		case err == nil:
+		default:
 			err = errNotRead
 		}
 		o := unreadable(read.what+g.namespace, err)

@@ -46,5 +46,6 @@ func (e *Evictor) Run(ctx context.Context) error {
 // run is the responder's turn for one pod.
 func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
 	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
+	report(say(drain.PodProgress{})) // in the place of what was said before a restart
 	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(say(p)) })
 }
