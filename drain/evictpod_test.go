@@ -6,12 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,90 +17,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/slipway-k8s/slipway/drain"
 )
-
-// evicting is an EvictPod that runs in the bubble of a test.
-type evicting struct {
-	t      *testing.T
-	cancel context.CancelCauseFunc
-	result chan error
-
-	mu   sync.Mutex
-	told []drain.PodProgress
-}
-
-func startEvicting(t *testing.T, d *drain.Drainer, pod string) *evicting {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	e := &evicting{t: t, cancel: cancel, result: make(chan error, 1)}
-	t.Cleanup(func() { cancel(nil) })
-	go func() {
-		e.result <- d.EvictPod(ctx, types.NamespacedName{Namespace: "default", Name: pod}, types.UID("uid-"+pod), e.tell)
-	}()
-	return e
-}
-
-func (e *evicting) tell(p drain.PodProgress) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.told = append(e.told, p)
-}
-
-func (e *evicting) reasons() []drain.Reason {
-	synctest.Wait()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var all []drain.Reason
-	for _, p := range e.told {
-		all = append(all, p.Blocker.Reason)
-	}
-	return all
-}
-
-func (e *evicting) end() error {
-	e.t.Helper()
-	select {
-	case err := <-e.result:
-		return err
-	case <-time.After(time.Hour):
-		e.t.Fatalf("EvictPod does not end; it told %v", e.reasons())
-		return nil
-	}
-}
-
-func (e *evicting) wantRunning() {
-	e.t.Helper()
-	synctest.Wait()
-	select {
-	case err := <-e.result:
-		e.t.Fatalf("EvictPod has returned: %v", err)
-	default:
-	}
-}
-
-func newDrainer(t *testing.T, s *fakeServer, change ...func(*drain.Config)) *drain.Drainer {
-	t.Helper()
-	config := drain.Config{Pods: s.CoreV1(), Budgets: s.PolicyV1()}
-	for _, c := range change {
-		c(&config)
-	}
-	d, err := drain.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func (s *fakeServer) putBudget(b *policyv1.PodDisruptionBudget) {
-	if err := s.Tracker().Update(policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), b, "default"); err != nil {
-		s.t.Errorf("put budget: %v", err)
-	}
-}
 
 func TestAPodIsEvictedWhereverItIsAndNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -327,65 +242,6 @@ func TestABudgetThatGuardsAPodLaterHoldsIt(t *testing.T) {
 	})
 }
 
-// failing makes the server refuse a kind of request as long as it is set.
-func (s *fakeServer) failing(verb, resource string, err error, concerns func(k8stesting.Action) bool) *atomic.Bool {
-	var on atomic.Bool
-	on.Store(true)
-	s.PrependReactor(verb, resource, func(a k8stesting.Action) (bool, runtime.Object, error) {
-		return on.Load() && concerns(a), nil, err
-	})
-	return &on
-}
-
-func TestWhatCannotBeReadIsToldAndTriedAgain(t *testing.T) {
-	for resource, want := range map[string]string{
-		"pods": "pods of namespace default", "poddisruptionbudgets": "budgets of namespace default",
-	} {
-		t.Run(resource, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t, fakePod("a"))
-				refuses := s.failing("list", resource, apierrors.NewForbidden(corev1.Resource(resource), "", errors.New("no")),
-					func(k8stesting.Action) bool { return true })
-				e := startEvicting(t, newDrainer(t, s), "a")
-				pass(time.Minute)
-				if diff := cmp.Diff([]drain.Reason{drain.ReadRefused}, e.reasons()); diff != "" || len(s.evictions()) > 0 {
-					t.Errorf("told (-want +got):\n%s; asked %d times", diff, len(s.evictions()))
-				}
-				if by := e.told[0].Blocker.By; by != want {
-					t.Errorf("it is held up by %q", by)
-				}
-				refuses.Store(false)
-				if err := e.end(); err != nil {
-					t.Error(err)
-				}
-				if diff := cmp.Diff([]drain.Reason{drain.ReadRefused, ""}, e.reasons()); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
-}
-
-func TestAPodThatIsNotSeenIsAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		away := s.failing("list", "pods", &url.Error{Op: "Get", URL: "/", Err: syscall.ECONNREFUSED}, func(a k8stesting.Action) bool {
-			list, ok := a.(k8stesting.ListAction)
-			return ok && list.GetListRestrictions().Fields.String() == "metadata.name=a"
-		})
-		e := startEvicting(t, newDrainer(t, s), "a")
-		pass(time.Minute)
-		e.wantRunning()
-		if got := e.reasons(); len(got) == 0 || got[0] != drain.APIServerUnavailable {
-			t.Errorf("told %v", got)
-		}
-		away.Store(false)
-		if err := e.end(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestTheTextAloneOfABlockerIsNotToldAtEachChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t, fakePod("a"), fakeBudget("web", 0))
@@ -409,76 +265,6 @@ func TestTheTextAloneOfABlockerIsNotToldAtEachChange(t *testing.T) {
 			t.Errorf("told %q", got)
 		}
 	})
-}
-
-// TestManyPodsShareBudgets has 300 pods under three budgets, and 300 without, leave at once.
-func TestManyPodsShareBudgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const each = 100
-		var objects []runtime.Object
-		var names []string
-		for i := range 6 * each {
-			app := []string{"one", "two", "three", "free", "free", "free"}[i%6]
-			name := fmt.Sprintf("%s-%d", app, i)
-			names = append(names, name)
-			objects = append(objects, fakePod(name, func(p *corev1.Pod) {
-				p.Labels["app"], p.Spec.NodeName = app, fmt.Sprintf("w%d", i%7)
-			}))
-		}
-		for _, app := range []string{"one", "two", "three"} {
-			b := fakeBudget(app, each)
-			b.Spec.Selector.MatchLabels["app"] = app
-			objects = append(objects, b)
-		}
-		s := newFakeServer(t, objects...)
-		var mu sync.Mutex
-		flying, most := map[string]int{}, 0
-		s.answerWith(func(e *policyv1.Eviction) error {
-			app := fakeApp(e.Name)
-			mu.Lock()
-			if flying[app]++; app != "free" && flying[app] > 1 {
-				t.Errorf("two evictions are in flight under budget %s", app)
-			}
-			flying[""]++
-			most = max(most, flying[""])
-			mu.Unlock()
-			<-time.After(20 * time.Millisecond)
-			mu.Lock()
-			flying[app]--
-			flying[""]--
-			mu.Unlock()
-			return nil
-		})
-		d := newDrainer(t, s)
-		all := make([]*evicting, len(names))
-		for i, name := range names {
-			all[i] = startEvicting(t, d, name)
-		}
-		for _, e := range all {
-			if err := e.end(); err != nil {
-				t.Error(err)
-			}
-		}
-		if n := len(s.evictions()); n != len(names) {
-			t.Errorf("asked %d times for %d pods", n, len(names))
-		}
-		if most > 64 {
-			t.Errorf("%d evictions in flight", most)
-		}
-		requests := map[string]int{}
-		for _, a := range s.Actions() {
-			requests[a.GetVerb()+" "+a.GetResource().Resource]++
-		}
-		want := map[string]int{"list pods": 1, "watch pods": 1, "list poddisruptionbudgets": 1, "watch poddisruptionbudgets": 1}
-		if diff := cmp.Diff(want, requests); diff != "" {
-			t.Errorf("requests besides evictions (-want +got):\n%s", diff)
-		}
-	})
-}
-
-func fakeApp(pod string) string {
-	i := slices.Index([]byte(pod), '-')
-	return pod[:i]
 }
 
 func TestEvictPodSaysWhatIsWrongWithACall(t *testing.T) {
