@@ -4,23 +4,18 @@ package surge
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 
-	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/evictions"
+	"github.com/slipway-k8s/slipway/internal/evictor"
 	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
 	"github.com/slipway-k8s/slipway/internal/surger"
-	"github.com/slipway-k8s/slipway/responderkit"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -88,9 +83,13 @@ func (g *ground) controller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.run(t, s.Run)
-	g.run(t, requests.Run)
-	g.evictor(t)
+	last, err := evictor.New(config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []func(context.Context) error{s.Run, requests.Run, last.Run} {
+		g.run(t, run)
+	}
 }
 
 // run runs something until the test ends.
@@ -104,43 +103,6 @@ func (g *ground) run(t *testing.T, what func(context.Context) error) {
 		}
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
-}
-
-// evictor stands in for the responder that comes last: it evicts within the budget.
-func (g *ground) evictor(t *testing.T) {
-	t.Helper()
-	g.run(t, func(ctx context.Context) error {
-		config := responderkit.Config{Name: evictionv1alpha1.EvictionResponderImperativeEviction, RESTConfig: unhurried(g.env.Admin)}
-		return responderkit.Serve(ctx, config, func(ctx context.Context, e responderkit.Eviction, _ func(responderkit.Progress)) error {
-			return evictWithinBudgets(ctx, g.clients, e)
-		})
-	})
-}
-
-// evictWithinBudgets tries again whenever a budget has changed.
-func evictWithinBudgets(ctx context.Context, clients kubernetes.Interface, e responderkit.Eviction) error {
-	changes, err := clients.PolicyV1().PodDisruptionBudgets(e.Namespace).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	defer changes.Stop()
-	for {
-		err := clients.PolicyV1().Evictions(e.Namespace).Evict(ctx, &policyv1.Eviction{
-			ObjectMeta:    metav1.ObjectMeta{Namespace: e.Namespace, Name: e.PodName},
-			DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(e.PodUID))},
-		})
-		if !apierrors.IsTooManyRequests(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case _, open := <-changes.ResultChan():
-			if !open {
-				return errors.New("the watch of budgets has ended")
-			}
-		}
-	}
 }
 
 // TestSurge runs all tests on a cluster of either kind.
