@@ -39,6 +39,7 @@ type evictPursuit struct {
 	asked map[string]*askedEviction // by the pod's name
 	shown map[string]evictionChange // what was told last, by the pod's name
 	drawn canvas
+	lost  string // what was said last of a server that does not answer
 }
 
 // askedEviction is a request for a pod.
@@ -177,7 +178,9 @@ func (p *evictPursuit) printAsked() error {
 		case names:
 			fmt.Fprintln(p.Out, evictionResource(a.request))
 		case jsonText:
-			if err := encode(p.Out, jsonText, a.request); err != nil {
+			request := a.request.DeepCopy()
+			request.APIVersion, request.Kind = evictionv1alpha1.SchemeGroupVersion.String(), "EvictionRequest"
+			if err := encode(p.Out, jsonText, request); err != nil {
 				return err
 			}
 		default:

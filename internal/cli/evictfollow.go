@@ -142,13 +142,13 @@ func (p *evictPursuit) over(ctx context.Context, a *askedEviction, v evictionVie
 // unheeded takes back what nobody has acted on: it would evict the pod on the day when a
 // controller comes.
 func (p *evictPursuit) unheeded(ctx context.Context, v evictionView) error {
-	var none []string
+	none, removed := false, false
 	for _, name := range p.order {
 		a := p.asked[name]
 		if r := v.request(a.request.UID); r == nil || r.Status.ObservedGeneration != nil {
 			continue
 		}
-		none = append(none, name)
+		none, removed = true, removed || a.ours
 		if !a.ours {
 			continue
 		}
@@ -156,11 +156,14 @@ func (p *evictPursuit) unheeded(ctx context.Context, v evictionView) error {
 			return errors.Join(errUnheeded, err)
 		}
 	}
-	if len(none) == 0 {
+	if !none {
 		return nil
 	}
 	p.drawn.clear(p.Out)
-	return fmt.Errorf("%w; the request was withdrawn", errUnheeded)
+	if removed {
+		return fmt.Errorf("%w; the request was withdrawn", errUnheeded)
+	}
+	return errUnheeded
 }
 
 // stopped says what goes on without anybody who follows it.

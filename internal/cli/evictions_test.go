@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"testing"
@@ -100,6 +101,32 @@ func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
 		steps(func(rows []evictionRow, _ map[string]evictionRow, now time.Time) { p.draw(rows, "", style, now) })
 		p.draw([]evictionRow{goesOn}, "connection refused", style, noon)
 		golden(t, "evict/"+name, out.String())
+	}
+}
+
+func TestWhatEvictPrintsForWhoDoesNotWait(t *testing.T) {
+	requests, _, _ := readEvictions(t)
+	for _, f := range []format{people, names, jsonText} {
+		tool, out, errOut := testTool()
+		p := &evictPursuit{tool: tool, output: f, namespace: "shop", order: []string{"cart-0", "cart-1"}, asked: map[string]*askedEviction{
+			"cart-0": {request: requests[1]}, "cart-1": {request: requests[2], ours: true},
+		}}
+		if err := p.printAsked(); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "evict/asked-"+cmp.Or(string(f), "people"), out.String()+"--- stderr\n"+errOut.String())
+	}
+}
+
+func TestEvictSaysOnceThatTheServerDoesNotAnswer(t *testing.T) {
+	tool, out, errOut := testTool()
+	p := &evictPursuit{tool: tool, shown: map[string]evictionChange{}}
+	for _, lost := range []string{"", "connection refused", "connection refused", "", "timeout"} {
+		p.show(nil, nil, lost, noon)
+	}
+	const want = "The API server does not answer: connection refused\nThe API server does not answer: timeout\n"
+	if out.String() != "" || errOut.String() != want {
+		t.Errorf("stdout %q, stderr %q", out, errOut)
 	}
 }
 

@@ -26,11 +26,21 @@ func (p *evictPursuit) show(rows []evictionRow, ended map[string]evictionRow, lo
 	style := p.style()
 	switch {
 	case p.output == names:
+		p.sayLost(lost)
 	case p.output == people && style.Terminal:
 		p.draw(rows, lost, style, now)
 	default:
+		p.sayLost(lost)
 		p.tell(rows, ended, now)
 	}
+}
+
+// sayLost says that the server does not answer, where nothing can be redrawn.
+func (p *evictPursuit) sayLost(lost string) {
+	if lost != p.lost && lost != "" {
+		p.note("The API server does not answer: %s", lost)
+	}
+	p.lost = lost
 }
 
 func (p *evictPursuit) draw(rows []evictionRow, lost string, style show.Style, now time.Time) {
