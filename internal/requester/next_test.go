@@ -13,7 +13,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// TestScripts runs the text scripts in testdata. Each command does something to the world,
+// TestScripts runs the text scripts in testdata/scripts. Each command does something to the world,
 // and then steps are done until there is none.
 //
 //	event [phase=P] | cancel | gone     the event of node n1
@@ -23,7 +23,7 @@ import (
 //	cache empty | caught-up             that of events
 //	restart                             another process takes over
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		w := newWorld()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.command(t, d)
