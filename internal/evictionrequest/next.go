@@ -88,6 +88,9 @@ func drive(f Facts, e *evictionv1alpha1.Eviction, now time.Time) Decision {
 		return write(e, started(e, f, f.respondersOf(pod), now))
 	}
 	status, wake := turned(e, f, now)
+	if final(status.Conditions) && !f.Confirmed {
+		return Decision{Step: Confirm{}} // the last responder may know before a cache that the pod is gone
+	}
 	return write(e, status).or(wake)
 }
 

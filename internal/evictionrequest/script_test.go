@@ -21,6 +21,7 @@ import (
 //
 //	pod [uid=U] [responders=NAME:PRIORITY,...] [group] [annotation=TEXT]   there is a pod p now
 //	pod gone | phase=P
+//	pod gone unseen                     a cache shows it still
 //	request NAME requester=R [withdrawn] [uid=U]
 //	request NAME withdraw | renew | delete
 //	requests N                          N requesters ask at the same time
@@ -59,6 +60,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 	switch d.Cmd {
 	case "pod":
 		switch {
+		case d.HasArg("unseen"):
+			w.unseen = true
 		case d.HasArg("gone"):
 			w.pod = nil
 		case d.HasArg("phase"):

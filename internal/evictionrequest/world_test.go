@@ -27,6 +27,7 @@ type world struct {
 	uid       types.UID // of the target
 	tape      []asked
 	extra     []corev1.EvictionResponder
+	unseen    bool // the pod is gone, and the cache shows it still
 
 	// mortal: the controller does what is left of steps, and no more.
 	mortal bool
@@ -50,6 +51,9 @@ func (w *world) facts(confirmed bool) Facts {
 	f := Facts{
 		Target: Target{Namespace: "ns", Name: "p", UID: w.uid},
 		Pod:    w.pod.DeepCopy(), Confirmed: confirmed, Extra: w.extra,
+	}
+	if confirmed && w.unseen {
+		f.Pod = nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
 		if r := w.requests[name]; r.Spec.Target.Pod.UID == w.uid {
