@@ -5,6 +5,7 @@ package auditcheck
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
@@ -91,7 +92,7 @@ func (c *checker) judgeAlone(r auditlog.Request, created *evictionObject) {
 		return
 	}
 	for k, e := range c.evictions {
-		if e.ours && k != r.Resource+" "+key(created.Metadata.Namespace, created.Metadata.Name) && !e.ended() &&
+		if e.ours && strings.HasPrefix(k, r.Resource+" ") && k != r.Resource+" "+key(created.Metadata.Namespace, created.Metadata.Name) && !e.ended() &&
 			e.Metadata.Namespace == created.Metadata.Namespace && e.Spec.Target == created.Spec.Target {
 			c.violated(r, "created %s while %s of the same pod is running", created.Metadata.Name, e.Metadata.Name)
 		}

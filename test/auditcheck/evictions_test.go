@@ -46,6 +46,8 @@ func TestCheckOfEvictions(t *testing.T) {
 		"one Eviction after the other":     {script: one().eviction(user, "update", "evictions/status", "e", "1", "2", ended).eviction(controller, "create", "evictions", "f", "1", "3", "")},
 		"one Eviction after one was taken": {script: one().eviction(user, "delete", "evictions", "e", "1", "2", "").eviction(controller, "create", "evictions", "f", "1", "3", "")},
 		"Evictions of two pods":            {script: one().eviction(controller, "create", "evictions", "f", "2", "3", "")},
+		"an Eviction beside the request for it": {script: (&script{}).eviction(controller, "create", "evictionrequests", "r", "1", "1", "").
+			eviction(controller, "create", "evictions", "e", "1", "2", "")},
 		"one beside that of somebody else": {script: one().eviction(user, "create", "evictions", "f", "1", "3", "")},
 		"two Evictions of a pod": {
 			script: one().eviction(controller, "create", "evictions", "f", "1", "3", ""), want: []string{"created f while e of the same pod is running"},
