@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,7 @@ func (p *evictPursuit) follow(ctx context.Context) error {
 			if err := p.unheeded(ctx, v); err != nil {
 				return err
 			}
+			heeded.Reset(unheeded)
 		default:
 		}
 		if err := p.pause(ctx, b); err != nil {
@@ -142,6 +144,9 @@ func (p *evictPursuit) over(ctx context.Context, a *askedEviction, v evictionVie
 // unheeded takes back what nobody has acted on: it would evict the pod on the day when a
 // controller comes.
 func (p *evictPursuit) unheeded(ctx context.Context, v evictionView) error {
+	if !v.complete || slices.ContainsFunc(v.requests, acted) {
+		return nil // there is a controller; or it is not known yet
+	}
 	none, removed := false, false
 	for _, name := range p.order {
 		a := p.asked[name]

@@ -67,7 +67,7 @@ func admitState(was evictionv1alpha1.ResponderStateType, is evictionv1alpha1.Tar
 		return fmt.Errorf("active without a start time")
 	case is.State == completed && own.CompletionTime == nil:
 		return fmt.Errorf("completed without a completion time")
-	case was == active && is.State != active && own.CompletionTime == nil && !isFinal && now.Before(heartbeat(own).Add(HeartbeatDeadline-slack)):
+	case was == active && is.State != active && own.CompletionTime == nil && !isFinal && now.Before(heartbeat(own, now).Add(HeartbeatDeadline-slack)):
 		return fmt.Errorf("must stay active, it is in progress")
 	case old != nil && is.State != active && (!old.CompletionTime.Equal(own.CompletionTime) || !old.HeartbeatTime.Equal(own.HeartbeatTime)):
 		return fmt.Errorf("is not active, and cannot report")

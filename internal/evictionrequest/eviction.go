@@ -74,6 +74,10 @@ func labels(f Facts, e *evictionv1alpha1.Eviction) map[string]string {
 	if all == nil {
 		all = map[string]string{}
 	}
+	// Of requesters, no more are named than are listed.
+	maps.DeleteFunc(all, func(_, role string) bool {
+		return role == string(evictionv1alpha1.EvictionParticipantRoleRequester) || role == string(evictionv1alpha1.EvictionParticipantRoleRequesterResponder)
+	})
 	asks := map[string]bool{}
 	for _, r := range requesters(f.Requests, e.Status.Requesters) {
 		asks[r.Name] = true

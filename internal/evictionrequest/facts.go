@@ -49,9 +49,23 @@ func (f Facts) target() *corev1.Pod {
 // Begins tells whether an Eviction of the target begins, so that its responders are yet to
 // be listed.
 func (f Facts) Begins() bool {
-	return f.target() != nil && f.anyWanted() && !slices.ContainsFunc(f.running(), func(e *evictionv1alpha1.Eviction) bool {
-		return len(e.Status.TargetResponders) > 0
-	})
+	if f.target() == nil || !f.anyWanted() {
+		return false
+	}
+	if running := f.running(); len(running) > 0 {
+		return !slices.ContainsFunc(running, func(e *evictionv1alpha1.Eviction) bool { return len(e.Status.TargetResponders) > 0 })
+	}
+	return f.over() == nil && slices.ContainsFunc(f.Requests, unsettled)
+}
+
+// over is the Eviction that has ended and with which it ends; nil if there is none, or
+// somebody has asked anew.
+func (f Facts) over() *evictionv1alpha1.Eviction {
+	last := f.last()
+	if last != nil && (evicted(last) || !slices.ContainsFunc(f.Requests, renewedSince(last))) {
+		return last
+	}
+	return nil
 }
 
 // wanted says whether a requester still wants what the request says.

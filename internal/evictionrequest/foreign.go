@@ -2,20 +2,35 @@
 
 package evictionrequest
 
-import evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+import (
+	"bytes"
+	"time"
+
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // KubernetesController is as whom Kubernetes' own evictionrequest-controller writes.
 const KubernetesController = "kube-controller-manager"
 
-// IsOfKubernetes says whether Kubernetes' own controller has written the status of an
-// Eviction: then there is one at work, and no need of another. Owners are written by the
-// same name, by the garbage collector; and of requests, whoever owns a namespace may say
-// who has written them.
-func IsOfKubernetes(e *evictionv1alpha1.Eviction) bool {
+// IsOfKubernetes says whether Kubernetes' own controller is at work on an Eviction: then
+// there is no need of another. It has said lately whose turn it is. Owners are written by
+// the same name, by the garbage collector; an Eviction that is left of a controller which
+// was switched off is as old as that; and of requests, whoever owns a namespace may say who
+// has written them.
+func IsOfKubernetes(e *evictionv1alpha1.Eviction, now time.Time) bool {
+	if ended(e) {
+		return false
+	}
 	for _, m := range e.ManagedFields {
-		if m.Manager == KubernetesController && m.Subresource == "status" {
+		if m.Manager == KubernetesController && m.Subresource == "status" && saysTurns(m) &&
+			m.Time != nil && now.Sub(m.Time.Time) < HeartbeatDeadline {
 			return true
 		}
 	}
 	return false
+}
+
+func saysTurns(m metav1.ManagedFieldsEntry) bool {
+	return m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.Raw, []byte(`"f:targetResponders"`))
 }

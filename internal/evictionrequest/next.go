@@ -28,7 +28,7 @@ func Next(f Facts, now time.Time) Decision {
 		}
 		return decision
 	}
-	if last := f.last(); last != nil && (evicted(last) || !slices.ContainsFunc(f.Requests, renewedSince(last))) {
+	if last := f.over(); last != nil {
 		return Decision{Step: tell(f, outcomeOf(last), now)}
 	}
 	return begin(f, now)

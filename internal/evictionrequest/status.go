@@ -39,7 +39,7 @@ func turned(e *evictionv1alpha1.Eviction, f Facts, now time.Time) (evictionv1alp
 	if at >= 0 {
 		active := &status.TargetResponders[order[at]]
 		own := statusOf(&status, active.Name)
-		switch deadline := heartbeat(own).Add(HeartbeatDeadline); {
+		switch deadline := heartbeat(own, now).Add(HeartbeatDeadline); {
 		case own.CompletionTime != nil:
 			active.State = evictionv1alpha1.ResponderStateCompleted
 		case !now.Before(deadline):
@@ -113,10 +113,12 @@ func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1a
 	return &evictionv1alpha1.ResponderStatus{Name: name}
 }
 
-// heartbeat is when the responder was heard of last.
-func heartbeat(r *evictionv1alpha1.ResponderStatus) time.Time {
+// heartbeat is when the responder was heard of last. Kubernetes' server takes no time that
+// is more than 30 s ahead of its own; one that a CRD has let through says nothing.
+func heartbeat(r *evictionv1alpha1.ResponderStatus, now time.Time) time.Time {
+	const ahead = 30 * time.Second
 	switch {
-	case r.HeartbeatTime != nil:
+	case r.HeartbeatTime != nil && !r.HeartbeatTime.After(now.Add(ahead)):
 		return r.HeartbeatTime.Time
 	case r.StartTime != nil:
 		return r.StartTime.Time

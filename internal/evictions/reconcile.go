@@ -4,6 +4,7 @@ package evictions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,16 +30,18 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (w
 	if !c.asks(pod.Namespace) {
 		c.pods.leave(pod.Namespace)
 	}
+	var errs []error // of one pod, which hold up no other of its name
 	for _, uid := range uids {
 		again, err := c.settle(ctx, evictionrequest.Target{Namespace: pod.Namespace, Name: pod.Name, UID: uid})
 		if err != nil {
-			return time.Time{}, err
+			errs = append(errs, err)
+			continue
 		}
 		if wake.IsZero() || !again.IsZero() && again.Before(wake) {
 			wake = again
 		}
 	}
-	return wake, nil
+	return wake, errors.Join(errs...)
 }
 
 // settle does steps for a target until there is none.

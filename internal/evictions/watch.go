@@ -80,7 +80,7 @@ func (c *Controller) asks(namespace string) bool {
 
 // taken is what is kept of an object: all but who wrote what, which is looked at once.
 func (c *Controller) taken(obj any) (any, error) {
-	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e) {
+	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e, c.clock.Now()) {
 		c.yield.Do(func() { close(c.yielded) })
 	}
 	if o, ok := obj.(metav1.Object); ok {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -97,7 +98,7 @@ func TestItYieldsToKubernetesOwn(t *testing.T) {
 	s := g.scene(t)
 	s.ask("a", s.pod("p"))
 	e := s.awaitActive("pod-1-p", evictionrequest.Evictor)
-	e.Status.Responders[0].Message = new("on it")
+	e.Status.TargetResponders[0].State = evictionv1alpha1.ResponderStateInterrupted
 	_, err := g.clients.LifecycleV1alpha1().Evictions(e.Namespace).
 		UpdateStatus(t.Context(), e, metav1.UpdateOptions{FieldManager: evictionrequest.KubernetesController})
 	s.must(err)

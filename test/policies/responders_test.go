@@ -52,6 +52,7 @@ func TestWhichRespondersAPodMayName(t *testing.T) {
 		"another, later":              {request{alice, pods, one, pod("example.com/backup:30000")}, changed},
 		"one, later":                  {request{alice, pods, none, one}, changed},
 		"none, later":                 {request{alice, pods, one, none}, changed},
+		"another, in the status":      {request{agentOfA, "pods/status", one, pod("example.com/backup:30000")}, changed},
 		"a wrong one that was there":  {request{alice, pods, pod("wrong"), pod("wrong")}, ""},
 	})
 }
