@@ -190,6 +190,18 @@ var cases = map[string]func(*scene){
 		s.awaitSaid(old, "no replacement was started: Service canary selects it by pod-template-hash")
 		s.pods.awaitKept(1)
 	},
+	"a pod that says no in a namespace that says yes": func(s *scene) {
+		s.node("a")
+		s.deploy(1, startUp, 0, func(d *appsv1.Deployment) { d.Spec.Template.Labels[surgeroom.Responder] = "false" })
+		old := s.pods.now()[0]
+		s.ask(old)
+		s.pods.awaitGone(old)
+		list, err := s.clients.LifecycleV1alpha1().Evictions(s.namespace).List(s.t.Context(), metav1.ListOptions{})
+		s.must(err)
+		if len(list.Items) != 1 || len(list.Items[0].Status.TargetResponders) != 1 {
+			s.t.Errorf("there are other responders than the last: %v", list.Items)
+		}
+	},
 	"a workload whose budget can never allow an eviction needs no label": func(s *scene) {
 		_, err := s.clients.CoreV1().Namespaces().Patch(s.t.Context(), s.namespace, types.MergePatchType,
 			[]byte(`{"metadata":{"labels":{"slipway.dev/surge":null}}}`), metav1.PatchOptions{})
