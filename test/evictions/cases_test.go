@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
@@ -154,6 +157,25 @@ var cases = map[string]func(*scene){
 		s.awaitEviction("another", "has ended", func(e *evictionv1alpha1.Eviction) bool {
 			return has(e.Status.Conditions, failed, evictionv1alpha1.EvictionConditionReasonEvictionInvalid)
 		})
+	},
+	"a status that somebody removes": func(s *scene) {
+		s.ask("a", s.pod("p", responder(backup, 20000)))
+		s.awaitActive("pod-1-p", backup)
+		_, err := s.clients.LifecycleV1alpha1().Evictions(s.namespace).Patch(s.t.Context(), "pod-1-p", types.MergePatchType,
+			[]byte(`{"status": null}`), metav1.PatchOptions{}, "status")
+		if !apierrors.IsInvalid(err) {
+			s.t.Errorf("the server says %v", err)
+		}
+	},
+	"a request whose domain is too long for a label": func(s *scene) {
+		r := &evictionv1alpha1.EvictionRequest{ObjectMeta: metav1.ObjectMeta{Name: "long"}}
+		r.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: "p", UID: "u"}
+		r.Spec.Requester = strings.Repeat("a.", 126) + "io/x" // 254 characters
+		r.Spec.Intent = evictionv1alpha1.EvictionRequestIntentEviction
+		_, err := s.clients.LifecycleV1alpha1().EvictionRequests(s.namespace).Create(s.t.Context(), r, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) {
+			s.t.Errorf("the server says %v", err)
+		}
 	},
 	"a request that nobody wants from the beginning": func(s *scene) {
 		s.ask("a", s.pod("p"), func(r *evictionv1alpha1.EvictionRequest) {
