@@ -100,6 +100,8 @@ func calm(budgets ...*budget) facts {
 		budgets:   map[string][]*budget{"default": budgets},
 		slots:     map[types.UID]time.Time{},
 		tries:     map[types.UID]try{},
+
+		responders: Responders{Known: true},
 	}
 }
 

@@ -54,7 +54,8 @@ type facts struct {
 	confirmAfter time.Time
 	// overridden are the pods that were deleted although their eviction was not accepted.
 	overridden []types.NamespacedName
-	// responders are those of the pods in scope; respondersLate is when a drain goes on without knowing of them.
+	// responders are those of the pods in scope; respondersLate is when a drain that does not know of them goes on with the
+	// pods that have none of their own.
 	responders     Responders
 	respondersLate time.Time
 	// named are the pods that are left to responders. told: which they are has been complete once.

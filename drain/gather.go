@@ -138,12 +138,15 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 		_, known := w.list()
 		wait(rulesOf(namespace), namespace, known, w.trouble())
 	}
-	note("evictions (lifecycle.k8s.io)", responders)
+	note(readEvictions, responders)
 	note("last look at node "+r.req.NodeName, r.book.last.err)
 	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
 	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
 	return all, late
 }
+
+// readEvictions is what is being read of responders.
+const readEvictions = "evictions (lifecycle.k8s.io)"
 
 func rulesOf(namespace string) string { return "drain rules of namespace " + namespace }
 

@@ -32,6 +32,9 @@ func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 		return true, awaits(r), time.Time{}
 	case !f.responders.Known && f.now.Before(f.respondersLate):
 		return true, nil, f.respondersLate
+	case !f.responders.Known && f.mayBeLeft(l.pod):
+		o := unreadable(readEvictions, cmp.Or(f.responders.Err, errNotRead))
+		return true, &o, time.Time{}
 	case !f.isLeft(l.pod, r):
 		return false, nil, time.Time{}
 	case !f.responders.Served && f.request.mode() == ModeEvictionRequest:
@@ -49,6 +52,15 @@ func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
 	}
 	mode := f.request.mode()
 	return mode == ModeEvictionRequest || mode == ModeAuto && r.Own
+}
+
+// mayBeLeft tells whether somebody may be at work on the pod, as long as nobody knows.
+func (f facts) mayBeLeft(pod *corev1.Pod) bool {
+	if isFinished(pod) || typeOf(pod) == PodTypeDaemonSet {
+		return false
+	}
+	r, asked := f.responders.Pods[pod.UID]
+	return f.request.mode() == ModeEvictionRequest || !asked || r.Own
 }
 
 // await waits for somebody who answers, and then for what comes of it.
@@ -150,7 +162,7 @@ func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
 // complete tells whether all has been read that says which pods are left to responders. Who names fewer before would
 // have requests withdrawn that an earlier run has caused.
 func (f facts) complete(leaving []leaver) bool {
-	if !f.podsKnown || !f.node.known || !f.responders.Known && f.now.Before(f.respondersLate) {
+	if !f.podsKnown || !f.node.known || !f.responders.Known {
 		return false
 	}
 	for _, l := range leaving {

@@ -56,7 +56,7 @@ func (s *rapidStory) actions() map[string]func(*rapid.T) {
 		},
 		"uncordon": func(t *rapid.T) { s.facts.node.unschedulable = rapid.Bool().Draw(t, "cordoned") },
 		"served": func(t *rapid.T) {
-			s.facts.responders.Known = true
+			s.facts.responders.Known = rapid.Bool().Draw(t, "known")
 			s.facts.responders.Served = rapid.Bool().Draw(t, "served")
 			if !s.facts.responders.Served {
 				s.story.answers = map[string]Response{}
@@ -114,6 +114,9 @@ func (s *rapidStory) decides(t *rapid.T) {
 		if r.works() && !isTerminating(send.pod) {
 			t.Errorf("%s is sent away behind the back of %s", send.pod.Name, r.Responder)
 		}
+		if !f.responders.Known && r.Own && !isFinished(send.pod) && !isTerminating(send.pod) {
+			t.Errorf("%s is sent away, and nobody knows whether a responder is at work on it", send.pod.Name)
+		}
 		if f.request.mode() == ModeEvictionRequest && !isFinished(send.pod) && !isTerminating(send.pod) {
 			t.Errorf("%s is sent away, and all pods are to be left", send.pod.Name)
 		}
@@ -149,7 +152,7 @@ func TestNoPodIsEvictedBehindAResponderThatIsAtWork(t *testing.T) {
 			PodTimeout: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "pod timeout"),
 			Escalation: Escalation{DeleteAfter: rapid.SampledFrom([]time.Duration{0, 10 * time.Second}).Draw(t, "delete after"), KillAfter: time.Minute},
 		}
-		s.facts.respondersLate = noon.Add(readLate)
+		s.facts.responders.Known, s.facts.respondersLate = false, noon.Add(readLate)
 		t.Repeat(s.actions())
 	})
 }
@@ -208,5 +211,23 @@ func TestWhatAResponderSaysIsKeptShortAndOnOneLine(t *testing.T) {
 	o := awaits(Response{Responder: "example.com/backup", Message: strings.Repeat("copying\nblock ", 1000)})
 	if strings.Contains(o.message, "\n") || len(o.message) > 500 {
 		t.Errorf("the message is %q", o.message)
+	}
+}
+
+func TestADrainThatDoesNotKnowOfEvictionsNeverSaysThatNoPodIsLeft(t *testing.T) {
+	s := newStory()
+	s.facts.responders, s.facts.respondersLate = Responders{}, noon.Add(readLate)
+	s.pods["db"], s.own["db"] = newPod("db"), true
+	for _, after := range []time.Duration{0, readLate, time.Hour} {
+		s.facts.now = noon.Add(after)
+		p := decide(s.look())
+		s.noted(p.notes)
+		if p.status.Named != nil {
+			t.Errorf("after %s it says that %v are left", after, p.status.Named)
+		}
+	}
+	s.facts.responders = Responders{Known: true}
+	if p := decide(s.look()); p.status.Named == nil {
+		t.Error("there are no Evictions, and it does not say that no pod is left")
 	}
 }

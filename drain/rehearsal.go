@@ -142,7 +142,7 @@ func (d *rehearsed) facts(r *rehearsal) facts {
 	f := facts{
 		now: r.now, nodeName: d.request.NodeName, request: d.request, own: d.own, node: d.node,
 		podsKnown: true, pods: d.pods, budgets: r.budgets.by,
-		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading,
+		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading, responders: Responders{Known: true},
 	}
 	d.tell(&f)
 	return f

@@ -44,7 +44,7 @@ type ResponderReader interface {
 // Responders is what is known of the responders of some pods at one moment.
 type Responders struct {
 	// Known tells that it has been found out whether Evictions are served, and which there are. A Drain that begins waits
-	// for it, but no longer than 10 s.
+	// for it; after 10 s it goes on with the pods of which it is told meanwhile that they have no responders of their own.
 	Known bool
 	// Served tells that there is an API of Evictions, and that it may be read.
 	Served bool
