@@ -27,9 +27,9 @@ type naming struct {
 func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 	f, r := p.facts, p.facts.responders.Pods[l.pod.UID]
 	switch {
-	case r.works():
+	case r.works(f.now):
 		p.name(l.pod, r)
-		return true, awaits(r), time.Time{}
+		return true, awaits(r), r.silentAt()
 	case !f.responders.Known && f.now.Before(f.respondersLate):
 		return true, nil, f.respondersLate
 	case !f.responders.Known && f.mayBeLeft(l.pod):
@@ -71,17 +71,16 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 	case r.State == EvictionFailed && r.UID != n.before:
 		return p.fallBack(l, respondersFailed(r), fmt.Sprintf("Eviction %s has failed (%s), so the drain evicts the pod itself; ",
 			r.Eviction, short(r.Message)))
-	case r.alive():
-		return true, awaits(r), time.Time{}
+	case r.alive(now):
+		return true, awaits(r), r.silentAt()
 	case r.State == EvictionRunning && patient:
 		return true, awaits(r), due
-	case r.State == EvictionRunning && r.Responder != "" && p.facts.request.mode() == ModeEvictionRequest:
-		return true, awaits(r), time.Time{} // the API takes the turn from who is silent
+	case r.active() && !r.silent(now) && p.facts.request.mode() == ModeEvictionRequest:
+		return true, awaits(r), r.silentAt() // the API takes the turn from who is silent
 	case patient:
 		return true, nil, due
 	}
-	return p.fallBack(l, nobodyResponds(r), fmt.Sprintf("nobody has responded within %s, so the drain evicts the pod itself; ",
-		ResponderPatience))
+	return p.fallBack(l, nobodyResponds(r), unanswered(r)+", so the drain evicts the pod itself; ")
 }
 
 // fallBack evicts a pod to which no responder comes, unless the request wants it left all the same.
@@ -105,7 +104,7 @@ func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 			n.before = r.UID
 		}
 	}
-	working := r.works() || r.alive()
+	working := r.works(p.facts.now) || r.alive(p.facts.now)
 	if n.working && !working {
 		n.idle = p.facts.now
 	}
@@ -183,6 +182,9 @@ func awaits(r Response) *obstacle {
 	if !r.Since.IsZero() {
 		text += " since " + r.Since.UTC().Format(time.RFC3339)
 	}
+	if !r.Heartbeat.IsZero() {
+		text += ", last heartbeat at " + r.Heartbeat.UTC().Format(time.RFC3339)
+	}
 	if r.Message != "" {
 		text += ": " + short(r.Message)
 	}
@@ -190,8 +192,15 @@ func awaits(r Response) *obstacle {
 }
 
 func nobodyResponds(r Response) *obstacle {
-	return &obstacle{ResponderMissing, r.Eviction, ResponderMissing.advise(fmt.Sprintf("the pod is left to responders, and for %s nobody "+
-		"has responded", ResponderPatience))}
+	return &obstacle{ResponderMissing, r.Eviction, ResponderMissing.advise("the pod is left to responders, and " + unanswered(r))}
+}
+
+// unanswered says that nobody has responded, or who has not been heard of any more.
+func unanswered(r Response) string {
+	if r.active() && !r.heard().IsZero() {
+		return fmt.Sprintf("responder %s has not been heard of since %s", r.Responder, r.heard().UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("nobody has responded within %s", ResponderPatience)
 }
 
 func respondersFailed(r Response) *obstacle {

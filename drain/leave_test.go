@@ -84,6 +84,9 @@ func (s *rapidStory) changes(t *rapid.T) {
 	if r.State == EvictionRunning {
 		r.Responder = rapid.SampledFrom([]string{"", "example.com/backup", "slipway.dev/surge"}).Draw(t, "responder")
 		r.Last = rapid.Bool().Draw(t, "last")
+		if rapid.Bool().Draw(t, "timed") {
+			r.Since = s.facts.now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "minutes")) * time.Minute)
+		}
 	}
 	s.story.answers[name] = r
 }
@@ -111,7 +114,7 @@ func (s *rapidStory) decides(t *rapid.T) {
 	s.noted(p.notes)
 	for _, send := range p.evict {
 		r := f.responders.Pods[send.pod.UID]
-		if r.works() && !isTerminating(send.pod) {
+		if r.works(f.now) && !isTerminating(send.pod) {
 			t.Errorf("%s is sent away behind the back of %s", send.pod.Name, r.Responder)
 		}
 		if !f.responders.Known && r.Own && !isFinished(send.pod) && !isTerminating(send.pod) {
@@ -229,5 +232,15 @@ func TestADrainThatDoesNotKnowOfEvictionsNeverSaysThatNoPodIsLeft(t *testing.T) 
 	s.facts.responders = Responders{Known: true}
 	if p := decide(s.look()); p.status.Named == nil {
 		t.Error("there are no Evictions, and it does not say that no pod is left")
+	}
+}
+
+func TestWhoWaitsForAResponderIsToldOfItsLastHeartbeat(t *testing.T) {
+	r := Response{State: EvictionRunning, Responder: "example.com/backup", Since: noon, Heartbeat: noon.Add(time.Minute)}
+	if o := awaits(r); !strings.Contains(o.message, "last heartbeat at 2") || !strings.Contains(o.message, ":01:00Z") {
+		t.Errorf("the message is %q", o.message)
+	}
+	if o := nobodyResponds(r); !strings.Contains(o.message, "example.com/backup has not been heard of since") {
+		t.Errorf("the message is %q", o.message)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // (Status.Named), and somebody else asks for their evictions. DaemonSet pods and finished pods are never left.
 //
 // In no mode is a pod evicted or deleted while its Eviction has an active responder other than the one that comes last
-// for every pod, whoever asked for that Eviction. (One that is terminating already is killed if an Escalation asks for it.)
+// for every pod, whoever asked for that Eviction, unless that responder has been silent for more than 21 min. (One that is terminating already is killed if an Escalation asks for it.)
 type Mode string
 
 const (
@@ -66,7 +66,8 @@ type Response struct {
 	// Responder is the one that is active. Empty: none is. Last tells that it is the one that comes last for every pod.
 	Responder string
 	Last      bool
-	// Since is when its turn came, and Heartbeat when it gave its last sign of life. Zero: not known, or never.
+	// Since is when its turn came, and Heartbeat when it gave its last sign of life. Zero: not known, or never. Where both
+	// are zero, the responder counts as one that is at work, however long it takes.
 	Since, Heartbeat time.Time
 	// Message is what the active responder says, or why the Eviction has failed. It is for people.
 	Message string
@@ -85,14 +86,50 @@ const (
 	EvictionFailed EvictionState = "Failed"
 )
 
+// A responder is silent when its last sign of life, or the beginning of its turn, is so long ago. The API takes the turn from
+// one that has sent no heartbeat for 20 min; the minute is for whoever does that, and for clocks. If nobody has done it by
+// then, nobody does: there may be no controller any more. The one that comes last sends a heartbeat every 3 min, and
+// interrupting it does no harm.
+const (
+	silentAfter     = 20*time.Minute + time.Minute
+	lastSilentAfter = 7 * time.Minute
+)
+
+// active tells whether it is a responder's turn.
+func (r Response) active() bool { return r.State == EvictionRunning && r.Responder != "" }
+
 // works tells whether somebody is at work on the pod whom an eviction would interrupt.
-func (r Response) works() bool {
-	return r.State == EvictionRunning && r.Responder != "" && !r.Last
+func (r Response) works(now time.Time) bool { return r.active() && !r.Last && !r.silent(now) }
+
+// alive tells whether the active responder has given a sign of life, not too long ago.
+func (r Response) alive(now time.Time) bool {
+	return r.active() && !r.Heartbeat.IsZero() && !r.silent(now)
 }
 
-// alive tells whether the active responder has given a sign of life.
-func (r Response) alive() bool {
-	return r.State == EvictionRunning && r.Responder != "" && !r.Heartbeat.IsZero()
+// heard is when the active responder was heard of last. Zero: that is not known.
+func (r Response) heard() time.Time {
+	if r.Heartbeat.After(r.Since) {
+		return r.Heartbeat
+	}
+	return r.Since
+}
+
+// silent tells whether the active responder has not been heard of for too long.
+func (r Response) silent(now time.Time) bool {
+	at := r.silentAt()
+	return !at.IsZero() && !now.Before(at)
+}
+
+// silentAt is when the active responder will be silent, unless it is heard of before. Zero: that is not known.
+func (r Response) silentAt() time.Time {
+	switch heard := r.heard(); {
+	case heard.IsZero():
+		return time.Time{}
+	case r.Last:
+		return heard.Add(lastSilentAfter)
+	default:
+		return heard.Add(silentAfter)
+	}
 }
 
 // PodReference is one pod, and no other of the same name.

@@ -31,7 +31,7 @@ import (
 //	attached VOLUME... | claim C VOLUME
 //	responders unknown | none | served  whether Evictions are served
 //	own NAME...                     these pods have responders of their own
-//	eviction NAME [active=R] [last] [alive] [failed=WHY] [uid=U]  what becomes of the pod's Eviction; without more: it runs
+//	eviction NAME [active=R] [last] [since] [alive] [failed=WHY] [uid=U]  what becomes of the pod's Eviction; without more: it runs
 //	no eviction NAME
 //	clock D                         time passes
 //	nothing is left                 the last LIST shows no pod
@@ -265,6 +265,9 @@ func (s *story) response(d *datadriven.TestData) Response {
 	}
 	if r.Message != "" {
 		r.State = EvictionFailed
+	}
+	if d.HasArg("since") {
+		r.Since = s.facts.now
 	}
 	if d.HasArg("alive") {
 		r.Heartbeat = s.facts.now
