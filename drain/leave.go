@@ -97,6 +97,10 @@ func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 	if p.facts.request.mode() == ModeEviction {
 		return naming{}
 	}
+	return p.remember(pod, r)
+}
+
+func (p *pacing) remember(pod *corev1.Pod, r Response) naming {
 	n, known := p.named[pod.UID]
 	if !known {
 		n.idle = p.facts.now
@@ -121,7 +125,8 @@ func (p *pacing) nameImpossible(l leaver, hold *obstacle) {
 }
 
 // keepNamed keeps the names of pods that are still there: also of those that are terminating, so that their Evictions end
-// as what they are.
+// as what they are. What an earlier run has named is not remembered. So that nothing is withdrawn of it with the first
+// answer, all pods are named whose Evictions run, whether or not their turn has come.
 func (p *pacing) keepNamed(steps [][]leaver) {
 	if p.facts.responders.Known && !p.facts.responders.Served {
 		return
@@ -130,6 +135,10 @@ func (p *pacing) keepNamed(steps [][]leaver) {
 		for _, l := range step {
 			if n, named := p.facts.named[l.pod.UID]; named {
 				p.named[l.pod.UID] = n
+			}
+			r := p.facts.responders.Pods[l.pod.UID]
+			if !p.facts.told && r.State == EvictionRunning && !hasDaemonSet(l.pod) && p.facts.request.mode() != ModeEviction {
+				p.remember(l.pod, r)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ import (
 //	budget APP allowed=N [impossible]  a budget for the pods of an app
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	accept NAME | refuse NAME       how the server answers
-//	gone NAME... | finished NAME    the pod disappears, or ends by itself
+//	gone NAME... | finished NAME | terminating NAME  the pod disappears, ends by itself, or somebody else deletes it
 //	attached VOLUME... | claim C VOLUME
 //	responders unknown | none | served  whether Evictions are served
 //	own NAME...                     these pods have responders of their own
@@ -97,6 +97,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		}
 	case "finished":
 		s.change(d.CmdArgs[0].Key, phase(corev1.PodSucceeded))
+	case "terminating":
+		s.change(d.CmdArgs[0].Key, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: s.facts.now.Add(time.Minute)} })
 	case "attached":
 		s.facts.node.attached = nil
 		for _, arg := range d.CmdArgs {
