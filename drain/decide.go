@@ -50,12 +50,14 @@ type send struct {
 func decide(f facts) plan {
 	leaving, left := filter(f.pods, f)
 	paced := pace(order(leaving, f.own), f)
+	paced.told = f.told || f.complete(leaving)
+	paced.beginPatience(leaving)
 	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
 	e := finish(leaving, f)
 	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
 	p.notes = notes{
 		turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims, named: paced.named,
-		told: f.told || f.complete(leaving),
+		told: paced.told,
 	}
 	var wake time.Time
 	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)

@@ -23,6 +23,8 @@ type facts struct {
 	pods      []*corev1.Pod // in scope: bound to the node
 	// budgets of the namespaces whose budgets are all known, by namespace.
 	budgets map[string][]*budget
+	// budgetsBad are the namespaces whose budgets cannot be read for some time to come.
+	budgetsBad map[string]bool
 	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
 	ruled bool
 	rules map[string][]Rule

@@ -27,7 +27,9 @@ func (r *run) gather(ctx context.Context) facts {
 		ruled:    r.d.config.Rules != nil,
 		rules:    map[string][]Rule{},
 		rulesBad: map[string]bool{},
-		slots:    map[types.UID]time.Time{},
+
+		budgetsBad: map[string]bool{},
+		slots:      map[types.UID]time.Time{},
 	}
 	f.node = r.nodeFacts()
 	f.pods, f.podsKnown = r.pods.list()
@@ -46,6 +48,7 @@ func (r *run) gather(ctx context.Context) facts {
 	for namespace, w := range r.budgets {
 		budgets, complete := w.list()
 		if !complete {
+			f.budgetsBad[namespace] = w.trouble() != nil
 			continue
 		}
 		f.budgets[namespace] = budgets

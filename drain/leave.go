@@ -15,10 +15,12 @@ import (
 
 // naming is what is remembered of a pod that is left to responders.
 type naming struct {
-	// working tells that a responder is at work on it. idle is since when nobody is: since it was named, or the last one
-	// has stopped.
+	// working tells that a responder is at work on it. idle is since when nobody is, although somebody could: since others
+	// were told of the pod, an Eviction of it was there, or the last responder has stopped. Zero: nobody could know of it.
 	working bool
 	idle    time.Time
+	// eviction is the last one that ran.
+	eviction types.UID
 	// before is the Eviction that had failed when the pod was named: it says nothing of what comes now.
 	before types.UID
 }
@@ -65,8 +67,8 @@ func (f facts) mayBeLeft(pod *corev1.Pod) bool {
 
 // await waits for somebody who answers, and then for what comes of it.
 func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {
-	now, due := p.facts.now, n.idle.Add(ResponderPatience)
-	patient := now.Before(due)
+	now, due := p.facts.now, n.due()
+	patient := due.IsZero() || now.Before(due)
 	switch {
 	case r.State == EvictionFailed && r.UID != n.before:
 		return p.fallBack(l, respondersFailed(r), fmt.Sprintf("Eviction %s has failed (%s), so the drain evicts the pod itself; ",
@@ -74,10 +76,12 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 	case r.alive(now):
 		return true, awaits(r), r.silentAt()
 	case r.State == EvictionRunning && patient:
+		p.idles[l.pod.UID] = true
 		return true, awaits(r), due
 	case r.active() && !r.silent(now) && p.facts.request.mode() == ModeEvictionRequest:
 		return true, awaits(r), r.silentAt() // the API takes the turn from who is silent
 	case patient:
+		p.idles[l.pod.UID] = true
 		return true, nil, due
 	}
 	return p.fallBack(l, nobodyResponds(r), unanswered(r)+", so the drain evicts the pod itself; ")
@@ -102,15 +106,16 @@ func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 
 func (p *pacing) remember(pod *corev1.Pod, r Response) naming {
 	n, known := p.named[pod.UID]
-	if !known {
-		n.idle = p.facts.now
-		if r.State == EvictionFailed {
-			n.before = r.UID
-		}
+	if !known && r.State == EvictionFailed {
+		n.before = r.UID
 	}
 	working := r.works(p.facts.now) || r.alive(p.facts.now)
-	if n.working && !working {
-		n.idle = p.facts.now
+	appeared := r.State == EvictionRunning && r.UID != n.eviction
+	if n.working && !working || appeared {
+		n.idle = time.Time{}
+	}
+	if appeared {
+		n.eviction = r.UID
 	}
 	n.working = working
 	p.named[pod.UID] = n
@@ -168,14 +173,15 @@ func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
 }
 
 // complete tells whether all has been read that says which pods are left to responders. Who names fewer before would
-// have requests withdrawn that an earlier run has caused.
+// have requests withdrawn that an earlier run has caused. What cannot be read for some time to come is not waited for.
 func (f facts) complete(leaving []leaver) bool {
 	if !f.podsKnown || !f.node.known || !f.responders.Known {
 		return false
 	}
 	for _, l := range leaving {
 		namespace := l.pod.Namespace
-		if _, known := f.budgets[namespace]; !known || f.unruled(namespace) && !f.rulesBad[namespace] {
+		_, known := f.budgets[namespace]
+		if !known && !f.budgetsBad[namespace] || f.unruled(namespace) && !f.rulesBad[namespace] {
 			return false
 		}
 	}

@@ -244,3 +244,32 @@ func TestWhoWaitsForAResponderIsToldOfItsLastHeartbeat(t *testing.T) {
 		t.Errorf("the message is %q", o.message)
 	}
 }
+
+func TestADrainIsPatientWithPodsOfWhichOthersAreNotTold(t *testing.T) {
+	s := newStory()
+	s.facts.responders, s.facts.budgets["default"] = Responders{Known: true, Served: true}, nil
+	for i := range passedOn + 2 {
+		name := fmt.Sprintf("pod-%03d", i)
+		s.pods[name], s.own[name] = newPod(name), true
+	}
+	last, asked := fmt.Sprintf("pod-%03d", passedOn), fmt.Sprintf("pod-%03d", passedOn+1)
+	s.answers[asked] = Response{State: EvictionRunning, Eviction: "default/" + asked, UID: "somebody's"}
+	s.noted(decide(s.look()).notes)
+	s.facts.now = s.facts.now.Add(ResponderPatience)
+	p := decide(s.look())
+	s.noted(p.notes)
+	if is, fallen := p.notes.named["uid-"+types.UID(last)]; !fallen || !is.idle.IsZero() {
+		t.Errorf("there is no patience with %s, the first that is cut: %+v", last, is)
+	}
+	if is := p.notes.named["uid-"+types.UID(asked)]; is.idle.IsZero() {
+		t.Errorf("patience with %s, which has an Eviction, never ends", asked)
+	}
+	if len(p.evict) != maxInFlight || p.evict[0].pod.Name == last {
+		t.Errorf("%d pods are evicted", len(p.evict))
+	}
+	delete(s.pods, "pod-000")
+	p = decide(s.look())
+	if is := p.notes.named["uid-"+types.UID(last)]; !is.idle.Equal(s.facts.now) {
+		t.Errorf("there is room for %s, and patience does not begin: %+v", last, is)
+	}
+}

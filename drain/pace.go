@@ -33,6 +33,9 @@ type pacing struct {
 	named  map[types.UID]naming
 	fallen map[types.UID]string
 	left   int
+	// told: which pods are left has been complete once, or is so now. idles are the pods to which somebody is to respond.
+	told  bool
+	idles map[types.UID]bool
 
 	refused map[types.UID]*obstacle
 	taken   map[types.UID]bool // budgets, by this pass
@@ -44,7 +47,7 @@ type pacing struct {
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
-		named: map[types.UID]naming{}, fallen: map[types.UID]string{},
+		named: map[types.UID]naming{}, fallen: map[types.UID]string{}, idles: map[types.UID]bool{},
 		refused: map[types.UID]*obstacle{}, taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {

@@ -25,6 +25,7 @@ import (
 //	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster] | forget NAME
 //	uncordon | cordon
 //	budget APP allowed=N [impossible]  a budget for the pods of an app
+//	budgets of NAMESPACE unread | bad  they have not been read yet, or cannot be
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	accept NAME | refuse NAME       how the server answers
 //	gone NAME... | finished NAME | terminating NAME  the pod disappears, ends by itself, or somebody else deletes it
@@ -87,6 +88,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 				impossible(b)
 			}
 		})}
+	case "budgets":
+		s.facts.rules[d.CmdArgs[1].Key] = nil
+		s.facts.budgetsBad = map[string]bool{d.CmdArgs[1].Key: d.CmdArgs[2].Key == "bad"}
 	case "pod":
 		s.start(t, d)
 	case "accept", "refuse":
