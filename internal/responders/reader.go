@@ -22,8 +22,13 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// probeEvery is how long it counts that Evictions are not served.
-const probeEvery = 10 * time.Minute
+const (
+	// probeEvery is how long it counts that Evictions are not served.
+	probeEvery = 10 * time.Minute
+	// doubtFor is how long it takes to believe that they are not served any more, once they
+	// were: of several API servers one may be older, or have the feature off.
+	doubtFor = 5 * time.Second
+)
 
 // Reader reads Evictions. It runs nothing while nobody follows.
 type Reader struct {
@@ -35,8 +40,12 @@ type Reader struct {
 	// watch is nil while nobody follows, users are who does.
 	watch *watching
 	users map[*func()]struct{}
-	// absent is since when it is known that Evictions are not served. Zero: they may be.
+	// absent is when the server said that Evictions are not served. Zero: they may be.
 	absent time.Time
+	// wasRead tells that Evictions were read, and missed when the first answer after that
+	// said that there are none. Zero: none did.
+	wasRead bool
+	missed  time.Time
 }
 
 var _ drain.ResponderReader = (*Reader)(nil)
@@ -72,7 +81,7 @@ func (r *Reader) Follow(ctx context.Context, changed func()) {
 // Responders implements drain.ResponderReader.
 func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 	r.mu.Lock()
-	w, absent := r.watch, !r.absent.IsZero()
+	w, absent := r.watch, r.isKnownAbsent()
 	r.mu.Unlock()
 	if absent {
 		return drain.Responders{Known: true}
@@ -89,6 +98,12 @@ func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 		all.Pods[pod.UID] = respond(pod, w.evictions.of(pod.UID), surges)
 	}
 	return all
+}
+
+// isKnownAbsent tells whether what the server has said of Evictions still counts: somebody
+// may have turned them on since. It is called with the lock.
+func (r *Reader) isKnownAbsent() bool {
+	return !r.absent.IsZero() && r.clock.Now().Before(r.absent.Add(probeEvery))
 }
 
 // join begins the watches, or takes part in them, and calls changed with each change until leave is called.
@@ -127,6 +142,29 @@ func (r *Reader) wakeAll() {
 	for _, changed := range all {
 		changed()
 	}
+}
+
+// present notes that Evictions were read.
+func (r *Reader) present() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.absent, r.missed, r.wasRead = time.Time{}, time.Time{}, true
+}
+
+// notThere notes that the server has said that there are no Evictions, and tells whether
+// that is to be believed.
+func (r *Reader) notThere() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock.Now()
+	if r.wasRead && r.missed.IsZero() {
+		r.missed = now
+	}
+	if r.wasRead && now.Before(r.missed.Add(doubtFor)) {
+		return false
+	}
+	r.absent, r.missed, r.wasRead = now, time.Time{}, false
+	return true
 }
 
 // isAbsent tells that there are no Evictions that may be read, by the answer to an attempt.

@@ -148,3 +148,34 @@ func TestNamespacesThatCannotBeReadHideNoResponderAtWork(t *testing.T) {
 		return !r.Known && r.Served && r.Err != nil && p.Responder == "example.com/backup"
 	})
 }
+
+func TestThatEvictionsAreNotServedIsNotBelievedForLongerThanItWasAskedFor(t *testing.T) {
+	s, reader := newServer(t)
+	s.status[evictionsPath] = 404
+	first := begin(t, reader)
+	first.await("it is known", notServed)
+	first.end()
+	s.clock.Step(10 * time.Minute) // nobody drains
+	if told := reader.Responders(nil); told.Known {
+		t.Errorf("it is told %+v by an answer of ten minutes ago", told)
+	}
+	s.change(func() { delete(s.status, evictionsPath) })
+	begin(t, reader).await("they are served now", func(r drain.Responders, _ drain.Response) bool { return r.Known && r.Served })
+}
+
+// Of two API servers, one may have the feature off.
+func TestOneAnswerThatThereAreNoEvictionsIsNotBelievedWhereTheyWereRead(t *testing.T) {
+	s, reader := newServer(t)
+	served := func(r drain.Responders, _ drain.Response) bool { return r.Known && r.Served && r.Err == nil }
+	first := begin(t, reader)
+	first.await("they are served", served)
+	first.end()
+	s.change(func() { s.status[evictionsPath] = 404 })
+	second := begin(t, reader)
+	doubted := func(r drain.Responders, _ drain.Response) bool { return !r.Known && r.Err != nil }
+	second.await("it is doubted", doubted)
+	s.await(t, func() bool { return s.asked(evictionsPath) >= 3 })
+	second.await("it is doubted also when it is said again at once", doubted)
+	s.clock.Step(5 * time.Second)
+	second.await("it is believed", notServed)
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -154,4 +155,14 @@ func asJSON(o any) []byte {
 		panic(err)
 	}
 	return text
+}
+
+// asked counts the requests for a path. It is called with the lock.
+func (s *server) asked(path string) (n int) {
+	for _, request := range s.begun {
+		if strings.HasPrefix(request, path+"?") {
+			n++
+		}
+	}
+	return n
 }

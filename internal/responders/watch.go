@@ -40,12 +40,12 @@ func (r *Reader) start(ctx context.Context) *watching {
 // probe waits until it is time to ask for Evictions, and is false if ctx ends before.
 func (r *Reader) probe(ctx context.Context) bool {
 	r.mu.Lock()
-	absent := r.absent
+	known, again := r.isKnownAbsent(), r.absent.Add(probeEvery)
 	r.mu.Unlock()
-	if absent.IsZero() {
+	if !known {
 		return ctx.Err() == nil
 	}
-	timer := r.clock.NewTimer(absent.Add(probeEvery).Sub(r.clock.Now()))
+	timer := r.clock.NewTimer(again.Sub(r.clock.Now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C():
@@ -67,13 +67,12 @@ func (r *Reader) watchOnce(ctx context.Context, w *watching) {
 	heard := func(attempt context.Context, err error) {
 		switch {
 		case attempt.Err() != nil:
-		case isAbsent(err) && w.evictions.isEmpty():
-			r.setAbsent(r.clock.Now())
+		case isAbsent(err) && w.evictions.isEmpty() && r.notThere():
 			logger.Info("No Evictions are read: drains leave no pods to responders", "reason", err.Error(), "nextAttempt", probeEvery.String())
 			stop()
 		default:
 			if err == nil {
-				r.setAbsent(time.Time{})
+				r.present()
 				begin.Do(func() { running.Go(func() { r.watchNamespaces(ctx, w) }) })
 			}
 			w.evictions.heard(err)
@@ -81,12 +80,6 @@ func (r *Reader) watchOnce(ctx context.Context, w *watching) {
 		r.wakeAll()
 	}
 	fill(ctx, logger, follow(r.evictions.List, r.evictions.Watch, "", heard), &evictionv1alpha1.Eviction{}, w.evictions)
-}
-
-func (r *Reader) setAbsent(since time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.absent = since
 }
 
 // watchNamespaces watches those that opt in to surge, and no others.
