@@ -26,6 +26,16 @@ type Facts struct {
 	Seen map[lifecyclev1alpha1.PodReference]Seen
 	// Settled are the pods with which the event is done: they were refused, or are gone.
 	Settled map[lifecyclev1alpha1.PodReference]bool
+	// Waits are the pods of the event with which nothing is to be done for a while.
+	Waits map[lifecyclev1alpha1.PodReference]Waiting
+}
+
+// Waiting is that nothing is to be done with a pod for a while.
+type Waiting struct {
+	// Request is the request that all responders have failed; empty: nobody responds.
+	Request types.UID
+	// Over tells that the while is over.
+	Over bool
 }
 
 // Seen is what the API server has said of a pod.
@@ -67,4 +77,11 @@ func evicted(r *evictionv1alpha1.EvictionRequest) bool {
 
 func failed(r *evictionv1alpha1.EvictionRequest) bool {
 	return apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed))
+}
+
+// exhausted says whether all responders have had their turn, in vain. Another time they
+// may do better; a request that is invalid stays so.
+func exhausted(r *evictionv1alpha1.EvictionRequest) bool {
+	c := apimeta.FindStatusCondition(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed))
+	return failed(r) && c.Reason == string(evictionv1alpha1.EvictionConditionReasonNoFurtherResponder)
 }

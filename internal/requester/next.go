@@ -20,7 +20,7 @@ func Next(f Facts) []Step {
 	for _, r := range f.Requests {
 		pod := subject(r)
 		asked[pod] = true
-		if step := lookAfter(r, named[pod]); step != nil {
+		if step := lookAfter(f, r, named[pod]); step != nil {
 			steps = append(steps, step)
 		}
 	}
@@ -43,7 +43,7 @@ func Next(f Facts) []Step {
 }
 
 // lookAfter is the next step for a request whose pod is still named, or is not any more.
-func lookAfter(r *evictionv1alpha1.EvictionRequest, named bool) Step {
+func lookAfter(f Facts, r *evictionv1alpha1.EvictionRequest, named bool) Step {
 	withdrawn := r.Spec.Intent == evictionv1alpha1.EvictionRequestIntentWithdrawn
 	switch {
 	case r.DeletionTimestamp != nil:
@@ -53,8 +53,10 @@ func lookAfter(r *evictionv1alpha1.EvictionRequest, named bool) Step {
 		// want the eviction, it goes on, and the conditions say no more. If its pod is named
 		// again, it is asked for anew.
 		return Delete{Request: r}
-	case withdrawn, named:
-		return nil // until it is processed; or until the pod is gone
+	case withdrawn:
+		return nil // until it is processed
+	case named:
+		return again(f, r)
 	case processed(r) && failed(r):
 		return Delete{Request: r}
 	default:
@@ -62,8 +64,31 @@ func lookAfter(r *evictionv1alpha1.EvictionRequest, named bool) Step {
 	}
 }
 
+// again is the next step for a request whose pod is still named. Nobody else evicts the pod
+// if the event asks for all its pods: after a while, it is asked for anew.
+func again(f Facts, r *evictionv1alpha1.EvictionRequest) Step {
+	if !processed(r) || !exhausted(r) || !asksForAll(f.Event) {
+		return nil // until the pod is gone
+	}
+	pod := subject(r)
+	switch wait := f.Waits[pod]; {
+	case wait.Request != r.UID:
+		return Wait{Pod: pod, Request: r.UID}
+	case wait.Over:
+		return Delete{Request: r}
+	default:
+		return nil
+	}
+}
+
 // begin is the next step for a pod that is named and not asked for.
 func begin(f Facts, pod lifecyclev1alpha1.PodReference) Step {
+	if !isPod(pod) {
+		return Refuse{Event: f.Event, Pod: pod, Why: "there can be no such pod", Lies: true}
+	}
+	if wait, waits := f.Waits[pod]; waits && wait.Request == "" && !wait.Over && !asksForAll(f.Event) {
+		return nil
+	}
 	seen, looked := f.Seen[pod]
 	if !looked {
 		return Look{Pod: pod}
@@ -72,7 +97,7 @@ func begin(f Facts, pod lifecyclev1alpha1.PodReference) Step {
 		return *refusal
 	}
 	if !seen.Responders {
-		return nil // that can change: it is looked at again when the event changes
+		return Wait{Pod: pod} // that can change
 	}
 	return Ask{Request: newRequest(f.Event, pod)}
 }

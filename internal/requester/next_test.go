@@ -4,6 +4,7 @@ package requester
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +18,12 @@ import (
 // and then steps are done until there is none.
 //
 //	event [phase=P] | cancel | gone     the event of node n1
+//	event all                           it asks for all its pods
+//	later DURATION                      time passes
+//	away POD | back                     the API server does not answer for a pod
 //	name POD...                         the agent leaves these pods to responders
 //	pod NAME [node=N] [uid=U] [phase=P] [mirror] [daemon] [terminating] [nobody] [gone]
-//	told POD [evicted] [failed]         the evictionrequest-controller has seen the request
+//	told POD [evicted] [failed] [reason=R]  the evictionrequest-controller has seen the request
 //	cache empty | caught-up             that of events
 //	restart                             another process takes over
 func TestScripts(t *testing.T) {
@@ -42,6 +46,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 	switch d.Cmd {
 	case "event":
 		switch {
+		case d.HasArg("all"):
+			w.askForAll()
 		case d.HasArg("cancel"):
 			w.event.DeletionTimestamp = &metav1.Time{}
 		case d.HasArg("gone"):
@@ -80,11 +86,19 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 			}
 		})
 	case "told":
-		w.answer(d.CmdArgs[0].Key, d.HasArg("evicted"), d.HasArg("failed"))
+		w.answer(d.CmdArgs[0].Key, d.HasArg("evicted"), d.HasArg("failed"), arg("reason", "NoFurtherResponder"))
 	case "cache":
 		if w.behind = d.HasArg("empty"); w.behind {
 			w.cached = nil
 		}
+	case "later":
+		passes, err := time.ParseDuration(d.CmdArgs[0].Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(passes)
+	case "away":
+		w.away[d.CmdArgs[0].Key] = !d.HasArg("back")
 	case "restart":
 		w.restart()
 	default:

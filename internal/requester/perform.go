@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 )
@@ -44,7 +43,11 @@ func (r *Requester) perform(ctx context.Context, facts Facts, step Step, looked 
 		looked.seen[s.Pod] = seen
 		return nil
 	case Refuse:
-		r.refuse(ctx, s)
+		r.pods.settle(s.Event.UID, s.Pod)
+		looked.refuse(s)
+		return nil
+	case Wait:
+		r.pods.wait(facts.UID, s, r.clock.Now())
 		return nil
 	case Ask:
 		return r.ask(ctx, s)
@@ -55,17 +58,6 @@ func (r *Requester) perform(ctx context.Context, facts Facts, step Step, looked 
 	default:
 		return fmt.Errorf("%T is no step that can be done", step)
 	}
-}
-
-func (r *Requester) refuse(ctx context.Context, s Refuse) {
-	r.settled.add(s.Event.UID, s.Pod)
-	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "node", s.Event.Spec.BindingNode,
-		"pod", s.Pod.Namespace+"/"+s.Pod.Name, "uid", s.Pod.UID)
-	if s.Lies {
-		logger.Error(errors.New(s.Why), "Refused to ask for the eviction of a pod that the event names: its node may be compromised")
-		return
-	}
-	logger.V(1).Info("Does not ask for the eviction of a pod", "reason", s.Why)
 }
 
 func (r *Requester) ask(ctx context.Context, s Ask) error {
@@ -110,7 +102,7 @@ func (r *Requester) delete(ctx context.Context, event types.UID, s Delete) error
 		return fmt.Errorf("delete EvictionRequest %s/%s: %w", s.Request.Namespace, s.Request.Name, err)
 	}
 	if evicted(s.Request) {
-		r.settled.add(event, subject(s.Request)) // the event may name it for a moment longer
+		r.pods.settle(event, subject(s.Request)) // the event may name it for a moment longer
 	}
 	r.gone(s.Request)
 	faultpoint.Reach(faultpoint.RequestDeleted)

@@ -4,6 +4,7 @@ package requester
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +41,7 @@ func TestNothingIsAskedForOfOtherNodesAndNothingIsLeftBehind(t *testing.T) {
 				}
 			},
 			"told": func(t *rapid.T) {
-				w.answer(rapid.SampledFrom(names).Draw(t, "pod"), rapid.Bool().Draw(t, "evicted"), rapid.Bool().Draw(t, "failed"))
+				w.answer(rapid.SampledFrom(names).Draw(t, "pod"), rapid.Bool().Draw(t, "evicted"), rapid.Bool().Draw(t, "failed"), rapid.SampledFrom([]string{"NoFurtherResponder", "EvictionInvalid"}).Draw(t, "reason"))
 			},
 			"steps": func(t *rapid.T) {
 				w.newPass()
@@ -52,6 +53,8 @@ func TestNothingIsAskedForOfOtherNodesAndNothingIsLeftBehind(t *testing.T) {
 					w.mustPerform(t, rapid.SampledFrom(steps).Draw(t, "step"))
 				}
 			},
+			"later":   func(t *rapid.T) { w.now = w.now.Add(time.Minute) },
+			"mode":    func(t *rapid.T) { w.askForAll() },
 			"restart": func(*rapid.T) { w.restart() },
 			"cache":   func(t *rapid.T) { w.behind = rapid.Bool().Draw(t, "behind") },
 			"over": func(t *rapid.T) {
@@ -91,7 +94,7 @@ func (w *world) mustBeClean(t *rapid.T) {
 	for range 3 {
 		w.pass()
 		for _, r := range w.requests {
-			w.answer(r.Spec.Target.Pod.Name, false, true)
+			w.answer(r.Spec.Target.Pod.Name, false, true, "CanceledDueToNoRequesters")
 		}
 	}
 	if len(w.requests) > 0 {

@@ -4,12 +4,10 @@ package requester
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,48 +17,56 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// reconcile does steps for an event until there is none. One that fails holds up none of
-// the others.
-func (r *Requester) reconcile(ctx context.Context, event types.UID) error {
-	looked := &looked{seen: map[lifecyclev1alpha1.PodReference]Seen{}}
+// reconcile does steps for an event until there is none but such as have failed. One that
+// fails holds up none of the others.
+func (r *Requester) reconcile(ctx context.Context, event types.UID) (failures []error) {
+	looked, tried := &looked{seen: map[lifecyclev1alpha1.PodReference]Seen{}}, newTried()
+	defer func() { tellRefused(ctx, looked.refused) }()
 	for ctx.Err() == nil {
 		facts, err := r.gather(ctx, event, looked)
 		if err != nil {
-			return err
+			return append(tried.failures, err)
 		}
-		if !goesOn(facts.Event) {
-			r.settled.forget(event)
-		}
-		steps := Next(facts)
+		r.pods.keep(event, facts.named())
+		steps := tried.others(Next(facts))
 		if len(steps) == 0 {
-			return nil
+			return tried.failures
 		}
-		if err := r.performAll(ctx, facts, steps, looked); err != nil {
-			return err
-		}
+		r.performAll(ctx, facts, steps, looked, tried)
 	}
-	return context.Cause(ctx)
+	return []error{context.Cause(ctx)}
 }
 
 // performAll does steps side by side.
-func (r *Requester) performAll(ctx context.Context, facts Facts, steps []Step, looked *looked) error {
+func (r *Requester) performAll(ctx context.Context, facts Facts, steps []Step, looked *looked, tried *tried) {
 	errs := make([]error, len(steps))
-	var group errgroup.Group
-	group.SetLimit(sideBySide)
+	limit := make(chan struct{}, sideBySide)
+	var running sync.WaitGroup
 	for i, step := range steps {
-		group.Go(func() error {
+		limit <- struct{}{}
+		running.Go(func() {
 			errs[i] = r.perform(ctx, facts, step, looked)
-			return nil
+			<-limit
 		})
 	}
-	return errors.Join(group.Wait(), errors.Join(errs...))
+	running.Wait()
+	for i, step := range steps {
+		tried.note(step, errs[i])
+	}
 }
 
-// looked is what the API server has said in a pass.
+// looked is what the API server has said in a pass, and what was refused for it.
 type looked struct {
-	mu   sync.Mutex
-	seen map[lifecyclev1alpha1.PodReference]Seen
-	gone bool // the event
+	mu      sync.Mutex
+	seen    map[lifecyclev1alpha1.PodReference]Seen
+	refused []Refuse
+	gone    bool // the event
+}
+
+func (l *looked) refuse(s Refuse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = append(l.refused, s)
 }
 
 // gather is what is known of an event.
@@ -78,9 +84,10 @@ func (r *Requester) gather(ctx context.Context, event types.UID, looked *looked)
 		requests = append(requests, o.(*evictionv1alpha1.EvictionRequest))
 	}
 	f := Facts{
-		UID: event, Requests: r.written.newest(event, requests), Settled: r.settled.of(event),
+		UID: event, Requests: r.written.newest(event, requests),
 		Seen: maps.Clone(looked.seen), Confirmed: looked.gone,
 	}
+	f.Settled, f.Waits = r.pods.of(event, r.clock.Now())
 	if len(events.Items) > 0 {
 		f.Event = &events.Items[0]
 	}

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -37,6 +38,16 @@ func refuse(e *lifecyclev1alpha1.LifecycleEvent, named lifecyclev1alpha1.PodRefe
 	default:
 		return nil
 	}
+}
+
+// maxUID is how long a UID may be, in bytes; one has 36.
+const maxUID = 128
+
+// isPod says whether there can be a pod that is named so. What is no name would be a path of
+// the API server that is somebody else's.
+func isPod(p lifecyclev1alpha1.PodReference) bool {
+	return len(validation.IsDNS1123Label(p.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(p.Name)) == 0 &&
+		p.UID != "" && len(p.UID) <= maxUID
 }
 
 func isMirror(pod *corev1.Pod) bool {

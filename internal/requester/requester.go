@@ -4,7 +4,6 @@ package requester
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
@@ -73,7 +71,7 @@ type Requester struct {
 	queue    workqueue.TypedRateLimitingInterface[types.UID]
 	requests toolscache.SharedIndexInformer
 	written  *memory
-	settled  *settled
+	pods     *pods
 }
 
 // New returns a Requester. It makes no request.
@@ -90,7 +88,7 @@ func New(ctx context.Context, o Options) (*Requester, error) {
 	}
 	return &Requester{
 		events: o.Events, live: o.Live, clock: o.Clock, responds: o.Responds, clients: clients,
-		written: newMemory(), settled: newSettled(),
+		written: newMemory(), pods: newPods(),
 	}, nil
 }
 
@@ -137,16 +135,19 @@ func (r *Requester) pass(ctx context.Context) bool {
 		return false
 	}
 	defer r.queue.Done(event)
-	err := r.reconcile(ctx, event)
+	failures := r.reconcile(ctx, event)
 	switch {
 	case ctx.Err() != nil:
-	case err == nil:
+		return true
+	case len(failures) == 0:
 		r.queue.Forget(event)
 	default:
-		if !errors.Is(err, errTaken) && !errors.Is(err, errUnseen) {
-			log.FromContext(ctx).Error(err, "Failed; trying again", "eventUID", event)
-		}
+		tellFailures(ctx, event, failures)
 		r.queue.AddRateLimited(event)
+	}
+	now := r.clock.Now()
+	if due := r.pods.due(event, now); !due.IsZero() {
+		r.queue.AddAfter(event, due.Sub(now))
 	}
 	return true
 }

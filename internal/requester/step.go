@@ -4,6 +4,7 @@ package requester
 
 import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -23,7 +24,13 @@ type (
 	Ask struct {
 		Request *evictionv1alpha1.EvictionRequest
 	}
-	// Refuse leaves a pod alone that the event names, for as long as the event goes on.
+	// Wait leaves a pod alone for a while: for longer each time that a request has failed.
+	Wait struct {
+		Pod lifecyclev1alpha1.PodReference
+		// Request is the one that has failed; empty: nobody responds.
+		Request types.UID
+	}
+	// Refuse leaves a pod alone that the event names, for as long as it does.
 	Refuse struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 		Pod   lifecyclev1alpha1.PodReference
@@ -45,5 +52,6 @@ func (Confirm) isStep()  {}
 func (Look) isStep()     {}
 func (Ask) isStep()      {}
 func (Refuse) isStep()   {}
+func (Wait) isStep()     {}
 func (Withdraw) isStep() {}
 func (Delete) isStep()   {}

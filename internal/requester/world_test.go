@@ -3,15 +3,19 @@
 package requester
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -24,7 +28,10 @@ type world struct {
 	behind   bool
 	pods     map[string]*corev1.Pod
 	requests map[string]*evictionv1alpha1.EvictionRequest
-	settled  map[lifecyclev1alpha1.PodReference]bool
+	away     map[string]bool // pods that cannot be read now
+	noted    *pods
+	now      time.Time
+	made     int                                     // requests
 	seen     map[lifecyclev1alpha1.PodReference]Seen // of this pass
 	gone     bool                                    // confirmed in this pass
 }
@@ -32,7 +39,7 @@ type world struct {
 func newWorld() *world {
 	w := &world{
 		pods: map[string]*corev1.Pod{}, requests: map[string]*evictionv1alpha1.EvictionRequest{},
-		settled: map[lifecyclev1alpha1.PodReference]bool{},
+		away: map[string]bool{}, now: time.Unix(0, 0),
 	}
 	w.restart()
 	return w
@@ -41,7 +48,7 @@ func newWorld() *world {
 // restart forgets what is kept in memory.
 func (w *world) restart() {
 	w.newPass()
-	clear(w.settled)
+	w.noted = newPods()
 }
 
 func (w *world) newPass() {
@@ -54,6 +61,12 @@ func (w *world) newPass() {
 func (w *world) addEvent(phase lifecyclev1alpha1.ClaimStatus) {
 	w.event = &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "drain-n1", UID: "e1"}}
 	w.event.Spec.BindingNode, w.event.Status.ClaimStatus = "n1", phase
+}
+
+func (w *world) askForAll() {
+	if w.event != nil {
+		w.event.Spec.Parameters = &runtime.RawExtension{Raw: []byte(`{"mode":"EvictionRequest"}`)}
+	}
 }
 
 func (w *world) addPod(name, node string, edits ...func(*corev1.Pod)) {
@@ -78,7 +91,9 @@ func (w *world) name(pods ...string) {
 }
 
 func (w *world) facts() Facts {
-	f := Facts{UID: "e1", Event: w.cached.DeepCopy(), Confirmed: w.gone, Seen: maps.Clone(w.seen), Settled: maps.Clone(w.settled)}
+	f := Facts{UID: "e1", Event: w.cached.DeepCopy(), Confirmed: w.gone, Seen: maps.Clone(w.seen)}
+	w.noted.keep(f.UID, f.named())
+	f.Settled, f.Waits = w.noted.of(f.UID, w.now)
 	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
 		f.Requests = append(f.Requests, w.requests[name].DeepCopy())
 	}
@@ -94,16 +109,23 @@ func (w *world) perform(step Step) error {
 		}
 		w.gone = true
 	case Look:
+		if w.away[s.Pod.Name] {
+			return errors.New("cannot read " + s.Pod.Name)
+		}
 		pod := w.pods[s.Pod.Name].DeepCopy()
-		w.seen[s.Pod] = Seen{Pod: pod, Responders: pod != nil && pod.Annotations["nobody"] == ""}
+		w.seen[s.Pod] = Seen{Pod: pod, Responders: pod != nil && (asksForAll(w.cached) || pod.Annotations["nobody"] == "")}
 	case Refuse:
-		w.settled[s.Pod] = true
+		w.noted.settle("e1", s.Pod)
+	case Wait:
+		w.noted.wait("e1", s, w.now)
 	case Ask:
 		if _, there := w.requests[s.Request.Name]; there {
 			return errTaken
 		}
 		created := s.Request.DeepCopy()
 		created.Generation = 1
+		w.made++
+		created.UID = types.UID(fmt.Sprint("r", w.made))
 		w.requests[created.Name] = created
 	case Withdraw:
 		r := w.requests[s.Request.Name]
@@ -111,7 +133,7 @@ func (w *world) perform(step Step) error {
 		r.Generation++
 	case Delete:
 		if evicted(s.Request) {
-			w.settled[subject(s.Request)] = true
+			w.noted.settle("e1", subject(s.Request))
 		}
 		delete(w.requests, s.Request.Name)
 	}
@@ -120,7 +142,7 @@ func (w *world) perform(step Step) error {
 
 // answer is what the evictionrequest-controller does: it has seen the request, and says how
 // it stands.
-func (w *world) answer(pod string, evicted, failed bool) {
+func (w *world) answer(pod string, evicted, failed bool, reason string) {
 	r := w.requests[nameOf("e1", reference(pod).UID)]
 	if r == nil {
 		return
@@ -133,7 +155,7 @@ func (w *world) answer(pod string, evicted, failed bool) {
 		if value {
 			status = metav1.ConditionTrue
 		}
-		apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: string(condition), Status: status, Reason: "Told"})
+		apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: string(condition), Status: status, Reason: reason})
 	}
 }
 
@@ -141,22 +163,18 @@ func (w *world) answer(pod string, evicted, failed bool) {
 func (w *world) pass() string {
 	w.newPass()
 	var out strings.Builder
+	tried := newTried()
 	for range 100 {
-		if !goesOn(w.cached) {
-			clear(w.settled)
-		}
-		steps := Next(w.facts())
+		steps := tried.others(Next(w.facts()))
 		if len(steps) == 0 {
-			if out.Len() == 0 {
-				return "nothing\n"
+			for _, err := range tried.failures {
+				fmt.Fprintln(&out, err)
 			}
-			return out.String()
+			return cmp.Or(out.String(), "nothing\n")
 		}
 		for _, s := range steps {
 			fmt.Fprintln(&out, describe(s))
-			if err := w.perform(s); err != nil {
-				return out.String() + err.Error() + "\n"
-			}
+			tried.note(s, w.perform(s))
 		}
 	}
 	return out.String() + "does not settle\n"
@@ -176,6 +194,11 @@ func describe(step Step) string {
 			text += " (the node lies)"
 		}
 		return text
+	case Wait:
+		if s.Request != "" {
+			return "let " + s.Pod.Name + " rest: all responders have failed"
+		}
+		return "let " + s.Pod.Name + " rest: nobody responds"
 	case Withdraw:
 		return "withdraw " + s.Request.Spec.Target.Pod.Name
 	case Delete:
