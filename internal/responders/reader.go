@@ -40,6 +40,8 @@ type Reader struct {
 	// watch is nil while nobody follows, users are who does.
 	watch *watching
 	users map[*func()]struct{}
+	// asked are the pods that Responders was asked for since there is a user.
+	asked map[types.UID]struct{}
 	// absent is when the server said that Evictions are not served. Zero: they may be.
 	absent time.Time
 	// wasRead tells that Evictions were read, and missed when the first answer after that
@@ -66,7 +68,7 @@ func New(self *rest.Config, c clock.Clock) (*Reader, error) {
 	return &Reader{
 		evictions:  evictions.Evictions(metav1.NamespaceAll),
 		namespaces: objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")),
-		clock:      c, users: map[*func()]struct{}{},
+		clock:      c, users: map[*func()]struct{}{}, asked: map[types.UID]struct{}{},
 	}, nil
 }
 
@@ -82,6 +84,11 @@ func (r *Reader) Follow(ctx context.Context, changed func()) {
 func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 	r.mu.Lock()
 	w, absent := r.watch, r.isKnownAbsent()
+	for _, pod := range pods {
+		if w != nil { // before they are looked for: no change of theirs is missed
+			r.asked[pod.UID] = struct{}{}
+		}
+	}
 	r.mu.Unlock()
 	if absent {
 		return drain.Responders{Known: true}
@@ -124,11 +131,27 @@ func (r *Reader) leave(w *watching, changed *func()) {
 	last := len(r.users) == 0
 	if last {
 		r.watch = nil
+		clear(r.asked)
 	}
 	r.mu.Unlock()
 	if last {
 		w.stop()
 		<-w.ended
+	}
+}
+
+// wakeFor tells of a change to pods that somebody has asked for; without pods, it may be any.
+// Most Evictions of a cluster are of other nodes.
+func (r *Reader) wakeFor(pods ...types.UID) {
+	r.mu.Lock()
+	matters := len(pods) == 0
+	for _, pod := range pods {
+		_, asked := r.asked[pod]
+		matters = matters || asked
+	}
+	r.mu.Unlock()
+	if matters {
+		r.wakeAll()
 	}
 }
 

@@ -34,7 +34,7 @@ type eviction struct {
 }
 
 // toEviction reads an Eviction, but for what is to be said of its pod.
-func toEviction(e *evictionv1alpha1.Eviction) *eviction {
+func toEviction(e *evictionv1alpha1.Eviction) eviction {
 	r := drain.Response{State: drain.EvictionRunning, Eviction: e.Namespace + "/" + e.Name, UID: e.UID}
 	switch failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)); {
 	case apimeta.IsStatusConditionTrue(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)):
@@ -47,7 +47,7 @@ func toEviction(e *evictionv1alpha1.Eviction) *eviction {
 		r.State = drain.EvictionFailed
 		r.Message = strings.TrimSuffix(failed.Reason+": "+failed.Message, ": ")
 	}
-	return &eviction{r, e.CreationTimestamp.Time}
+	return eviction{r, e.CreationTimestamp.Time}
 }
 
 // active puts in whose turn it is.
@@ -76,7 +76,7 @@ func timeOf(t *metav1.Time) time.Time {
 
 // respond is what is to be said of a pod with these Evictions. Of several, the oldest that
 // runs counts, as for the controller; of those that have ended, the newest.
-func respond(pod *corev1.Pod, evictions []*eviction, surges map[string]bool) drain.Response {
+func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drain.Response {
 	r := drain.Response{}
 	if len(evictions) > 0 {
 		r = slices.MinFunc(evictions, counts).Response
@@ -86,8 +86,8 @@ func respond(pod *corev1.Pod, evictions []*eviction, surges map[string]bool) dra
 }
 
 // counts puts the Eviction first that counts.
-func counts(a, b *eviction) int {
-	runs := func(e *eviction) int {
+func counts(a, b eviction) int {
+	runs := func(e eviction) int {
 		if e.State == drain.EvictionRunning {
 			return 0
 		}

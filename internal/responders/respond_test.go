@@ -90,7 +90,7 @@ func TestWhatIsSaidOfAPodIsWhatItsEvictionSays(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all []*eviction
+			var all []eviction
 			for _, e := range tt.evictions {
 				all = append(all, toEviction(e))
 			}

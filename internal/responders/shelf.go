@@ -12,10 +12,11 @@ import (
 )
 
 // shelf keeps what one watch has shown, as T, by a key: it is the store that client-go's Reflector fills.
-type shelf[K comparable, T any] struct {
+type shelf[K comparable, T comparable] struct {
 	convert func(any) (K, T, bool)
-	// changed is called after each change, without the lock.
-	changed func()
+	// changed is called, without the lock, with the keys for which there is something else
+	// now; without keys: it may be any.
+	changed func(keys ...K)
 
 	mu     sync.Mutex
 	items  map[K]map[types.UID]T
@@ -27,23 +28,23 @@ type shelf[K comparable, T any] struct {
 type (
 	// evictionShelf has Evictions by the UID of the pod.
 	evictionShelf struct {
-		*shelf[types.UID, *eviction]
+		*shelf[types.UID, eviction]
 	}
 	// namespaceShelf has names of namespaces.
 	namespaceShelf struct{ *shelf[string, struct{}] }
 )
 
-func newEvictionShelf(changed func()) *evictionShelf {
-	return &evictionShelf{newShelf(func(obj any) (types.UID, *eviction, bool) {
+func newEvictionShelf(changed func(pods ...types.UID)) *evictionShelf {
+	return &evictionShelf{newShelf(func(obj any) (types.UID, eviction, bool) {
 		e, ok := obj.(*evictionv1alpha1.Eviction)
 		if !ok || e.Spec.Target.Pod == nil {
-			return "", nil, false
+			return "", eviction{}, false
 		}
 		return e.Spec.Target.Pod.UID, toEviction(e), true
 	}, changed)}
 }
 
-func newNamespaceShelf(changed func()) *namespaceShelf {
+func newNamespaceShelf(changed func(names ...string)) *namespaceShelf {
 	return &namespaceShelf{newShelf(func(obj any) (string, struct{}, bool) {
 		o, ok := obj.(metav1.Object)
 		if !ok {
@@ -53,7 +54,7 @@ func newNamespaceShelf(changed func()) *namespaceShelf {
 	}, changed)}
 }
 
-func newShelf[K comparable, T any](convert func(any) (K, T, bool), changed func()) *shelf[K, T] {
+func newShelf[K, T comparable](convert func(any) (K, T, bool), changed func(keys ...K)) *shelf[K, T] {
 	return &shelf[K, T]{convert: convert, changed: changed, items: map[K]map[types.UID]T{}, keys: map[types.UID]K{}}
 }
 
@@ -107,20 +108,36 @@ func (s *shelf[K, T]) Add(obj any) error { return s.Update(obj) }
 
 // Update implements cache.ReflectorStore.
 func (s *shelf[K, T]) Update(obj any) error {
+	key, item, ok := s.convert(obj)
+	if !ok {
+		return s.Delete(obj)
+	}
+	uid := uidOf(obj)
 	s.mu.Lock()
-	s.remove(uidOf(obj))
-	s.put(obj)
+	before, known := s.keys[uid]
+	if known && before == key && s.items[key][uid] == item {
+		s.mu.Unlock()
+		return nil
+	}
+	s.remove(uid)
+	s.put(uid, key, item)
 	s.mu.Unlock()
-	s.changed()
+	if known && before != key {
+		s.changed(before)
+	}
+	s.changed(key)
 	return nil
 }
 
 // Delete implements cache.ReflectorStore.
 func (s *shelf[K, T]) Delete(obj any) error {
 	s.mu.Lock()
+	before, known := s.keys[uidOf(obj)]
 	s.remove(uidOf(obj))
 	s.mu.Unlock()
-	s.changed()
+	if known {
+		s.changed(before)
+	}
 	return nil
 }
 
@@ -130,7 +147,9 @@ func (s *shelf[K, T]) Replace(objs []any, _ string) error {
 	clear(s.items)
 	clear(s.keys)
 	for _, obj := range objs {
-		s.put(obj)
+		if key, item, ok := s.convert(obj); ok {
+			s.put(uidOf(obj), key, item)
+		}
 	}
 	s.synced = true
 	s.mu.Unlock()
@@ -141,12 +160,7 @@ func (s *shelf[K, T]) Replace(objs []any, _ string) error {
 // Resync implements cache.ReflectorStore. There is nothing to do again.
 func (s *shelf[K, T]) Resync() error { return nil }
 
-func (s *shelf[K, T]) put(obj any) {
-	key, item, ok := s.convert(obj)
-	if !ok {
-		return
-	}
-	uid := uidOf(obj)
+func (s *shelf[K, T]) put(uid types.UID, key K, item T) {
 	if s.items[key] == nil {
 		s.items[key] = map[types.UID]T{}
 	}

@@ -27,7 +27,7 @@ type watching struct {
 
 func (r *Reader) start(ctx context.Context) *watching {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watching{evictions: newEvictionShelf(r.wakeAll), surges: newNamespaceShelf(r.wakeAll), stop: stop, ended: make(chan struct{})}
+	w := &watching{evictions: newEvictionShelf(r.wakeFor), surges: newNamespaceShelf(func(...string) { r.wakeAll() }), stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
 		for r.probe(ctx) {
