@@ -54,7 +54,7 @@ func (f *following) end() {
 // await waits until it is told what is wanted of pod cart.
 func (f *following) await(what string, wanted func(drain.Responders, drain.Response) bool) {
 	f.t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", UID: "cart", OwnerReferences: []metav1.OwnerReference{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", UID: "cart", Labels: map[string]string{"pod-template-hash": "x"}, OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "cart", Controller: new(true)},
 	}}}
 	giveUp := time.After(patience)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -17,14 +16,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
-)
-
-// labelSurge on a pod or its namespace opts in to slipway.dev/surge, which is a responder for
-// the pods of Deployments. A pod can opt out.
-const (
-	labelSurge = "slipway.dev/surge"
-	surgeYes   = "true"
-	surgeNo    = "false"
+	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
 // eviction is what is kept of an Eviction.
@@ -106,12 +98,10 @@ func hasOwn(pod *corev1.Pod) bool {
 	return err == nil && len(own) > 0
 }
 
-// surged tells whether the pod is for slipway.dev/surge: of a Deployment, and opted in by
-// itself or by its namespace. One that a surge has released stays so.
+// surged tells whether the pod is for slipway.dev/surge, which it or its namespace opts in
+// to. It goes by the rule of that responder: who waits for one that has no turn, waits in
+// vain.
 func surged(pod *corev1.Pod, surges map[string]bool) bool {
-	if own := pod.Labels[labelSurge]; own != surgeYes && (own == surgeNo || !surges[pod.Namespace]) {
-		return false
-	}
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return drain.Released(pod) || owner != nil && owner.Kind == "ReplicaSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
+	wanted, said := surge.OptIn(pod.Labels)
+	return (wanted || !said && surges[pod.Namespace]) && surge.IsCandidate(pod)
 }

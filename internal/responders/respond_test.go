@@ -104,14 +104,16 @@ func TestWhatIsSaidOfAPodIsWhatItsEvictionSays(t *testing.T) {
 func TestWhoHasRespondersOfTheirOwn(t *testing.T) {
 	replicaSet := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "cart", Controller: new(true)}}
 	pod := func(change ...func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", OwnerReferences: replicaSet}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "cart", OwnerReferences: replicaSet, Labels: map[string]string{"pod-template-hash": "x"},
+		}}
 		for _, c := range change {
 			c(p)
 		}
 		return p
 	}
 	labelled := func(value string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Labels = map[string]string{labelSurge: value} }
+		return func(p *corev1.Pod) { p.Labels["slipway.dev/surge"] = value }
 	}
 	annotated := func(key, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
@@ -136,6 +138,9 @@ func TestWhoHasRespondersOfTheirOwn(t *testing.T) {
 		"one that opts out of what its namespace says": {pod(labelled("false")), true, false},
 		"one of a StatefulSet": {
 			pod(labelled("true"), ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Controller: new(true)})), true, false,
+		},
+		"one of a ReplicaSet that is of no Deployment": {
+			pod(labelled("true"), func(p *corev1.Pod) { delete(p.Labels, "pod-template-hash") }), true, false,
 		},
 		"one without an owner":  {pod(ownedBy()), true, false},
 		"one that was released": {pod(labelled("true"), ownedBy(deployment), annotated("slipway.dev/surge-template-hash", "x")), false, true},

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
 // watching are the two watches. They run from their first to their last user.
@@ -90,7 +92,7 @@ func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
 			r.wakeAll()
 		}
 	}
-	fill(ctx, klog.FromContext(ctx), follow(r.namespaces.List, r.namespaces.Watch, labelSurge+"="+surgeYes, heard),
+	fill(ctx, klog.FromContext(ctx), follow(r.namespaces.List, r.namespaces.Watch, surge.Responder+"=true", heard),
 		&metav1.PartialObjectMetadata{}, w.surges)
 }
 
