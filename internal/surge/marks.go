@@ -3,7 +3,6 @@
 package surge
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -96,9 +95,8 @@ func Selects(rs *appsv1.ReplicaSet, pod *corev1.Pod) bool {
 		return false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
-	restored := maps.Clone(pod.Labels)
-	restored[LabelHash] = pod.Annotations[AnnotationHash]
-	return err == nil && selector.Matches(labels.Set(restored))
+	restored := labels.Merge(pod.Labels, labels.Set{LabelHash: pod.Annotations[AnnotationHash]})
+	return err == nil && selector.Matches(restored)
 }
 
 func isTerminating(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }

@@ -5,6 +5,8 @@ package surger
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +70,7 @@ func (n *namespace) run(ctx context.Context) {
 	var idle time.Time
 	trouble := freshTrouble()
 	for ctx.Err() == nil {
-		busy, wake, err := n.pass(ctx)
+		busy, wake, err := guarded(ctx, n.pass)
 		now := n.surger.clock.Now()
 		switch {
 		case errors.Is(err, errStale): // the watch shows it
@@ -93,6 +95,18 @@ func (n *namespace) run(ctx context.Context) {
 		}
 		n.await(ctx, wake)
 	}
+}
+
+// guarded makes an error of a panic: what is in one namespace must not end the work on the
+// others.
+func guarded(ctx context.Context, pass func(context.Context) (bool, time.Time, error)) (busy bool, wake time.Time, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the surge responder panicked: %v", value)
+			log.FromContext(ctx).Error(err, "Panicked; please report this", "stack", string(debug.Stack()))
+		}
+	}()
+	return pass(ctx)
 }
 
 func freshTrouble() *wait.Backoff {
