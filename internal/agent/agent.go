@@ -31,6 +31,7 @@ type Agent struct {
 	checking   map[string]readinessCheck
 	seen       map[string]bool // drivers that have been registered since we began
 	lag        lag
+	unkept     unkept
 	// looked: at the API server, once. The caches of a process that has waited to be the
 	// leader may be far behind, and a call to a driver is no write that would be refused.
 	looked bool
@@ -74,7 +75,7 @@ func New(config Config) *Agent {
 	return &Agent{
 		Config:     config,
 		reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}, seen: map[string]bool{},
-		lag: lag{},
+		lag: lag{}, unkept: newUnkept(),
 	}
 }
 
@@ -92,6 +93,10 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
+		if a.unkept.look(facts) {
+			log.FromContext(ctx).Info("The LifecycleEvent CRD is older than this agent: it does not keep which pods a drain leaves to responders, " +
+				"so nobody asks for their evictions. Apply the CRDs of this version")
+		}
 		look := a.Observer.Look(facts.Events, facts.CordonedFor, now)
 		decision := transition.Next(facts, now)
 		if decision.Step == nil {
@@ -149,6 +154,7 @@ func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
 		present[e.UID] = true
 	}
 	a.Calls.Keep(ctx, present)
+	a.unkept.keep(present)
 	for uid := range a.reportedAt {
 		if !present[uid] {
 			delete(a.reportedAt, uid)

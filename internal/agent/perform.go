@@ -82,9 +82,11 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 		s = fresh
 	}
 	reachAnswered(s)
-	if err := a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+	version, err := a.Recorder.WriteStatus(ctx, s.Event, s.Status)
+	if err != nil {
 		return err
 	}
+	a.unkept.wrote(s.Event.UID, version, s.Status)
 	a.Observer.Wrote(s.Event, s.Status, a.Clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	switch s.Purpose {

@@ -52,7 +52,7 @@ func irrevocable(step oversight.Step) bool {
 
 // writeStatus writes a status, and tells about it.
 func (o *overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
-	if err := o.recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+	if _, err := o.recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err
 	}
 	o.observer.Node(node).Wrote(s.Event, s.Status, o.clock.Now())

@@ -25,11 +25,13 @@ type Recorder struct {
 // New returns a recorder that writes with the given client.
 func New(client client.Client) *Recorder { return &Recorder{client: client} }
 
-// WriteStatus replaces the status of the event as it was seen.
-func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) error {
+// WriteStatus replaces the status of the event as it was seen. It returns the resource
+// version that the event has then.
+func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) (version string, err error) {
 	changed := seen.DeepCopy()
 	changed.Status = status
-	return wrap("write the status of", seen, r.client.Status().Update(ctx, changed))
+	err = wrap("write the status of", seen, r.client.Status().Update(ctx, changed))
+	return changed.ResourceVersion, err
 }
 
 // Protect sets the finalizer.

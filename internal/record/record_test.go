@@ -46,7 +46,8 @@ var writes = map[string]func(context.Context, *Recorder, *lifecyclev1alpha1.Life
 	"write the status of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		status := *e.Status.DeepCopy()
 		status.ClaimStatus = lifecyclev1alpha1.Claimed
-		return r.WriteStatus(ctx, e, status)
+		_, err := r.WriteStatus(ctx, e, status)
+		return err
 	},
 	"set the finalizer of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		return r.Protect(ctx, e)
@@ -97,6 +98,14 @@ func TestAWriteHoldsOnlyIfTheEventIsAsItWasSeen(t *testing.T) {
 				t.Errorf("got error %v; want that it is stale", err)
 			}
 		})
+	}
+}
+
+func TestAWriteOfAStatusTellsTheVersionThatItMade(t *testing.T) {
+	recorder, c, seen := stage(t, interceptor.Funcs{})
+	version, err := recorder.WriteStatus(t.Context(), seen, lifecyclev1alpha1.LifecycleEventStatus{ClaimStatus: lifecyclev1alpha1.Claimed})
+	if now := get(t, c).ResourceVersion; err != nil || version != now || version == seen.ResourceVersion {
+		t.Errorf("got version %s, error %v; it was %s and is %s", version, err, seen.ResourceVersion, now)
 	}
 }
 
