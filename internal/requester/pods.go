@@ -82,7 +82,7 @@ func (p *pods) of(event types.UID, now time.Time) (settled map[lifecyclev1alpha1
 	return settled, waits
 }
 
-// due is when the next wait of an event is over. Zero: there is none.
+// due is when the next wait of an event is over, after now. Zero: there is none.
 func (p *pods) due(event types.UID, now time.Time) (next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -135,6 +135,7 @@ func (r *Requester) pass(ctx context.Context) bool {
 		return false
 	}
 	defer r.queue.Done(event)
+	began := r.clock.Now()
 	failures := r.reconcile(ctx, event)
 	switch {
 	case ctx.Err() != nil:
@@ -145,9 +146,9 @@ func (r *Requester) pass(ctx context.Context) bool {
 		tellFailures(ctx, event, failures)
 		r.queue.AddRateLimited(event)
 	}
-	now := r.clock.Now()
-	if due := r.pods.due(event, now); !due.IsZero() {
-		r.queue.AddAfter(event, due.Sub(now))
+	// A wait that was over while this pass went on, it may have missed.
+	if due := r.pods.due(event, began); !due.IsZero() {
+		r.queue.AddAfter(event, due.Sub(r.clock.Now()))
 	}
 	return true
 }
