@@ -56,6 +56,7 @@ func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 	recount(b.owners, fresh)
 	for _, pod := range covered {
 		b.unanswered(pod)
+		b.sentByOthers(pod)
 	}
 	for uid := range b.present {
 		if _, still := now[uid]; still {
@@ -63,6 +64,7 @@ func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 		}
 		if !exists(uid) { // else it is out of scope now, which is neither gone nor remaining
 			b.gone++
+			b.wentByOthers(uid)
 		}
 		if !b.tries[uid].inFlight {
 			delete(b.tries, uid)
@@ -80,6 +82,38 @@ func (b *book) unanswered(pod *corev1.Pod) {
 		t.outcome, t.refusal = accepted, nil
 		b.tries[pod.UID] = t
 		b.left(pod, byDeletion)
+	}
+}
+
+// sentByOthers counts a pod that is left to responders and is ending now. One that has ended by itself does not count.
+func (b *book) sentByOthers(pod *corev1.Pod) {
+	n, named := b.named[pod.UID]
+	switch {
+	case !named || n.sent:
+	case isTerminating(pod):
+		b.wentByOthers(pod.UID)
+	case isFinished(pod):
+		n.sent = true
+		b.named[pod.UID] = n
+	}
+}
+
+// wentByOthers counts a pod that is left to responders, and that was not evicted by the drain all the same, as sent away.
+func (b *book) wentByOthers(uid types.UID) {
+	n, named := b.named[uid]
+	if !named || n.sent || b.tries[uid].inFlight {
+		return
+	}
+	n.sent = true
+	b.named[uid] = n
+	b.count(n.owner)
+}
+
+// count notes that a pod of a controller was sent away.
+func (b *book) count(owner types.UID) {
+	if r, known := b.owners[owner]; known {
+		r.sent++
+		b.owners[owner] = r
 	}
 }
 
@@ -132,11 +166,18 @@ func (b *book) left(pod *corev1.Pod, by means) {
 	if by == byDeletion {
 		b.overridden = append(slices.Clip(b.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 	}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && by != byKill && !isFinished(pod) {
-		r := b.owners[owner.UID]
-		r.sent++
-		b.owners[owner.UID] = r
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || by == byKill || isFinished(pod) {
+		return
 	}
+	if n, named := b.named[pod.UID]; named {
+		if n.sent {
+			return
+		}
+		n.sent = true
+		b.named[pod.UID] = n
+	}
+	b.count(owner.UID)
 }
 
 // sawNode remembers that there was a Node. When its volumes have changed, it forgets which claims have none: one may have

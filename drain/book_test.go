@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -95,5 +96,52 @@ func TestADeletionWhoseAnswerWasLostIsToldWhenItIsSeen(t *testing.T) {
 				t.Errorf("told of %v, want %d", b.overridden, tc.want)
 			}
 		})
+	}
+}
+
+func TestBookCountsAPodOnceWhoeverSendsItAway(t *testing.T) {
+	none := func(types.UID) bool { return false }
+	owned := newPod("a", ofController("web"))
+	ending := owned.DeepCopy()
+	ending.DeletionTimestamp = &metav1.Time{Time: noon}
+	begin := func() book {
+		b := newBook()
+		b.saw([]*corev1.Pod{owned}, none)
+		b.noted(notes{named: map[types.UID]naming{owned.UID: newNaming(owned, Response{})}})
+		return b
+	}
+	evicted := answered{answer: answer{outcome: accepted}, pod: owned}
+	for name, happens := range map[string]func(*book){
+		"by responders": func(b *book) { b.saw([]*corev1.Pod{ending}, none) },
+		"by the drain": func(b *book) {
+			b.sent(send{pod: owned})
+			b.learned(evicted, noon, 0)
+			b.saw([]*corev1.Pod{ending}, none)
+		},
+		"by the drain, and it ends before the answer": func(b *book) {
+			b.sent(send{pod: owned})
+			b.saw([]*corev1.Pod{ending}, none)
+			b.learned(evicted, noon, 0)
+		},
+		"by responders, and then the drain": func(b *book) {
+			b.saw([]*corev1.Pod{ending}, none)
+			b.sent(send{pod: owned})
+			b.learned(evicted, noon, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := begin()
+			happens(&b)
+			b.saw(nil, none)
+			if got := b.owners["web"].sent; got != 1 {
+				t.Errorf("counted %d times", got)
+			}
+		})
+	}
+}
+
+func ofController(owner types.UID) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: string(owner), UID: owner, Controller: new(true)}}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -23,6 +24,20 @@ type naming struct {
 	eviction types.UID
 	// before is the Eviction that had failed when the pod was named: it says nothing of what comes now.
 	before types.UID
+	// owner is its controller, if it has one. sent: it has been counted as one that was sent away, or is not to be.
+	owner types.UID
+	sent  bool
+}
+
+func newNaming(pod *corev1.Pod, r Response) naming {
+	var n naming
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		n.owner = owner.UID
+	}
+	if r.State == EvictionFailed {
+		n.before = r.UID
+	}
+	return n
 }
 
 // leave tells whether a pod whose turn has come is left to responders, and what is to be said of it meanwhile.
@@ -106,8 +121,8 @@ func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 
 func (p *pacing) remember(pod *corev1.Pod, r Response) naming {
 	n, known := p.named[pod.UID]
-	if !known && r.State == EvictionFailed {
-		n.before = r.UID
+	if !known {
+		n = newNaming(pod, r)
 	}
 	working := r.works(p.facts.now) || r.alive(p.facts.now)
 	appeared := r.State == EvictionRunning && r.UID != n.eviction
