@@ -64,7 +64,7 @@ func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 
 // isLeft tells whether it is for responders to make the pod leave, if there are any.
 func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
-	if isFinished(pod) || typeOf(pod) == PodTypeDaemonSet {
+	if isNobodys(pod) {
 		return false
 	}
 	mode := f.request.mode()
@@ -73,12 +73,15 @@ func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
 
 // mayBeLeft tells whether somebody may be at work on the pod, as long as nobody knows.
 func (f facts) mayBeLeft(pod *corev1.Pod) bool {
-	if isFinished(pod) || typeOf(pod) == PodTypeDaemonSet {
+	if isNobodys(pod) {
 		return false
 	}
 	r, asked := f.responders.Pods[pod.UID]
 	return f.request.mode() == ModeEvictionRequest || !asked || r.Own
 }
+
+// isNobodys tells pods that are never left to anybody.
+func isNobodys(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) == PodTypeDaemonSet }
 
 // await waits for somebody who answers, and then for what comes of it.
 func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {
@@ -111,9 +114,9 @@ func (p *pacing) fallBack(l leaver, matter *obstacle, why string) (left bool, ho
 	return false, nil, time.Time{}
 }
 
-// name notes that a pod is left to responders.
+// name notes that a pod is left to responders, if it may be.
 func (p *pacing) name(pod *corev1.Pod, r Response) naming {
-	if p.facts.request.mode() == ModeEviction {
+	if p.facts.request.mode() == ModeEviction || isNobodys(pod) {
 		return naming{}
 	}
 	return p.remember(pod, r)
