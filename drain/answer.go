@@ -19,7 +19,7 @@ import (
 type outcome int
 
 const (
-	// notSent: the drain ended before the request left, or nothing was ever sent.
+	// notSent: the drain ended before the request left, or before it was answered, or nothing was ever sent.
 	notSent outcome = iota
 	// accepted: wait for the pod to go.
 	accepted

@@ -52,7 +52,16 @@ func (c *carrier) carry(live, wire context.Context, s send) {
 	})
 }
 
+// request sends, and sorts the answer. That wire was cut says nothing of the server.
 func (c *carrier) request(live, wire context.Context, s send) answer {
+	a := c.ask(live, wire, s)
+	if a.outcome == unavailable && wire.Err() != nil {
+		return answer{outcome: notSent}
+	}
+	return a
+}
+
+func (c *carrier) ask(live, wire context.Context, s send) answer {
 	switch s.by {
 	case byDeletion:
 		return interpretDeletion(c.d.evictor.remove(live, wire, s.pod, c.grace), s.pod)
