@@ -102,7 +102,11 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 		p.idles[l.pod.UID] = true
 		return true, nil, due
 	}
-	return p.fallBack(l, nobodyResponds(r), unanswered(r)+", so the drain evicts the pod itself; ")
+	matter := nobodyResponds(r)
+	if r.State == EvictionFailed { // before the pod was named, and nobody has asked again
+		matter = respondersFailed(r)
+	}
+	return p.fallBack(l, matter, unanswered(r)+", so the drain evicts the pod itself; ")
 }
 
 // fallBack evicts a pod to which no responder comes, unless the request wants it left all the same.
