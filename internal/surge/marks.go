@@ -4,7 +4,6 @@ package surge
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,9 +43,10 @@ func ReleasedHash(hash string) string { return hash + releasedSuffix }
 // Marked tells whether the pod has our marks: it is released, or returning.
 func Marked(pod *corev1.Pod) bool { return pod.Annotations[AnnotationHash] != "" }
 
-// isReleased tells whether the ReplicaSet does not select the pod any more.
+// isReleased tells whether the ReplicaSet does not select the pod any more, because of us.
+// Marks that do not belong together were written by somebody else.
 func isReleased(pod *corev1.Pod) bool {
-	return Marked(pod) && strings.HasSuffix(pod.Labels[LabelHash], releasedSuffix)
+	return Marked(pod) && pod.Labels[LabelHash] == ReleasedHash(pod.Annotations[AnnotationHash])
 }
 
 func isReturning(pod *corev1.Pod) bool { return Marked(pod) && !isReleased(pod) }

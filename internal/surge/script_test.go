@@ -48,7 +48,7 @@ func newDeployment(t *testing.T, d *datadriven.TestData) *world {
 }
 
 func (w *world) command(t *testing.T, d *datadriven.TestData) {
-	name := ""
+	name, label, annotation := "", "", ""
 	if len(d.CmdArgs) > 0 {
 		name = d.CmdArgs[0].Key
 	}
@@ -76,6 +76,10 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		delete(w.pods, name)
 		delete(w.turns, name)
 		delete(w.standings, name)
+	case "forge":
+		d.ScanArgs(t, "annotation", &annotation)
+		d.ScanArgs(t, "label", &label)
+		w.pods[name].Annotations, w.pods[name].Labels[LabelHash] = map[string]string{AnnotationHash: annotation}, label
 	case "extra": // a pod that the ReplicaSet controller has yet to delete
 		w.create()
 		w.idle = true

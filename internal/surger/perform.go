@@ -24,6 +24,9 @@ import (
 // errStale means that the pod has changed since the step was decided, or is gone.
 var errStale = errors.New("the pod has changed since")
 
+// errUnchanged means that a step would come again and again.
+var errUnchanged = errors.New("nothing has changed by that; please report it, with the metadata of the pod")
+
 // perform does a step.
 func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) error {
 	switch s := step.(type) {
@@ -70,6 +73,8 @@ func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[str
 	written, err := n.surger.clients.CoreV1().Pods(pod.Namespace).
 		Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
 	switch {
+	case err == nil && written.ResourceVersion == pod.ResourceVersion:
+		err = errUnchanged
 	case err == nil:
 		n.written[pod.UID] = written
 		faultpoint.Reach(point)

@@ -4,6 +4,7 @@ package surger
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
@@ -49,14 +50,10 @@ func newWatches(clients kubernetes.Interface, namespace string, changed func()) 
 
 // start begins to watch. It is false if ctx ends before all is known.
 func (w *watches) start(ctx context.Context) bool {
-	for informer, indexers := range map[cache.SharedIndexInformer]cache.Indexers{
-		w.pods:        {byOwner: ownerOf, marked: whetherMarked},
-		w.replicaSets: nil, w.deployments: nil, w.services: nil, w.budgets: nil,
-		w.evictions: {byPod: podOf},
-	} {
-		if err := informer.AddIndexers(indexers); err != nil {
-			return false // it has been started, which it has not
-		}
+	if err := w.index(); err != nil {
+		return false // it has been started, which it has not
+	}
+	for _, informer := range []cache.SharedIndexInformer{w.pods, w.replicaSets, w.deployments, w.services, w.budgets, w.evictions} {
 		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { w.changed() },
 			UpdateFunc: func(any, any) { w.changed() },
@@ -69,6 +66,13 @@ func (w *watches) start(ctx context.Context) bool {
 	}
 	w.factory.StartWithContext(ctx)
 	return cache.WaitForCacheSync(ctx.Done(), w.synced...)
+}
+
+func (w *watches) index() error {
+	return errors.Join(
+		w.pods.AddIndexers(cache.Indexers{byOwner: ownerOf, marked: whetherMarked}),
+		w.evictions.AddIndexers(cache.Indexers{byPod: podOf}),
+	)
 }
 
 func (w *watches) shutdown() { w.factory.Shutdown() }
