@@ -3,6 +3,8 @@
 package surger
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -47,7 +49,12 @@ func standingOf(e *evictionv1alpha1.Eviction) surge.Standing {
 			continue
 		}
 		switch r.State {
-		case evictionv1alpha1.ResponderStateActive, evictionv1alpha1.ResponderStateInactive:
+		case evictionv1alpha1.ResponderStateActive:
+			if hasCompleted(e) { // which the state does not show yet
+				return surge.LetGo
+			}
+			return surge.Awaited
+		case evictionv1alpha1.ResponderStateInactive:
 			return surge.Awaited
 		case evictionv1alpha1.ResponderStateInterrupted:
 			return surge.Interrupted
@@ -58,4 +65,11 @@ func standingOf(e *evictionv1alpha1.Eviction) surge.Standing {
 		}
 	}
 	return surge.NoEviction
+}
+
+// hasCompleted tells whether our last word is written.
+func hasCompleted(e *evictionv1alpha1.Eviction) bool {
+	return slices.ContainsFunc(e.Status.Responders, func(r evictionv1alpha1.ResponderStatus) bool {
+		return r.Name == surge.Responder && r.CompletionTime != nil
+	})
 }
