@@ -107,7 +107,7 @@ func tidy(f Facts, p Pod, now time.Time) Step {
 	switch {
 	case isReturning(p.Pod) && f.controls(p.Pod):
 		return Forget{p.Pod}
-	case isReturning(p.Pod), p.Standing == Awaited, f.ReplicaSet == nil, leftToCollector(f, p.Pod):
+	case isReturning(p.Pod), f.ReplicaSet == nil, leftToCollector(f, p.Pod):
 		return nil
 	case p.Standing == NoEviction:
 		return GiveBack{p.Pod, "nobody wants it evicted any more"}
