@@ -4,7 +4,6 @@ package surger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -73,11 +72,11 @@ func (n *namespace) run(ctx context.Context) {
 		busy, wake, err := guarded(ctx, n.pass)
 		now := n.surger.clock.Now()
 		switch {
-		case errors.Is(err, errStale): // the watch shows it
-			wake = time.Time{}
 		case err != nil && ctx.Err() == nil:
 			log.FromContext(ctx).Error(err, "Failed; trying again")
-			wake = now.Add(trouble.Step())
+			if again := now.Add(trouble.Step()); wake.IsZero() || again.Before(wake) {
+				wake = again
+			}
 		default:
 			trouble = freshTrouble()
 		}

@@ -4,28 +4,30 @@ package surger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
 // pass does all steps for all ReplicaSets that there is something to do about. busy says
-// whether there are any.
+// whether there are any. What cannot be done for one is no reason not to go on with others.
 func (n *namespace) pass(ctx context.Context) (busy bool, wake time.Time, err error) {
 	groups, err := n.groups(ctx)
 	if err != nil {
 		return true, time.Time{}, err
 	}
+	var failed []error
 	for _, g := range groups {
 		again, err := n.settle(ctx, g)
-		if err != nil {
-			return true, time.Time{}, err
+		if err != nil && !errors.Is(err, errStale) { // which the watch shows
+			failed = append(failed, err)
 		}
 		if wake.IsZero() || !again.IsZero() && again.Before(wake) {
 			wake = again
 		}
 	}
-	return len(groups) > 0, wake, nil
+	return len(groups) > 0, wake, errors.Join(failed...)
 }
 
 // settle does steps for a ReplicaSet until there is none, and says when to look again.

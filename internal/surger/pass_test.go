@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestAPatchThatChangesNothingIsNotRepeatedAtOnce: what is decided on is not what the server
@@ -24,5 +26,47 @@ func TestAPatchThatChangesNothingIsNotRepeatedAtOnce(t *testing.T) {
 	n.show(t, "web")
 	if _, _, err := n.pass(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing has changed") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestAReleaseThatIsRefusedForGoodEndsTheTurn, so that the next responder has its own. The
+// server's trouble with another workload is no reason not to go on.
+func TestAReleaseThatIsRefusedForGoodEndsTheTurn(t *testing.T) {
+	for code, reason := range map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnprocessableEntity: metav1.StatusReasonInvalid} {
+		t.Run(string(reason), func(t *testing.T) {
+			n := served(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/pods/web-6d5b-1") {
+					respond(w, code, refusal(code, reason, "blockOwnerDeletion is not yours to set"))
+					return
+				}
+				respond(w, http.StatusInternalServerError, refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no quorum"))
+			})
+			var turns []*turn
+			for _, name := range []string{"cart", "web", "stock"} {
+				_, one := n.show(t, name)
+				turns = append(turns, one)
+			}
+			_, _, err := n.pass(t.Context())
+			if err == nil || strings.Count(err.Error(), "no quorum") != 2 {
+				t.Errorf("the error is %v", err)
+			}
+			select {
+			case <-turns[1].over:
+			default:
+				t.Fatal("the turn goes on")
+			}
+			if want := "no replacement was started: blockOwnerDeletion is not yours to set"; turns[1].said != want {
+				t.Errorf("its last word is %q", turns[1].said)
+			}
+			if got := len(n.turns.all()); got != 2 {
+				t.Errorf("%d turns go on", got)
+			}
+		})
+	}
+}
+
+func refusal(code int, reason metav1.StatusReason, message string) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
 	}
 }

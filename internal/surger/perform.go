@@ -31,8 +31,7 @@ var errUnchanged = errors.New("nothing has changed by that; please report it, wi
 func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) error {
 	switch s := step.(type) {
 	case surge.Release:
-		log.FromContext(ctx).Info("Starting the replacement of a pod", "pod", s.Pod.Name, "deployment", g.deployment.Name)
-		return n.patch(ctx, s.Pod, release(s, g.deployment, n.surger.clock.Now()), faultpoint.SurgeReleased)
+		return n.release(ctx, g, s)
 	case surge.GiveBack:
 		log.FromContext(ctx).Info("Giving a pod back to its ReplicaSet", "pod", s.Pod.Name, "reason", s.Why)
 		if err := n.patch(ctx, s.Pod, giveBack(s.Pod), faultpoint.SurgeGivenBack); err != nil {
@@ -53,6 +52,36 @@ func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) erro
 		return fmt.Errorf("%T is no step that can be done", step)
 	}
 }
+
+// release starts the replacement of a pod. What the server refuses for good ends the turn.
+func (n *namespace) release(ctx context.Context, g *group, s surge.Release) error {
+	logger := log.FromContext(ctx).WithValues("pod", s.Pod.Name, "deployment", g.deployment.Name)
+	logger.Info("Starting the replacement of a pod")
+	err := n.patch(ctx, s.Pod, release(s, g.deployment, n.surger.clock.Now()), faultpoint.SurgeReleased)
+	t := n.turns.get(s.Pod.UID)
+	if why, refused := refusedForGood(err); refused && t != nil {
+		logger.Error(err, "The server refuses that; the next responder will have its turn")
+		n.complete(t, "no replacement was started: "+why)
+		return nil
+	}
+	return err
+}
+
+// refusedForGood tells whether trying again is of no use, by what the server has said.
+func refusedForGood(err error) (why string, refused bool) {
+	var status apierrors.APIStatus
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+		return "", false
+	}
+	said := []rune(status.Status().Message)
+	if len(said) > longestReason {
+		return string(said[:longestReason-1]) + "…", true
+	}
+	return string(said), true
+}
+
+// longestReason is in characters.
+const longestReason = 300
 
 // complete ends a turn. The pod counts as let go from now on.
 func (n *namespace) complete(t *turn, message string) {
