@@ -115,3 +115,13 @@ func isReady(pod *corev1.Pod) bool {
 	_, ready := readySince(pod)
 	return ready && !isTerminating(pod)
 }
+
+// patience is how long a pod may be not Ready before that counts: a missed probe is soon
+// made good.
+const patience = 30 * time.Second
+
+// unreadyUntil is when it counts that the pod is not Ready; false if the pod is Ready.
+func unreadyUntil(pod *corev1.Pod) (time.Time, bool) {
+	since, ready := readySince(pod)
+	return since.Add(patience), !ready
+}

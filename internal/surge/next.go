@@ -55,8 +55,13 @@ func take(f Facts, p Pod, now time.Time, d *Decision) Step {
 		}
 		return orDeadline(f, p, now, d, "the pod was given back before; its ReplicaSet is to take it first")
 	}
-	if why := refusal(f, p.Pod); why != "" {
+	if why := refusal(f, p.Pod, now); why != "" {
 		return Complete{p.Pod, "no replacement was started: " + why}
+	}
+	if until, unready := unreadyUntil(p.Pod); unready {
+		step := orDeadline(f, p, now, d, "the pod is not Ready")
+		d.wakeAt(until)
+		return step
 	}
 	if why := held(f); why != "" {
 		return orDeadline(f, p, now, d, why)
@@ -89,16 +94,20 @@ func await(f Facts, p Pod, now time.Time, d *Decision) Step {
 	}
 	enough, at := replaced(f, p, now)
 	until := releasedAt(p.Pod).Add(f.deadline())
+	over, unready := unreadyUntil(p.Pod)
 	switch {
-	case enough && isReady(p.Pod):
+	case enough:
 		return Complete{p.Pod, "the replacement is Ready"}
-	case !isReady(p.Pod):
+	case unready && !now.Before(over):
 		return Complete{p.Pod, "the pod is not Ready any more, so there is nothing to wait for"}
 	case !now.Before(until):
 		return GiveBack{p.Pod, fmt.Sprintf("the pod was given back to its ReplicaSet after %s: %s", f.deadline(), lacking(f))}
 	}
 	d.wait(p.Pod, lacking(f), until)
 	d.wakeAt(at)
+	if unready {
+		d.wakeAt(over)
+	}
 	return nil
 }
 

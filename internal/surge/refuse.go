@@ -5,6 +5,7 @@ package surge
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +15,12 @@ import (
 )
 
 // refusal says why a pod is left alone; empty if it is not.
-func refusal(f Facts, pod *corev1.Pod) string {
+func refusal(f Facts, pod *corev1.Pod, now time.Time) string {
+	until, unready := unreadyUntil(pod)
 	switch {
 	case f.ReplicaSet == nil || f.Deployment == nil || pod.Labels[LabelHash] == "":
 		return "the pod is not a Deployment's"
-	case !isReady(pod):
+	case unready && !now.Before(until):
 		return "the pod is not Ready, so there is nothing to keep up"
 	case f.Deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		return fmt.Sprintf("Deployment %s has the strategy Recreate: there must not be two of its pods in each other's place at the same time", f.Deployment.Name)
