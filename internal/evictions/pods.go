@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
 // podWatches watches the pods of namespaces in which somebody asks for evictions, and of
@@ -130,8 +131,10 @@ func slim(obj any) (any, error) {
 		Spec:   corev1.PodSpec{EvictionResponders: pod.Spec.EvictionResponders, SchedulingGroup: pod.Spec.SchedulingGroup},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}
-	if text, ok := pod.Annotations[evictionrequest.AnnotationResponders]; ok {
-		kept.Annotations = map[string]string{evictionrequest.AnnotationResponders: text}
+	for _, key := range []string{evictionrequest.AnnotationResponders, surge.AnnotationHash} {
+		if text, ok := pod.Annotations[key]; ok {
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, key, text)
+		}
 	}
 	return kept, nil
 }
