@@ -49,12 +49,12 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 
 // addSurge adds the surge responder, and says for which pods anybody responds then.
 func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictions.Option, error) {
-	if p.options.Surge == surger.Off {
-		return requester.ByPod, nil, nil
-	}
 	s, err := surger.New(self, clock.RealClock{}, p.options.Surge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
+	}
+	if p.options.Surge == surger.Off { // it gives back what it had released
+		return requester.ByPod, nil, p.manager.Add(manager.RunnableFunc(s.Run))
 	}
 	responds := func(ctx context.Context, pod *corev1.Pod) (bool, error) {
 		if named, err := requester.ByPod(ctx, pod); named || err != nil {

@@ -24,7 +24,7 @@ type Scope string
 
 // The scopes.
 const (
-	// Off: it is not there.
+	// Off: for none. What a process before has released is given back.
 	Off Scope = "off"
 	// Labelled: for pods with the label, and for those in namespaces with it.
 	Labelled Scope = "labelled"
@@ -66,6 +66,10 @@ func (s *Surger) Run(ctx context.Context) error {
 	defer s.running.Wait()
 	defer stop()
 	s.running.Go(func() { s.resume(ctx) })
+	if s.scope == Off {
+		<-ctx.Done()
+		return nil
+	}
 	return responderkit.Serve(ctx, responderkit.Config{Name: surge.Responder, RESTConfig: s.config, Clock: s.clock}, s.turn)
 }
 

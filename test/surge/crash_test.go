@@ -62,4 +62,14 @@ func TestASurgeOutlivesKillDashNine(t *testing.T) {
 		s.givenBack(old)
 		last.Stop()
 	})
+	t.Run("and surge is off from then on", func(t *testing.T) {
+		s := g.scene(t)
+		killed := start(t, "")
+		_, old := s.stuck()
+		killed.Kill()
+		s.withdraw(old)
+		last := g.env.Controller(t, "without surge", "", "--eviction-requests", "--surge=off", "--leader-elect=false")
+		s.givenBack(old)
+		last.Stop()
+	})
 }
