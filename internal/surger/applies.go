@@ -46,6 +46,9 @@ func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 // namespace and are asked for in the same second.
 const believed = 5 * time.Second
 
+// requestTimeout is how long an answer is waited for: others wait for it as well.
+const requestTimeout = 10 * time.Second
+
 // lookup is what the server has said of namespaces a moment ago.
 type lookup struct {
 	clients kubernetes.Interface
@@ -55,11 +58,14 @@ type lookup struct {
 	of map[string]*answers
 }
 
+// answers are those about one namespace. Who asks for them has the lock.
 type answers struct {
-	until   time.Time
-	labels  map[string]string
-	budgets []*policyv1.PodDisruptionBudget
-	listed  bool
+	until time.Time // and does not change
+
+	mu        sync.Mutex
+	namespace *corev1.Namespace
+	budgets   []*policyv1.PodDisruptionBudget
+	listed    bool
 }
 
 func newLookup(clients kubernetes.Interface, c clock.PassiveClock) *lookup {
@@ -68,23 +74,31 @@ func newLookup(clients kubernetes.Interface, c clock.PassiveClock) *lookup {
 
 // labels are those of the namespace.
 func (l *lookup) labels(ctx context.Context, namespace string) (map[string]string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a, err := l.ask(ctx, namespace)
-	if err != nil {
-		return nil, err
+	a := l.about(namespace)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.namespace == nil {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		found, err := l.clients.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("read namespace %s: %w", namespace, err)
+		}
+		a.namespace = found
 	}
-	return a.labels, nil
+	return a.namespace.Labels, nil
 }
 
 // budgets are those in the namespace.
 func (l *lookup) budgets(ctx context.Context, namespace string) ([]*policyv1.PodDisruptionBudget, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a, err := l.ask(ctx, namespace)
-	if err != nil || a.listed {
-		return a.budgets, err
+	a := l.about(namespace)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.listed {
+		return a.budgets, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	list, err := l.clients.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list the budgets of namespace %s: %w", namespace, err)
@@ -96,22 +110,19 @@ func (l *lookup) budgets(ctx context.Context, namespace string) ([]*policyv1.Pod
 	return a.budgets, nil
 }
 
-// ask reads the namespace, unless that was done a moment ago. What is too old is forgotten.
-func (l *lookup) ask(ctx context.Context, namespace string) (*answers, error) {
+// about is what was said of the namespace a moment ago, which may be nothing. What is too
+// old is forgotten.
+func (l *lookup) about(namespace string) *answers {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := l.clock.Now()
 	for name, a := range l.of {
 		if !now.Before(a.until) {
 			delete(l.of, name)
 		}
 	}
-	if a, ok := l.of[namespace]; ok {
-		return a, nil
+	if l.of[namespace] == nil {
+		l.of[namespace] = &answers{until: now.Add(believed)}
 	}
-	found, err := l.clients.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
-	if err != nil {
-		return &answers{}, fmt.Errorf("read namespace %s: %w", namespace, err)
-	}
-	a := &answers{until: now.Add(believed), labels: found.Labels}
-	l.of[namespace] = a
-	return a, nil
+	return l.of[namespace]
 }

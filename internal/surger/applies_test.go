@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package surger
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/internal/surge"
+)
+
+// TestANamespaceThatIsSlowToReadHoldsUpNoOther: an answer about one is not waited for by
+// who asks about another.
+func TestANamespaceThatIsSlowToReadHoldsUpNoOther(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	n := served(t, func(w http.ResponseWriter, r *http.Request) {
+		name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if name == "slow" {
+			close(asked)
+			<-answer
+		}
+		respond(w, http.StatusOK, &corev1.Namespace{
+			TypeMeta:   metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{surge.Responder: "true"}},
+		})
+	})
+	seen := n.surger.seen
+	done := make(chan error, 1)
+	go func() { _, err := seen.labels(t.Context(), "slow"); done <- err }()
+	<-asked
+	quick := make(chan error, 1)
+	go func() { _, err := seen.labels(t.Context(), "quick"); quick <- err }()
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	select {
+	case err := <-quick:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Error("the other namespace is waited for")
+	}
+	close(answer)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
