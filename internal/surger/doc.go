@@ -10,7 +10,8 @@
 //
 // All about a namespace is done by one goroutine, one step after the other. It watches the
 // namespace's pods, ReplicaSets, Deployments, Services, budgets and Evictions while there
-// is a turn or a pod with our marks, and a minute longer; without requests, nothing.
+// is a turn or a pod with our marks that something can be done about, and a minute longer;
+// without requests, nothing.
 //
 // Who ends a turn does not matter: a pod with our marks whose Eviction is over is given
 // back, because that is what the API shows, whichever process sees it. What was written

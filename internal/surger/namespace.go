@@ -29,12 +29,13 @@ type namespace struct {
 	// These belong to run.
 	written map[types.UID]*corev1.Pod // by us, and not shown by the watch yet
 	letGo   map[types.UID]bool        // the turn is completed, which the watch may not show yet
+	told    map[types.UID]bool        // it is logged that nothing can be done about the pod
 }
 
 func newNamespace(s *Surger, name string) *namespace {
 	return &namespace{
 		name: name, surger: s, changed: make(chan struct{}, 1), turns: turns{of: map[types.UID]*turn{}},
-		written: map[types.UID]*corev1.Pod{}, letGo: map[types.UID]bool{},
+		written: map[types.UID]*corev1.Pod{}, letGo: map[types.UID]bool{}, told: map[types.UID]bool{},
 	}
 }
 

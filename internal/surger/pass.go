@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
@@ -23,11 +25,32 @@ func (n *namespace) pass(ctx context.Context) (busy bool, wake time.Time, err er
 		if err != nil && !errors.Is(err, errStale) { // which the watch shows
 			failed = append(failed, err)
 		}
+		busy = busy || err != nil || !n.stranded(ctx, g)
 		if wake.IsZero() || !again.IsZero() && again.Before(wake) {
 			wake = again
 		}
 	}
-	return len(groups) > 0, wake, errors.Join(failed...)
+	return busy, wake, errors.Join(failed...)
+}
+
+// stranded tells whether nothing can be done about the pods: their ReplicaSet is gone, and
+// it is the turn of none.
+func (n *namespace) stranded(ctx context.Context, g *group) bool {
+	if g.replicaSet != nil {
+		return false
+	}
+	for _, pod := range g.pods {
+		if n.turns.get(pod.UID) != nil {
+			return false
+		}
+	}
+	for _, pod := range g.pods {
+		if !n.told[pod.UID] {
+			log.FromContext(ctx).Info("The ReplicaSet that this pod was released from is gone: unless it is evicted, or its Deployment deleted, delete it by hand", "pod", pod.Name)
+		}
+		n.told[pod.UID] = true
+	}
+	return true
 }
 
 // settle does steps for a ReplicaSet until there is none, and says when to look again.

@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
 // TestAPatchThatChangesNothingIsNotRepeatedAtOnce: what is decided on is not what the server
@@ -68,5 +71,20 @@ func TestAReleaseThatIsRefusedForGoodEndsTheTurn(t *testing.T) {
 func refusal(code int, reason metav1.StatusReason, message string) *metav1.Status {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
+	}
+}
+
+// TestAPodWhoseReplicaSetIsGoneIsNotWatchedForEver: there is nothing that could be done.
+func TestAPodWhoseReplicaSetIsGoneIsNotWatchedForEver(t *testing.T) {
+	n := served(t, func(_ http.ResponseWriter, r *http.Request) { t.Error("a request: " + r.URL.Path) })
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: n.name, Name: "web", UID: "u", Labels: map[string]string{surge.LabelHash: surge.ReleasedHash("6d5b")},
+		Annotations: map[string]string{surge.AnnotationHash: "6d5b"},
+	}}
+	if err := n.watches.pods.GetIndexer().Add(pod); err != nil {
+		t.Fatal(err)
+	}
+	if busy, wake, err := n.pass(t.Context()); busy || !wake.IsZero() || err != nil {
+		t.Errorf("busy: %t, wake: %s, error: %v", busy, wake, err)
 	}
 }
