@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,6 +21,9 @@ func TestAPatchThatChangesNothingIsNotRepeatedAtOnce(t *testing.T) {
 	var n *namespace
 	var patches atomic.Int32
 	n = served(t, func(w http.ResponseWriter, r *http.Request) {
+		if n.shown(w, r) {
+			return
+		}
 		if patches.Add(1) > 1 {
 			t.Error("a second request: " + r.Method + " " + r.URL.Path)
 		}
@@ -37,7 +41,11 @@ func TestAPatchThatChangesNothingIsNotRepeatedAtOnce(t *testing.T) {
 func TestAReleaseThatIsRefusedForGoodEndsTheTurn(t *testing.T) {
 	for code, reason := range map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnprocessableEntity: metav1.StatusReasonInvalid} {
 		t.Run(string(reason), func(t *testing.T) {
-			n := served(t, func(w http.ResponseWriter, r *http.Request) {
+			var n *namespace
+			n = served(t, func(w http.ResponseWriter, r *http.Request) {
+				if n.shown(w, r) {
+					return
+				}
 				if strings.HasSuffix(r.URL.Path, "/pods/web-6d5b-1") {
 					respond(w, code, refusal(code, reason, "blockOwnerDeletion is not yours to set"))
 					return
@@ -86,5 +94,28 @@ func TestAPodWhoseReplicaSetIsGoneIsNotWatchedForEver(t *testing.T) {
 	}
 	if busy, wake, err := n.pass(t.Context()); busy || !wake.IsZero() || err != nil {
 		t.Errorf("busy: %t, wake: %s, error: %v", busy, wake, err)
+	}
+}
+
+// TestNothingIsReleasedFromADeploymentThatIsGone, or goes, which the watch does not show
+// yet: the pod would be collected with it, whatever its budget says.
+func TestNothingIsReleasedFromADeploymentThatIsGone(t *testing.T) {
+	now := metav1.Now()
+	for name, is := range map[string]metav1.ObjectMeta{
+		"another of its name": {UID: "another"},
+		"being deleted":       {UID: "uid-of-web", DeletionTimestamp: &now},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := served(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPatch {
+					t.Error("the pod is released")
+				}
+				respond(w, http.StatusOK, &appsv1.Deployment{TypeMeta: metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"}, ObjectMeta: is})
+			})
+			n.show(t, "web")
+			if _, _, err := n.pass(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

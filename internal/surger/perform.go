@@ -21,8 +21,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/surge"
 )
 
-// errStale means that the pod has changed since the step was decided, or is gone.
-var errStale = errors.New("the pod has changed since")
+// errStale means that the pod or its Deployment has changed since the step was decided, or
+// is gone. The watch shows it.
+var errStale = errors.New("it has changed since, or is gone")
 
 // errUnchanged means that a step would come again and again.
 var errUnchanged = errors.New("nothing has changed by that; please report it, with the metadata of the pod")
@@ -56,8 +57,12 @@ func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) erro
 // release starts the replacement of a pod. What the server refuses for good ends the turn.
 func (n *namespace) release(ctx context.Context, g *group, s surge.Release) error {
 	logger := log.FromContext(ctx).WithValues("pod", s.Pod.Name, "deployment", g.deployment.Name)
+	err := n.stillThere(ctx, g.deployment)
+	if err != nil {
+		return err
+	}
 	logger.Info("Starting the replacement of a pod")
-	err := n.patch(ctx, s.Pod, release(s, g.deployment, n.surger.clock.Now()), faultpoint.SurgeReleased)
+	err = n.patch(ctx, s.Pod, release(s, g.deployment, n.surger.clock.Now()), faultpoint.SurgeReleased)
 	t := n.turns.get(s.Pod.UID)
 	if why, refused := refusedForGood(err); refused && t != nil {
 		logger.Error(err, "The server refuses that; the next responder will have its turn")
@@ -65,6 +70,20 @@ func (n *namespace) release(ctx context.Context, g *group, s surge.Release) erro
 		return nil
 	}
 	return err
+}
+
+// stillThere asks the server for the Deployment: with an owner that is gone, the pod would be
+// collected.
+func (n *namespace) stillThere(ctx context.Context, d *appsv1.Deployment) error {
+	found, err := n.surger.clients.AppsV1().Deployments(n.name).Get(ctx, d.Name, metav1.GetOptions{})
+	switch found, err = ifThere(found, d.UID, err); {
+	case err != nil:
+		return err
+	case found == nil, found.DeletionTimestamp != nil:
+		return fmt.Errorf("read Deployment %s/%s: %w", n.name, d.Name, errStale)
+	default:
+		return nil
+	}
 }
 
 // refusedForGood tells whether trying again is of no use, by what the server has said.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -66,6 +67,16 @@ func (n *namespace) show(t *testing.T, name string) (*corev1.Pod, *turn) {
 	own.eviction = responderkit.Eviction{Namespace: n.name, PodName: pod.Name, PodUID: pod.UID}
 	n.join(own)
 	return pod, own
+}
+
+// shown answers who reads a Deployment with what the watch shows.
+func (n *namespace) shown(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/deployments/") {
+		return false
+	}
+	found, _ := cached[*appsv1.Deployment](n.watches.deployments, n.name, r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
+	respond(w, http.StatusOK, found)
+	return true
 }
 
 func respond(w http.ResponseWriter, code int, object any) {
