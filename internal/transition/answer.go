@@ -62,20 +62,25 @@ func method(kind CallKind) string {
 	return "EndLifecycleTransition"
 }
 
-// record writes what the driver said into the event: a new state at once, progress
-// at intervals.
+// record writes what the driver said into the event: a new state at once, and that there
+// are pods left to responders, who are waiting for it; progress at intervals.
 func record(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
 	state := reached(call, e)
 	purpose := PurposeProgress
 	if state != e.Status.State {
 		purpose = PurposeState
-	} else if now.Before(f.ReportedAt[e.UID].Add(progressInterval)) {
+	} else if !names(call.Answer, e) && now.Before(f.ReportedAt[e.UID].Add(progressInterval)) {
 		return Decision{}
 	}
 	return writeIfChanged(e, purpose, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		status.State = state
 		fold(status, e, call.Answer, now)
 	})
+}
+
+// names says whether the driver leaves pods to responders, and has not before.
+func names(answer *Answer, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return len(answer.LeftToResponders) > 0 && len(e.Status.LeftToResponders) == 0
 }
 
 // throttled wakes when the progress that may not be written yet may be.

@@ -72,6 +72,33 @@ func TestPodsThatAreLeftToRespondersAreKeptUntilTheDriverSaysOtherwiseOrTheEvent
 	}
 }
 
+// The controller asks for evictions when it reads them.
+func TestThatPodsAreLeftToRespondersIsWrittenAtOnce(t *testing.T) {
+	pods := []lifecyclev1alpha1.PodReference{{Namespace: "shop", Name: "cart-0", UID: "u"}}
+	now := time.Unix(100, 0)
+	for name, tc := range map[string]struct {
+		before []lifecyclev1alpha1.PodReference
+		said   []lifecyclev1alpha1.PodReference
+		want   bool
+	}{
+		"the first":                 {nil, pods, true},
+		"none":                      {nil, []lifecyclev1alpha1.PodReference{}, false},
+		"fewer than before":         {pods, []lifecyclev1alpha1.PodReference{}, false},
+		"others, besides the first": {pods, append(pods, lifecyclev1alpha1.PodReference{Namespace: "shop", Name: "cart-1", UID: "v"}), false},
+	} {
+		e := &lifecyclev1alpha1.LifecycleEvent{}
+		e.UID = "u"
+		e.Status = lifecyclev1alpha1.LifecycleEventStatus{
+			State: "from", Driver: &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: "from", End: "to"}, LeftToResponders: tc.before,
+		}
+		f := Facts{ReportedAt: map[types.UID]time.Time{"u": now}}
+		decision := record(f, e, Call{Answer: &Answer{State: "from", LeftToResponders: tc.said}}, now.Add(time.Millisecond))
+		if got := decision.Step != nil; got != tc.want {
+			t.Errorf("%s: it is written at once: %t", name, got)
+		}
+	}
+}
+
 // The API server takes a status as a whole or not at all.
 func TestPodsThatAreNoneDoNotKeepAStatusFromBeingWritten(t *testing.T) {
 	good := lifecyclev1alpha1.PodReference{Namespace: "shop", Name: "cart-0", UID: "u"}
