@@ -3,7 +3,7 @@
 package evictionrequest
 
 import (
-	"bytes"
+	"strings"
 	"time"
 
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
@@ -32,5 +32,5 @@ func IsOfKubernetes(e *evictionv1alpha1.Eviction, now time.Time) bool {
 }
 
 func saysTurns(m metav1.ManagedFieldsEntry) bool {
-	return m.FieldsV1 != nil && bytes.Contains(m.FieldsV1.Raw, []byte(`"f:targetResponders"`))
+	return m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:targetResponders"`)
 }

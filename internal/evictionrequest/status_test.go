@@ -31,7 +31,7 @@ func TestAHeartbeatOfTheFutureKeepsNoTurn(t *testing.T) {
 func managed(manager, subresource, fields string, at time.Time) *evictionv1alpha1.Eviction {
 	e := &evictionv1alpha1.Eviction{}
 	e.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: at}, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields),
 	}}
 	return e
 }
