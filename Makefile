@@ -67,9 +67,10 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
-bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent costs
+bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent and 2,000 EvictionRequests cost
 	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
 	@$(GO) run ./bench/cost -readme README.md
+	@$(GO) run ./bench/evictions -readme README.md
 
 # SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --steps=1,20'
 .PHONY: soak
