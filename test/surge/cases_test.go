@@ -77,7 +77,7 @@ var cases = map[string]func(*scene){
 		s.pods.awaitKept(1)
 		s.neverFewerThan(1)
 	},
-	"for many replicas all replacements start at once": func(s *scene) {
+	"for many replicas replacements do not wait for each other": func(s *scene) {
 		const many = 10
 		node := s.node("a")
 		d := s.deploy(many, 2*time.Second, many-1)
@@ -87,7 +87,8 @@ var cases = map[string]func(*scene){
 		for _, pod := range all {
 			s.ask(pod)
 		}
-		s.pods.await("all are being replaced", func(now pods) bool { return len(now) == 2*many && len(now.where(isMarked)) == many })
+		// Of their budget, one could go at a time. The first may have gone before the last begins.
+		s.pods.await("several are being replaced", func(now pods) bool { return len(now.where(isMarked)) >= 4 && len(now) >= many+3 })
 		for _, pod := range all {
 			s.pods.awaitGone(pod)
 		}
