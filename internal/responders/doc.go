@@ -7,8 +7,8 @@
 //	watch: namespaces that opt in to surge ────────────────── the same ──────────────┴─▶ respond ─▶ drain
 //
 // It asks as the driver itself, not as the node. Where Evictions are not served, or may not
-// be read, there is nothing to tell; that is asked for again every ten minutes, and only
-// while a drain runs. At rest it has no watch open.
+// be read, there is nothing to tell; that is asked for again by the first drain that begins,
+// and every ten minutes while drains go on. At rest it has no watch open.
 //
 // It writes nothing, and decides nothing about pods.
 package responders

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// probeEvery is how long it counts that Evictions are not served.
+	// probeEvery is how long it counts, while drains go on, that Evictions are not served. Who
+	// begins when nobody drains asks anew: they may have been installed since.
 	probeEvery = 10 * time.Minute
 	// doubtFor is how long it takes to believe that they are not served any more, once they
 	// were: of several API servers one may be older, or have the feature off.
@@ -90,11 +91,11 @@ func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 		}
 	}
 	r.mu.Unlock()
-	if absent {
+	switch {
+	case w == nil:
+		return drain.Responders{} // nobody has asked for this drain yet
+	case absent:
 		return drain.Responders{Known: true}
-	}
-	if w == nil {
-		return drain.Responders{}
 	}
 	served, err := w.evictions.state()
 	surges, known, failed := w.surges.list()
@@ -119,6 +120,7 @@ func (r *Reader) join(ctx context.Context, changed *func()) *watching {
 	defer r.mu.Unlock()
 	r.users[changed] = struct{}{}
 	if r.watch == nil {
+		r.absent = time.Time{}
 		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
 	}
 	return r.watch

@@ -30,6 +30,7 @@ func (n *newcomer) followsTheHowTos() {
 		{"docs/how-to/find-out-why-a-drain-is-stuck.md", []string{"PodDisruptionBudget default/cart", "BudgetImpossible"}},
 		{"docs/how-to/beside-others.md", []string{"node/worker-1 annotated"}},
 		{"docs/how-to/evict-a-pod-by-request.md", []string{"evicted", "example.com/backup", "the request is withdrawn"}},
+		{"docs/how-to/move-single-replicas.md", []string{"AwaitingResponder", "drained", "uncordoned"}},
 	} {
 		screen := n.types(strings.Join(blocks(n.t, guide.page), "\n"))
 		for _, text := range guide.says {
