@@ -186,6 +186,11 @@ func (c *Cluster) read(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", c.Kubeconfig, err)
 	}
+	// Files of certificates are watched by goroutines until a garbage collection finds that
+	// nobody uses them: these ones never change.
+	if err := rest.LoadTLSFiles(admin); err != nil {
+		return fmt.Errorf("read the certificates of %s: %w", c.Kubeconfig, err)
+	}
 	admin.QPS, admin.Burst = 200, 400
 	c.Admin = admin
 	return nil

@@ -56,6 +56,20 @@ func TestCheck(t *testing.T) {
 			script: begun().evict(agent, "z", "1").end("drain"),
 			want:   []string{"the log does not know the pod"},
 		},
+		"a pod that was gone before its eviction": {
+			script: begun().gone("a", "1").evict(agent, "a", "1").end("drain"),
+			want:   []string{"the log does not know the pod"},
+		},
+		"a pod that is gone before its eviction is answered": {
+			script: begun().gone("a", "1").evict(agent, "a", "1").slow(1).end("drain"),
+		},
+		"a pod that has a successor before its eviction is answered": {
+			script: begun().gone("a", "1").pod("a", "2", "w2", "").evict(agent, "a", "1").slow(2).end("drain"),
+		},
+		"the successor of a pod that is gone": {
+			script: begun().gone("a", "1").pod("a", "2", "w2", "").evict(agent, "a", "1").end("drain"),
+			want:   []string{"evicted by UID 1; the pod's is 2", "no drain was going on"},
+		},
 		"an eviction as another node": {
 			script: begun().evict(agent, "a", "1").as("system:node:w2").end("drain"),
 			want:   []string{`evicted from node "w1" as node "w2"`},

@@ -24,7 +24,9 @@ type pod struct {
 		} `json:"conditions"`
 	} `json:"status"`
 
-	deleted time.Time // when it was first evicted or deleted
+	deleted  time.Time // when it was first evicted or deleted
+	goneAt   time.Time // when the log says that it is no more
+	previous *pod      // the pod that had this name before
 }
 
 func (p *pod) ready() bool {
@@ -63,10 +65,13 @@ func (c *checker) podWritten(r auditlog.Request) {
 		if o.olderThan(&known.thing) {
 			return
 		}
-		o.deleted = known.deleted
+		o.deleted, o.goneAt, o.previous = known.deleted, known.goneAt, known.previous
 		if o.Spec.NodeName == "" {
 			o.Spec.NodeName = known.Spec.NodeName
 		}
+	} else if known != nil {
+		known.previous = nil
+		o.previous = known
 	}
 	if o.Metadata.DeletionTimestamp != "" && o.deleted.IsZero() {
 		o.deleted = r.Began
@@ -88,7 +93,7 @@ func (c *checker) bound(r auditlog.Request) {
 
 // evicted judges an eviction of ours that was accepted, and takes in any.
 func (c *checker) evicted(r auditlog.Request) {
-	known := c.pods[key(r.Namespace, r.Name)]
+	known := c.evictedPod(r)
 	judged := c.concerns(r, known)
 	if known == nil {
 		if judged {
@@ -103,6 +108,26 @@ func (c *checker) evicted(r auditlog.Request) {
 		c.useBudget(r, known)
 	}
 	known.isDeleted(r)
+}
+
+// evictedPod is the pod that an eviction was for, nil if the log knows none. An eviction
+// can be answered when its pod is gone already, and has a successor of the same name.
+func (c *checker) evictedPod(r auditlog.Request) *pod {
+	known := c.pods[key(r.Namespace, r.Name)]
+	if known != nil && known.previous.wasThere(r) {
+		if options, err := optionsOf(r); err == nil && options.Preconditions.UID == known.previous.Metadata.UID {
+			return known.previous
+		}
+	}
+	if !known.wasThere(r) {
+		return nil
+	}
+	return known
+}
+
+// wasThere says whether the pod was there when the request began, or later.
+func (p *pod) wasThere(r auditlog.Request) bool {
+	return p != nil && (p.goneAt.IsZero() || !p.goneAt.Before(r.Began))
 }
 
 func (p *pod) isDeleted(r auditlog.Request) {
@@ -123,7 +148,7 @@ func (c *checker) podDeleted(r auditlog.Request) {
 		return
 	}
 	if o := object[pod](r); o != nil && o.gone() {
-		delete(c.pods, k)
+		known.goneAt = r.Ended
 		return
 	}
 	known.isDeleted(r)

@@ -60,6 +60,19 @@ func (s *script) evict(who, name, uid string) *script {
 	return s.add(who, "create", "pods/eviction", "shop/"+name, fmt.Sprintf(`{"deleteOptions":{"preconditions":{"uid":%q}}}`, uid), "{}")
 }
 
+// slow has the last request begin before the n that were answered before it.
+func (s *script) slow(n int) *script {
+	r := &s.requests[len(s.requests)-1]
+	r.Began = r.Began.Add(-time.Duration(n) * time.Second)
+	return s
+}
+
+// gone has a pod be deleted for good, by somebody else.
+func (s *script) gone(name, uid string) *script {
+	return s.add(user, "delete", "pods", "shop/"+name, "", fmt.Sprintf(
+		`{"kind":"Pod","metadata":{"name":%q,"namespace":"shop","uid":%q}}`, name, uid))
+}
+
 func (s *script) budget(allowed int) *script {
 	return s.add("kcm", "update", "poddisruptionbudgets/status", "shop/web", "", fmt.Sprintf(
 		`{"kind":"PodDisruptionBudget","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{"matchLabels":{"app":"web"}}},"status":{"disruptionsAllowed":%d}}`, allowed))
