@@ -191,6 +191,7 @@ func (c *Cluster) read(text []byte) error {
 	if err := rest.LoadTLSFiles(admin); err != nil {
 		return fmt.Errorf("read the certificates of %s: %w", c.Kubeconfig, err)
 	}
+	admin.CAFile, admin.CertFile, admin.KeyFile = "", "", ""
 	admin.QPS, admin.Burst = 200, 400
 	c.Admin = admin
 	return nil
