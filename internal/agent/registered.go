@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -42,6 +43,8 @@ func (r *registered) look() {
 func (r *registered) Start(ctx context.Context) error {
 	timer := r.clock.NewTimer(settleTime)
 	defer timer.Stop()
+	var said []string
+	written := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -49,7 +52,14 @@ func (r *registered) Start(ctx context.Context) error {
 		case <-r.changed:
 			timer.Reset(settleTime)
 		case <-timer.C():
-			if err := r.write(ctx, r.names()); err != nil && ctx.Err() == nil {
+			// A driver that comes to rest, or is called, is a change that leaves the set as it is.
+			names := r.names()
+			if written && slices.Equal(said, names) {
+				continue
+			}
+			err := r.write(ctx, names)
+			said, written = names, err == nil
+			if err != nil && ctx.Err() == nil {
 				log.FromContext(ctx).Info("The Node does not say which drivers are registered; trying again", "reason", err.Error())
 				timer.Reset(retryTime)
 			}

@@ -48,7 +48,13 @@ func TestTheNodeSaysWhichDriversAreRegisteredOnceTheyStay(t *testing.T) {
 			pass(settleTime - time.Second)
 			change("drain")
 			pass(time.Hour)
-		}, "drain drain"}, // the second is the same, which the writer does not write
+		}, "drain"},
+		"a driver that is as it was is no news": {0, func(change func(...string), pass func(time.Duration)) {
+			for range 3 { // as when a connection comes to rest, and is used again
+				change("drain")
+				pass(time.Minute)
+			}
+		}, "drain"},
 		"a driver that stays away is": {0, func(change func(...string), pass func(time.Duration)) {
 			change("drain", "firmware")
 			pass(time.Minute)
@@ -59,6 +65,11 @@ func TestTheNodeSaysWhichDriversAreRegisteredOnceTheyStay(t *testing.T) {
 			change("drain")
 			pass(settleTime + 3*retryTime)
 		}, "drain"},
+		"a write that fails is tried again although nothing has changed": {1, func(change func(...string), pass func(time.Duration)) {
+			pass(settleTime + time.Second)
+			change()
+			pass(time.Hour)
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
