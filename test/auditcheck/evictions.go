@@ -3,6 +3,7 @@
 package auditcheck
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,11 +53,33 @@ func took(r auditlog.Request) bool { return r.Code >= 200 && r.Code < 300 }
 // the object is gone, or the server has too much to do.
 var nobodysFault = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
 
+// isNobodysFault: also where the namespace is about to go, which shows in no object of it.
+func isNobodysFault(r auditlog.Request) bool {
+	var answer struct {
+		Details struct {
+			Causes []struct {
+				Reason string `json:"reason"`
+			} `json:"causes"`
+		} `json:"details"`
+	}
+	if slices.Contains(nobodysFault, r.Code) {
+		return true
+	}
+	if r.Code != http.StatusForbidden || json.Unmarshal(r.Answer, &answer) != nil {
+		return false
+	}
+	causes := answer.Details.Causes
+	return len(causes) == 1 && causes[0].Reason == namespaceTerminating
+}
+
+// namespaceTerminating is the cause of a refusal to create anything.
+const namespaceTerminating = "NamespaceTerminating"
+
 // evictionWritten takes in an Eviction or an EvictionRequest, and judges what we write.
 func (c *checker) evictionWritten(r auditlog.Request) {
 	ours := c.options.Ours(r)
 	if !took(r) {
-		if ours && r.Code < http.StatusInternalServerError && !slices.Contains(nobodysFault, r.Code) {
+		if ours && r.Code < http.StatusInternalServerError && !isNobodysFault(r) {
 			c.violated(r, "refused by the server: %s", r.Answer)
 		}
 		return

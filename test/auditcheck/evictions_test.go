@@ -22,6 +22,12 @@ func (s *script) answered(code int) *script {
 	return s
 }
 
+// saying gives the last request an answer.
+func (s *script) saying(answer string) *script {
+	s.requests[len(s.requests)-1].Answer = []byte(answer)
+	return s
+}
+
 func TestCheckOfEvictions(t *testing.T) {
 	const ended = `{"type":"Failed","status":"True"}`
 	status := func(who string, code int) *script {
@@ -36,6 +42,13 @@ func TestCheckOfEvictions(t *testing.T) {
 		"a request's status that the server refuses": {
 			script: (&script{}).eviction(controller, "update", "evictionrequests/status", "r", "1", "7", "").answered(422),
 			want:   []string{"evictionrequests/status shop/r"},
+		},
+		"the namespace goes": {script: status(controller, 403).saying(
+			`{"kind":"Status","reason":"Forbidden","details":{"causes":[{"reason":"NamespaceTerminating"}]}}`)},
+		"the namespace goes, and something else is wrong": {
+			script: status(controller, 403).saying(
+				`{"kind":"Status","reason":"Forbidden","details":{"causes":[{"reason":"NamespaceTerminating"},{"reason":"FieldValueInvalid"}]}}`),
+			want: []string{"refused by the server"},
 		},
 		"somebody else was faster":         {script: status(controller, 409)},
 		"it is gone":                       {script: status(controller, 404)},
