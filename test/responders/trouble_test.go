@@ -73,35 +73,38 @@ func aShutdown(t *testing.T, server *server) {
 }
 
 // The command of the example writes its process id into one pipe, and waits for another.
+// That is one of its own: a pipe that two wait for has ended for the one that comes late.
 func aKilledResponder(t *testing.T, server *server) {
 	s := server.scene(t)
 	dir := t.TempDir()
-	began, finish := filepath.Join(dir, "began"), filepath.Join(dir, "finish")
-	for _, fifo := range []string{began, finish} {
+	began, first, second := filepath.Join(dir, "began"), filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	for _, fifo := range []string{began, first, second} {
 		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	start := func() *harness.Process {
+	start := func(finish string) *harness.Process {
 		return harness.StartProcess(t, "backup-responder", nil, binary(t, "backup-responder"),
 			"--kubeconfig", s.Facts.Kubeconfig, "--name", s.name, "--namespace", s.namespace,
 			"--", "sh", "-c", "echo $$ {pod} > "+began+"; cat "+finish)
 	}
-	killed := start()
+	killed := start(first)
 	e := s.evict(s.pod("cart-0"))
 	orphan := read(t, began)
 	s.awaitHeartbeat(e)
 	killed.Kill()
-	next := start()
+	next := start(second)
 	if again := read(t, began); again == orphan || again == "" {
 		t.Errorf("the command of the second process is %q, of the first %q", again, orphan)
 	}
 	if s.entry(s.now(e.Name), s.name).CompletionTime != nil {
 		t.Error("the killed process has completed its turn")
 	}
-	// For both commands: what the killed process began goes on without it.
-	if err := os.WriteFile(finish, []byte("done\n"), 0o600); err != nil {
-		t.Fatal(err)
+	// What the killed process began goes on without it.
+	for _, finish := range []string{first, second} {
+		if err := os.WriteFile(finish, []byte("done\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	e = s.awaitCompleted(e)
 	if got := message(s.entry(e, s.name)); got != "the backup is there" {
