@@ -87,6 +87,10 @@ func TestCheck(t *testing.T) {
 			script: begun().add(agent, "delete", "pods", "shop/a", "", "{}").end("drain"),
 			want:   []string{"a pod was deleted"},
 		},
+		"a pod that was gone before it was deleted": {
+			script: begun().gone("a", "1").add(agent, "delete", "pods", "shop/a", "", "{}").as("system:node:w1").end("drain"),
+			want:   []string{"the log does not know"},
+		},
 		"two claims at once": {
 			script: begun().event("other", "Pending", "").event("other", "Claimed", "").end("drain").end("other"),
 			want:   []string{"claimed while drain was Claimed"},

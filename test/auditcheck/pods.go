@@ -86,14 +86,14 @@ func (c *checker) bound(r auditlog.Request) {
 			Name string `json:"name"`
 		} `json:"target"`
 	}
-	if known := c.pods[key(r.Namespace, r.Name)]; known != nil && json.Unmarshal(r.Body, &binding) == nil {
+	if known := c.pods[key(r.Namespace, r.Name)]; known.wasThere(r) && json.Unmarshal(r.Body, &binding) == nil {
 		known.Spec.NodeName = binding.Target.Name
 	}
 }
 
 // evicted judges an eviction of ours that was accepted, and takes in any.
 func (c *checker) evicted(r auditlog.Request) {
-	known := c.evictedPod(r)
+	known := c.podOf(r)
 	judged := c.concerns(r, known)
 	if known == nil {
 		if judged {
@@ -110,9 +110,9 @@ func (c *checker) evicted(r auditlog.Request) {
 	known.isDeleted(r)
 }
 
-// evictedPod is the pod that an eviction was for, nil if the log knows none. An eviction
-// can be answered when its pod is gone already, and has a successor of the same name.
-func (c *checker) evictedPod(r auditlog.Request) *pod {
+// podOf is the pod that an eviction or a deletion was for, nil if the log knows none. It can
+// be answered when its pod is gone already, and has a successor of the same name.
+func (c *checker) podOf(r auditlog.Request) *pod {
 	known := c.pods[key(r.Namespace, r.Name)]
 	if known != nil && known.previous.wasThere(r) {
 		if options, err := optionsOf(r); err == nil && options.Preconditions.UID == known.previous.Metadata.UID {
@@ -139,8 +139,7 @@ func (p *pod) isDeleted(r auditlog.Request) {
 
 // podDeleted judges a deletion of ours, and takes in any.
 func (c *checker) podDeleted(r auditlog.Request) {
-	k := key(r.Namespace, r.Name)
-	known := c.pods[k]
+	known := c.podOf(r)
 	if c.concerns(r, known) {
 		c.judgeDeletion(r, known)
 	}
