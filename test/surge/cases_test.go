@@ -77,18 +77,18 @@ var cases = map[string]func(*scene){
 		s.pods.awaitKept(1)
 		s.neverFewerThan(1)
 	},
-	"for many replicas replacements do not wait for each other": func(s *scene) {
+	"for many replicas all replacements start at once": func(s *scene) {
 		const many = 10
 		node := s.node("a")
-		d := s.deploy(many, 2*time.Second, many-1)
+		// None is Ready, so that none of the old may go, before the last has been started.
+		d := s.deploy(many, 20*time.Second, many-1)
 		all := s.pods.now()
 		s.node("b")
 		s.cordon(node)
 		for _, pod := range all {
 			s.ask(pod)
 		}
-		// Of their budget, one could go at a time. The first may have gone before the last begins.
-		s.pods.await("several are being replaced", func(now pods) bool { return len(now.where(isMarked)) >= 4 && len(now) >= many+3 })
+		s.pods.await("all are being replaced", func(now pods) bool { return len(now) == 2*many && len(now.where(isMarked)) == many })
 		for _, pod := range all {
 			s.pods.awaitGone(pod)
 		}
