@@ -97,20 +97,20 @@ func labels(f Facts, e *evictionv1alpha1.Eviction) map[string]string {
 	return all
 }
 
+const requestKind = "EvictionRequest"
+
 // owners are the requests, besides owners that are something else: when all requests are
 // gone, the garbage collector takes the Eviction.
 func owners(f Facts, e *evictionv1alpha1.Eviction) []metav1.OwnerReference {
-	const kind = "EvictionRequest"
-	api := evictionv1alpha1.SchemeGroupVersion
 	var all []metav1.OwnerReference
 	for _, o := range e.OwnerReferences {
-		if o.Kind != kind || !strings.HasPrefix(o.APIVersion, api.Group+"/") {
+		if !isRequest(o) {
 			all = append(all, o)
 		}
 	}
 	var ours []metav1.OwnerReference
 	for _, r := range f.Requests {
-		ours = append(ours, metav1.OwnerReference{APIVersion: api.String(), Kind: kind, Name: r.Name, UID: r.UID})
+		ours = append(ours, metav1.OwnerReference{APIVersion: evictionv1alpha1.SchemeGroupVersion.String(), Kind: requestKind, Name: r.Name, UID: r.UID})
 	}
 	slices.SortFunc(ours, func(a, b metav1.OwnerReference) int { return strings.Compare(a.Name, b.Name) })
 	return append(all, ours...)

@@ -28,6 +28,9 @@ type Facts struct {
 	Pod *corev1.Pod
 	// Confirmed tells that the API server, not a cache, has said that the pod is not there.
 	Confirmed bool
+	// RequestsConfirmed tells that the API server, not a cache, has said what the requests
+	// are. Then it has said that of the pod as well.
+	RequestsConfirmed bool
 	// Requests and Evictions are all that name the target.
 	Requests  []*evictionv1alpha1.EvictionRequest
 	Evictions []*evictionv1alpha1.Eviction

@@ -16,6 +16,9 @@ import (
 // Next is the next step for a target.
 func Next(f Facts, now time.Time) Decision {
 	running := f.running()
+	if names := f.doubtful(); len(names) > 0 {
+		return Decision{Step: Confirm{Requests: names}}
+	}
 	switch {
 	case len(f.Requests) == 0:
 		return discard(f, now)

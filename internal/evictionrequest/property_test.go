@@ -3,7 +3,9 @@
 package evictionrequest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,8 +69,14 @@ func TestWhateverHappensItSettlesAndNothingIsRefused(t *testing.T) {
 				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 1500).Draw(t, "seconds")) * time.Second)
 			},
 			"step": func(t *rapid.T) {
-				if d := Next(w.facts(false), w.now); d.Step != nil {
+				if d := Next(w.facts(nil), w.now); d.Step != nil {
 					mustPerform(t, w, d.Step)
+				}
+			},
+			"remember": func(*rapid.T) { w.before = w.copyOfRequests() },
+			"step by another, which is behind": func(t *rapid.T) {
+				if w.before != nil {
+					w.mustKeepWhatIsKnown(t)
 				}
 			},
 			"": func(t *rapid.T) { w.mustSettle(t) },
@@ -81,6 +89,32 @@ func mustPerform(t *rapid.T, w *world, step Step) {
 	if err := w.perform(step); err != nil {
 		t.Fatalf("%s: %v", describe(step), err)
 	}
+}
+
+// mustKeepWhatIsKnown does one step by the requests that there were before, and wants that it
+// says of no requester what is over.
+func (w *world) mustKeepWhatIsKnown(t *rapid.T) {
+	w.behind = w.before
+	defer func() { w.behind = nil }()
+	d := Next(w.facts(nil), w.now)
+	if confirm := asks(d.Step); confirm != nil {
+		d = Next(w.facts(confirm), w.now)
+	}
+	if s, writes := d.Step.(WriteEviction); writes {
+		live := requesters(w.facts(&Confirm{Requests: []string{"all"}}).Requests, s.Eviction.Status.Requesters)
+		for _, r := range s.Eviction.Status.Requesters {
+			if i := indexOf(s.Status.Requesters, r.Name); s.Status.Requesters[i] != r && !slices.Contains(live, s.Status.Requesters[i]) {
+				t.Fatalf("%s is taken back: %s", r.Name, describe(d.Step))
+			}
+		}
+	}
+	if err := w.perform(d.Step); err != nil && !errors.Is(err, errStale) {
+		t.Fatalf("%s: %v", describe(d.Step), err)
+	}
+}
+
+func indexOf(all []evictionv1alpha1.Requester, name string) int {
+	return slices.IndexFunc(all, func(r evictionv1alpha1.Requester) bool { return r.Name == name })
 }
 
 func (w *world) mustSettle(t *rapid.T) {

@@ -29,6 +29,8 @@ import (
 //	responder NAME heartbeat | complete | message=TEXT
 //	controller dies after=N | is back   it does N more steps, and no more until it is back
 //	clock DURATION                      time passes
+//	another                             another controller, to which a cache shows the
+//	                                    requests as they were before the last command
 //	show                                the Evictions and the requests, as they are
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, filepath.Join("testdata", "scripts"), func(t *testing.T, path string) {
@@ -37,6 +39,12 @@ func TestScripts(t *testing.T) {
 			if d.Cmd == "show" {
 				return w.show()
 			}
+			if d.Cmd == "another" {
+				defer func() { w.behind = nil }()
+				w.behind = w.before
+				return w.settle()
+			}
+			w.before = w.copyOfRequests()
 			if err := w.command(t, d); err != nil {
 				return "error: " + err.Error() + "\n"
 			}
@@ -119,9 +127,9 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) error {
 // settle performs steps until there is none, and prints them.
 func (w *world) settle() string {
 	var out strings.Builder
-	confirmed := false
+	var confirm *Confirm
 	for range 200 {
-		decision := Next(w.facts(confirmed), w.now)
+		decision := Next(w.facts(confirm), w.now)
 		if decision.Step == nil {
 			if !decision.Wake.IsZero() {
 				fmt.Fprintf(&out, "until %s\n", decision.Wake.Sub(epoch))
@@ -131,12 +139,14 @@ func (w *world) settle() string {
 			}
 			return out.String()
 		}
-		if w.mortal && w.left == 0 {
-			return out.String() + "dead\n"
+		confirm = asks(decision.Step)
+		if confirm == nil { // to die after a question is to die before it
+			if w.mortal && w.left == 0 {
+				return out.String() + "dead\n"
+			}
+			w.left--
 		}
-		w.left--
 		fmt.Fprintln(&out, describe(decision.Step))
-		_, confirmed = decision.Step.(Confirm)
 		if err := w.perform(decision.Step); err != nil {
 			return out.String() + "refused: " + err.Error() + "\n"
 		}
@@ -147,7 +157,7 @@ func (w *world) settle() string {
 func describe(step Step) string {
 	switch s := step.(type) {
 	case Confirm:
-		return "ask the server for the pod"
+		return strings.TrimSpace("ask the server for the pod " + strings.Join(s.Requests, " "))
 	case Create:
 		return "create " + s.Eviction.Name + " for " + roles(s.Eviction.Labels)
 	case Adopt:

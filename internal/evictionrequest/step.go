@@ -21,9 +21,12 @@ type Decision struct {
 type Step interface{ isStep() }
 
 type (
-	// Confirm asks the API server whether the target is there: a cache may not have seen it
-	// yet. The facts are then gathered again, with what it says.
-	Confirm struct{}
+	// Confirm asks the API server whether the target is there, and for the requests of these
+	// names: a cache may not have seen it yet, or may show what is over. The facts are then
+	// gathered again, with what it says.
+	Confirm struct {
+		Requests []string
+	}
 	// Create creates an Eviction. If there is one of that name already, the cache is behind:
 	// the facts are gathered again when it has caught up.
 	Create struct {

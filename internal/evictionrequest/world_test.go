@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,9 @@ type world struct {
 	tape      []asked
 	extra     []corev1.EvictionResponder
 	unseen    bool // the pod is gone, and the cache shows it still
+	// behind are the requests that a cache shows still; nil for those that there are. before
+	// are those that there were before the last command of a script.
+	behind, before map[string]*evictionv1alpha1.EvictionRequest
 
 	// mortal: the controller does what is left of steps, and no more.
 	mortal bool
@@ -47,16 +51,22 @@ func uid(name string) types.UID {
 }
 
 // facts are those of the target that was asked for last.
-func (w *world) facts(confirmed bool) Facts {
+// confirm is what the server was asked for with the step before; nil for nothing.
+func (w *world) facts(confirm *Confirm) Facts {
 	f := Facts{
 		Target: Target{Namespace: "ns", Name: "p", UID: w.uid},
-		Pod:    w.pod.DeepCopy(), Confirmed: confirmed, Extra: w.extra,
+		Pod:    w.pod.DeepCopy(), Confirmed: confirm != nil, Extra: w.extra,
+		RequestsConfirmed: confirm != nil && len(confirm.Requests) > 0,
 	}
-	if confirmed && w.unseen {
+	if f.Confirmed && w.unseen {
 		f.Pod = nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
-		if r := w.requests[name]; r.Spec.Target.Pod.UID == w.uid {
+	requests := w.requests
+	if w.behind != nil && !f.RequestsConfirmed {
+		requests = w.behind
+	}
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if r := requests[name]; r.Spec.Target.Pod.UID == w.uid {
 			f.Requests = append(f.Requests, r.DeepCopy())
 		}
 	}
@@ -68,6 +78,25 @@ func (w *world) facts(confirmed bool) Facts {
 		f.Taken = append(f.Taken, name)
 	}
 	return f
+}
+
+func (w *world) copyOfRequests() map[string]*evictionv1alpha1.EvictionRequest {
+	all := map[string]*evictionv1alpha1.EvictionRequest{}
+	for name, r := range w.requests {
+		all[name] = r.DeepCopy()
+	}
+	return all
+}
+
+// errStale is how a write ends of what another one has written since.
+var errStale = errors.New("it has changed since")
+
+// asks is what the step asks the server for; nil for nothing.
+func asks(step Step) *Confirm {
+	if confirm, is := step.(Confirm); is {
+		return &confirm
+	}
+	return nil
 }
 
 func (w *world) perform(step Step) error {
@@ -86,6 +115,9 @@ func (w *world) perform(step Step) error {
 		return w.writeStatus(w.evictions[s.Eviction.Name], s.Status)
 	case WriteRequest:
 		r := w.requests[s.Request.Name]
+		if !cmp.Equal(s.Request, r) {
+			return errStale
+		}
 		r.Status = s.Status
 		w.wrote(verbUpdateStatus, r, nil)
 	case Delete:

@@ -60,8 +60,8 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 			return decision.Wake, nil
 		}
 		live = nil
-		if _, confirm := decision.Step.(evictionrequest.Confirm); confirm {
-			if live, err = c.ask(ctx, target); err != nil {
+		if confirm, is := decision.Step.(evictionrequest.Confirm); is {
+			if live, err = c.ask(ctx, target, confirm.Requests); err != nil {
 				return time.Time{}, err
 			}
 			continue
@@ -90,20 +90,37 @@ func (c *Controller) targets(pod types.NamespacedName) ([]types.UID, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// answer is what the API server says of the pod of a name.
-type answer struct{ pod *corev1.Pod }
+// answer is what the API server says of the pod of a name and, if it was asked for them, of
+// requests.
+type answer struct {
+	pod      *corev1.Pod
+	asked    bool // for requests
+	requests []*evictionv1alpha1.EvictionRequest
+}
 
-// ask asks the API server for the pod.
-func (c *Controller) ask(ctx context.Context, target evictionrequest.Target) (*answer, error) {
+// ask asks the API server for the pod, and for requests if there are names.
+func (c *Controller) ask(ctx context.Context, target evictionrequest.Target, requests []string) (*answer, error) {
+	said := &answer{asked: len(requests) > 0}
 	pod, err := c.clients.CoreV1().Pods(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
-		return &answer{}, nil
-	case err != nil:
+	case err == nil:
+		said.pod = pod
+	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read pod %s/%s: %w", target.Namespace, target.Name, err)
-	default:
-		return &answer{pod}, nil
 	}
+	for _, name := range requests {
+		r, err := c.clients.LifecycleV1alpha1().EvictionRequests(target.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read EvictionRequest %s/%s: %w", target.Namespace, name, err)
+		}
+		if _, uid, ok := targetOf(r); ok && uid == target.UID {
+			said.requests = append(said.requests, r)
+		}
+	}
+	return said, nil
 }
 
 // gather is what is known of a target, with what the API server has said of its pod, if it
@@ -127,6 +144,9 @@ func (c *Controller) gather(target evictionrequest.Target, live *answer) (f evic
 	}
 	if live != nil {
 		f.Pod, f.Confirmed = live.pod, true
+		if live.asked {
+			f.Requests, f.RequestsConfirmed = live.requests, true
+		}
 		return f, true, nil
 	}
 	if len(f.Requests) == 0 {
