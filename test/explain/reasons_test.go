@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/explain"
@@ -248,7 +249,11 @@ var troubles = map[string]trouble{
 			s.awaitBlocker("NodeGone")
 		},
 		object: "Node NODE", by: "Node NODE", details: []string{ofPod + " is still bound to the node"},
-		over: func(s *scene) { s.awaitNoBlocker("NodeGone") },
+		// The control plane removes the agent's pod as well, and with it its token: whether the agent
+		// can still say that it is over, nobody knows.
+		over: func(s *scene) {
+			harness.AwaitNone[*corev1.Pod](s.T, s.env, &corev1.PodList{}, harness.Named(s.pod.Name), client.InNamespace(s.pod.Namespace))
+		},
 	},
 	"EvictionRefused": {
 		begin: func(s *scene) {
