@@ -30,7 +30,7 @@ type world struct {
 	extra     []corev1.EvictionResponder
 	unseen    bool // the pod is gone, and the cache shows it still
 	// behind are the requests that a cache shows still; nil for those that there are. before
-	// are those that there were before the last command of a script.
+	// are those of earlier: of before the last command of a script.
 	behind, before map[string]*evictionv1alpha1.EvictionRequest
 
 	// mortal: the controller does what is left of steps, and no more.
@@ -50,8 +50,8 @@ func uid(name string) types.UID {
 	return types.UID("00000000-0000-4000-8000-00000000000" + strings.TrimPrefix(name, "u"))
 }
 
-// facts are those of the target that was asked for last.
-// confirm is what the server was asked for with the step before; nil for nothing.
+// facts are those of the target that was asked for last. confirm is what the server was asked
+// for with the step before; nil for nothing.
 func (w *world) facts(confirm *Confirm) Facts {
 	f := Facts{
 		Target: Target{Namespace: "ns", Name: "p", UID: w.uid},
