@@ -12,9 +12,9 @@ import (
 // kinds have.
 var GroupVersion = schema.GroupVersion{Group: "slipway.dev", Version: "v1alpha1"}
 
-// AddToScheme registers DrainRule. DrainParameters is never an object of its own.
+// AddToScheme registers DrainRule and NodeMaintenance. DrainParameters is never an object of its own.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &DrainRule{}, &DrainRuleList{})
+	scheme.AddKnownTypes(GroupVersion, &DrainRule{}, &DrainRuleList{}, &NodeMaintenance{}, &NodeMaintenanceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package maintainer carries out the maintenance of many nodes: it gathers what
+// maintenance.Next needs, and performs its steps.
+//
+//	NodeMaintenances, Nodes, LifecycleEvents, Jobs, PodTemplates (watched, in the process's cache)
+//	pods that are Pending; pods of nodes that have returned (watched while Next asks for it)
+//	        │ any change: one pass, of the whole cluster, at most five a second
+//	        ▼
+//	maintenance.Next ──▶ steps, side by side ──▶ API server
+//
+// LifecycleEvents it writes through record, Nodes through nodestate. It decides nothing. It
+// runs in the leader among the controller's processes only.
+package maintainer

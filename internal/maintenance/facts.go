@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// Facts is all that is known when the next steps are chosen. Next changes none of it.
+type Facts struct {
+	// Maintenances are all there are.
+	Maintenances []*slipwayv1alpha1.NodeMaintenance
+	// Nodes are all there are.
+	Nodes []Node
+	// Events are the LifecycleEvents of maintenances: those with the label.
+	Events []*lifecyclev1alpha1.LifecycleEvent
+	// Jobs are those of maintenances, in Slipway's own namespace.
+	Jobs []*batchv1.Job
+	// Templates are the PodTemplates of Slipway's own namespace, by name.
+	Templates map[string]*corev1.PodTemplate
+	// Pending are the times at which the pods were created that are Pending now.
+	Pending []time.Time
+	// Namespace is Slipway's own.
+	Namespace string
+}
+
+// Node is a Node, and what is known of it.
+type Node struct {
+	*corev1.Node
+	// CordonedFor are the UIDs of the LifecycleEvents that it is cordoned for.
+	CordonedFor []types.UID
+	// Records are what the Node says of maintenances that are done with it.
+	Records []Record
+	// Checked: it is known which pods of DaemonSets are not Ready. It is asked for by
+	// Decision.Check.
+	Checked bool
+	// Unready are the pods of DaemonSets on the node that are not Ready, as namespace/name.
+	Unready []string
+	// Budgets are the disruption budgets of its pods, as namespace/name, as far as they are
+	// known.
+	Budgets []string
+}
+
+// Record says on a Node that a maintenance is done with it.
+type Record struct {
+	// UID of the NodeMaintenance.
+	UID types.UID `json:"uid"`
+	// State of the node.
+	State RecordState `json:"state"`
+	// Retry is spec.retry of the maintenance at that time.
+	Retry int64 `json:"retry,omitempty"`
+	// Reason is a CamelCase code, of a failure.
+	Reason string `json:"reason,omitempty"`
+	// Message for people, of a failure; at most 256 characters.
+	Message string `json:"message,omitempty"`
+	// At is when, to the second.
+	At time.Time `json:"at"`
+}
+
+// RecordState is how a maintenance is done with a node.
+type RecordState string
+
+// The states.
+const (
+	// RecordDone: the work is done. The node may still be out.
+	RecordDone RecordState = "Done"
+	// RecordReturned: the node is back, and was healthy.
+	RecordReturned RecordState = "Returned"
+	// RecordFailed: something has failed. Raising spec.retry has it tried again.
+	RecordFailed RecordState = "Failed"
+)
+
+// For is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvent of a
+// drain: a maintenance that it is for.
+type For struct {
+	UID  types.UID `json:"uid"`
+	Name string    `json:"name"`
+}

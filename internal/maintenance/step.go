@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// Decision is what to do now, and when to ask again if nothing changes before.
+type Decision struct {
+	// Steps do not depend on each other: each may be done, or fail, by itself.
+	Steps []Step
+	// Statuses by the UID of the maintenance: those that differ from what it says. They are
+	// written at most once a second.
+	Statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus
+	// Check are the names of the nodes whose pods of DaemonSets are to be watched.
+	Check []string
+	// CountPending: the pods that are Pending are to be watched.
+	CountPending bool
+	// Wake is zero when only a change of the facts can give a step.
+	Wake time.Time
+}
+
+// Step is one thing to do. Each may be done twice: a crash after it is as if it had not
+// been done. What was seen must not have changed, or the step is dropped.
+type Step interface{ isStep() }
+
+type (
+	// CreateEvent creates a LifecycleEvent.
+	CreateEvent struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// ChangeEvent writes the parameters, the gates, the finalizers and the annotations of an
+	// event.
+	ChangeEvent struct {
+		Seen, Changed *lifecyclev1alpha1.LifecycleEvent
+	}
+	// DeleteEvent cancels an event.
+	DeleteEvent struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// CreateJob creates the Job of a node.
+	CreateJob struct{ Job *batchv1.Job }
+	// DeleteJob deletes it, with its pods.
+	DeleteJob struct{ Job *batchv1.Job }
+	// RecordOnNode replaces the records of a Node.
+	RecordOnNode struct {
+		Node    string
+		Records []Record
+	}
+	// MarkNode sets conditions of a Node.
+	MarkNode struct {
+		Node       string
+		Conditions []corev1.NodeCondition
+	}
+	// ChangeMaintenance writes the stage and the finalizers of a maintenance.
+	ChangeMaintenance struct {
+		Seen, Changed *slipwayv1alpha1.NodeMaintenance
+	}
+	// Tell writes a core Event about a maintenance. It is done after what it tells.
+	Tell struct {
+		About           *slipwayv1alpha1.NodeMaintenance
+		Warning         bool
+		Reason, Message string
+	}
+)
+
+func (CreateEvent) isStep()       {}
+func (ChangeEvent) isStep()       {}
+func (DeleteEvent) isStep()       {}
+func (CreateJob) isStep()         {}
+func (DeleteJob) isStep()         {}
+func (RecordOnNode) isStep()      {}
+func (MarkNode) isStep()          {}
+func (ChangeMaintenance) isStep() {}
+func (Tell) isStep()              {}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+
+// Facts are what is known at one moment.
+type Facts struct {
+	// Rollout says how many.
+	Rollout slipwayv1alpha1.MaintenanceRollout
+	// Nodes are those that the maintenance selects, in any order.
+	Nodes []Node
+	// ControlPlaneOut are nodes of the control plane that are out or down, whoever selects
+	// them.
+	ControlPlaneOut []string
+	// PendingPods is how many are Pending that were created since the maintenance began.
+	PendingPods int
+}
+
+// Node is one that is selected.
+type Node struct {
+	Name  string
+	State State
+	// Domain is its value of the topology key.
+	Domain string
+	// ControlPlane: it is of the control plane.
+	ControlPlane bool
+	// Down: it is not Ready, or is out for somebody else. It counts as out.
+	Down bool
+	// Budgets are the disruption budgets of its pods, as namespace/name, as far as they are
+	// known. Nodes that share none go together, before those that do.
+	Budgets []string
+}
+
+// State is where a node is on its way.
+type State int
+
+// The states.
+const (
+	// Waiting: it has not begun.
+	Waiting State = iota
+	// Out: it is between the moment at which it began and its return.
+	Out
+	// Returned: it is done with.
+	Returned
+	// Failed: it needs somebody, and may be out. It counts as out.
+	Failed
+	// FailedBack: it has failed, and takes pods.
+	FailedBack
+)
+
+// Decision is who begins, or why nobody does.
+type Decision struct {
+	// Begin are the names of the nodes that begin now, in order.
+	Begin []string
+	// Reason is a code of slipwayv1alpha1, such as ReasonMaxUnavailable, of what holds back
+	// those that wait after these. Empty: none waits.
+	Reason string
+	// Message says the same for people.
+	Message string
+}
