@@ -81,12 +81,7 @@ func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err er
 	drained := b.stage.Nodes[:scenario.MostDrained(scenarios)]
 	names := b.settings.contenders()
 	if slices.Contains(names, contender.Slipway) {
-		if err := b.stage.StartAgents(ctx, b.settings.agent, drained); err != nil {
-			return err
-		}
-	}
-	if surge && slices.Contains(names, contender.Slipway) {
-		if err := b.stage.StartController(ctx, b.settings.controller); err != nil {
+		if err := b.startSlipway(ctx, scenarios[0], drained); err != nil {
 			return err
 		}
 	}
@@ -96,14 +91,29 @@ func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err er
 			return fmt.Errorf("prepare %s: %w", name, err)
 		}
 		b.contenders[name] = c
-		if _, err := c.Drain(ctx, &stage.Scene{Namespace: "default", Drained: drained}, 0); err != nil {
-			return fmt.Errorf("warm up %s: %w", name, err)
-		}
-		if err := c.Return(ctx, drained); err != nil {
+		if err := warmUp(ctx, c, &stage.Scene{Namespace: "default", Drained: drained, Fleet: scenarios[0].Fleet}); err != nil {
 			return fmt.Errorf("warm up %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+func warmUp(ctx context.Context, c contender.Contender, scene *stage.Scene) error {
+	if _, err := c.Drain(ctx, scene, 0); err != nil || scene.Fleet > 0 && c.Name() != contender.Ideal {
+		return err
+	}
+	return c.Return(ctx, scene.Drained)
+}
+
+// startSlipway starts what the scenarios of a group need, of which one is given.
+func (b *bench) startSlipway(ctx context.Context, of scenario.Scenario, drained []string) error {
+	if of.Fleet > 0 {
+		return b.stage.StartCentral(ctx, b.settings.controller)
+	}
+	if err := b.stage.StartAgents(ctx, b.settings.agent, drained); err != nil || !of.Surge {
+		return err
+	}
+	return b.stage.StartSurging(ctx, b.settings.controller)
 }
 
 func (b *bench) close() error {

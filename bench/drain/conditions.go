@@ -39,7 +39,7 @@ func (s settings) describe(ctx context.Context, scenarios []scenario.Scenario) r
 		},
 	}
 	for _, of := range scenarios {
-		r.Scenarios = append(r.Scenarios, report.Scenario{Key: of.Key, Title: of.Title, Blocked: of.Blocked.Seconds()})
+		r.Scenarios = append(r.Scenarios, report.Scenario{Key: of.Key, Title: of.Title, Blocked: of.Blocked.Seconds(), Fleet: of.Fleet})
 	}
 	return r
 }

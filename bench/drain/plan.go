@@ -25,8 +25,8 @@ func plan(scenarios []scenario.Scenario, contenders []string, repeat int) []drai
 		for _, s := range scenarios {
 			for i := range contenders {
 				who := contenders[(i+repetition-1)%len(contenders)]
-				if s.Blocked > 0 && who == contender.Ideal {
-					continue // nothing can be ideal about a drain that cannot end
+				if (s.Blocked > 0 || s.Fleet > 0) && who == contender.Ideal {
+					continue // nothing can be ideal about a drain that cannot end; and it drains at once, or not at all
 				}
 				all = append(all, drain{s, who, repetition})
 			}

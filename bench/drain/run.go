@@ -44,7 +44,7 @@ func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
 	if err != nil {
 		return measure.Run{}, err
 	}
-	if err := errors.Join(who.Return(ctx, scene.Drained), b.stage.Strike(ctx, namespace)); err != nil {
+	if err := b.clear(ctx, who, scene); err != nil {
 		return measure.Run{}, err
 	}
 	requests, err := b.requestsFrom(from, namespace+"-"+d.contender)
@@ -55,13 +55,31 @@ func (b *bench) run(ctx context.Context, d drain) (measure.Run, error) {
 		Ours: who.Sent, Began: times.Began, Ended: times.Ended, Over: times.Over, Namespace: namespace, Pods: scene.InScope,
 	})
 	run.Scenario, run.Contender, run.Repetition, run.CPU = d.scenario.Key, d.contender, d.repetition, cpu
-	if d.scenario.Surge {
-		run.Bound = scenario.Bound(apps).Seconds()
-	}
+	run.Bound = bound(d.scenario, apps).Seconds()
 	if d.contender == contender.Slipway {
 		run.Broken = auditcheck.Check(requests, auditcheck.Options{})
 	}
 	return run, nil
+}
+
+// bound is what Slipway's time is compared with. Zero: nothing.
+func bound(s scenario.Scenario, apps []scenario.App) time.Duration {
+	switch {
+	case s.Surge:
+		return scenario.Bound(apps)
+	case s.Fleet > 0:
+		return scenario.FleetBound(apps, s.MaxUnavailable)
+	default:
+		return 0
+	}
+}
+
+// clear returns the nodes, unless that was done, and takes the workload away.
+func (b *bench) clear(ctx context.Context, who contender.Contender, scene *stage.Scene) error {
+	if scene.Fleet > 0 {
+		return b.stage.Strike(ctx, scene.Namespace)
+	}
+	return errors.Join(who.Return(ctx, scene.Drained), b.stage.Strike(ctx, scene.Namespace))
 }
 
 // drain has the contender drain, and checks that the nodes are empty then.
@@ -75,7 +93,7 @@ func (b *bench) drain(ctx context.Context, who contender.Contender, scene *stage
 		return times, measure.CPU{}, err
 	}
 	after, err := b.usage()
-	if err == nil && blocked == 0 {
+	if err == nil && blocked == 0 && scene.Fleet == 0 {
 		err = b.stage.Emptied(ctx, scene)
 	}
 	return times, after.since(before), err

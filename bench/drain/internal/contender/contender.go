@@ -23,8 +23,8 @@ func Names() []string { return []string{Kubectl, Ideal, Slipway} }
 // Contender drains nodes.
 type Contender interface {
 	Name() string
-	// Drain drains the nodes of a scene. If blocked is not zero, the drain cannot end,
-	// and is stopped after that time.
+	// Drain drains the nodes of a scene, and returns them as well if it is a fleet. If blocked
+	// is not zero, the drain cannot end, and is stopped after that time.
 	Drain(ctx context.Context, scene *stage.Scene, blocked time.Duration) (Times, error)
 	// Return makes the nodes schedulable again.
 	Return(ctx context.Context, nodes []string) error

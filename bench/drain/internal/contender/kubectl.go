@@ -35,8 +35,24 @@ func KubectlFlags() []string {
 // Drain implements Contender.
 func (k *kubectl) Drain(ctx context.Context, scene *stage.Scene, blocked time.Duration) (Times, error) {
 	return during(ctx, blocked, func(ctx context.Context) error {
+		if scene.Fleet > 0 {
+			return k.loop(ctx, scene.Drained)
+		}
 		return k.run(ctx, append(append([]string{"drain"}, scene.Drained...), KubectlFlags()...)...)
 	})
+}
+
+// loop is what people do with a fleet.
+func (k *kubectl) loop(ctx context.Context, nodes []string) error {
+	for _, node := range nodes {
+		if err := k.run(ctx, append([]string{"drain", node}, KubectlFlags()...)...); err != nil {
+			return err
+		}
+		if err := k.run(ctx, "uncordon", node); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Return implements Contender.

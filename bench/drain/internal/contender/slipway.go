@@ -47,6 +47,9 @@ func (p *slipway) Name() string { return Slipway }
 
 // Drain implements Contender.
 func (p *slipway) Drain(ctx context.Context, scene *stage.Scene, blocked time.Duration) (Times, error) {
+	if scene.Fleet > 0 {
+		return during(ctx, blocked, func(ctx context.Context) error { return p.maintain(ctx, scene) })
+	}
 	f, err := p.follow(ctx)
 	if err != nil {
 		return Times{}, err

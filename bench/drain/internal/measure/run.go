@@ -18,8 +18,9 @@ type Run struct {
 	Repetition int    `json:"repetition"`
 	// Seconds is the wall time.
 	Seconds float64 `json:"seconds"`
-	// Bound is what it takes with all replacements started at once, in seconds: one start-up
-	// and the longest termination. Zero where nobody starts them so.
+	// Bound is what it takes at least, in seconds: where all replacements are started at once,
+	// one start-up and the longest termination; for a fleet, what its budgets say. Zero
+	// elsewhere.
 	Bound     float64   `json:"bound,omitempty"`
 	Evictions Evictions `json:"evictions"`
 	// Requests are all of the drainer's, by verb and resource.

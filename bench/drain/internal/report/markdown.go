@@ -73,13 +73,21 @@ func asked(by map[string]Summary) string {
 	return strings.Join(all, "; ")
 }
 
-// bounds says how near Slipway came to what it takes with all replacements started at once.
+// bound is what Slipway's time is a multiple of.
+func bound(s Scenario) string {
+	if s.Fleet > 0 {
+		return "what the budgets need until each pod has left its node once"
+	}
+	return "one start-up and the longest termination"
+}
+
+// bounds says how near Slipway came to what it takes at least.
 func bounds(r Results) string {
 	var b strings.Builder
 	for _, scenario := range r.Scenarios {
 		for _, s := range r.Of(scenario.Key) {
 			if s.Contender == slipway && s.LongerThanBound > 0 {
-				fmt.Fprintf(&b, "\n(%s) Slipway took %.2f times one start-up and the longest termination", scenario.Key, s.LongerThanBound)
+				fmt.Fprintf(&b, "\n(%s) Slipway took %.2f times %s", scenario.Key, s.LongerThanBound, bound(scenario))
 				if s.LongerThanIdeal > 0 {
 					fmt.Fprintf(&b, ", and was %.1f times as fast as the ideal evictor", 1/s.LongerThanIdeal)
 				}

@@ -28,6 +28,8 @@ type Scenario struct {
 	Title string `json:"title"`
 	// Blocked is how many seconds a drain that cannot end was watched. Zero: it can.
 	Blocked float64 `json:"blocked,omitempty"`
+	// Fleet is how many nodes were out at a time, where all were drained and returned.
+	Fleet int `json:"fleet,omitempty"`
 }
 
 // Conditions of a benchmark.

@@ -47,6 +47,11 @@ func All() []Scenario {
 			Nodes: 6, Drained: 1, AppCount: 20, Replicas: 6, Budgets: Shared, MaxUnavailable: 2,
 			Ready: Span{time.Second, 4 * time.Second}, Gone: Span{500 * time.Millisecond, 30 * time.Second}, Surge: true,
 		},
+		{
+			Key: "i", Title: "a fleet of 50 nodes, each drained and returned, at most 10 out at a time: 1,500 pods under 30 budgets of maxUnavailable 3 that all nodes share, ready after 1 to 3 s, gone after 1 to 5 s; kubectl in a loop, one node after the other",
+			Nodes: 50, Drained: 50, AppCount: 30, Replicas: 50, Budgets: PerApp, MaxUnavailable: 3,
+			Ready: Span{time.Second, 3 * time.Second}, Gone: Span{time.Second, 5 * time.Second}, Fleet: 10,
+		},
 	}
 }
 
@@ -59,7 +64,7 @@ func MostNodes(scenarios []Scenario) int {
 	return most
 }
 
-// MostDrained is how many nodes are drained at once at most.
+// MostDrained is how many nodes are drained at most.
 func MostDrained(scenarios []Scenario) int {
 	most := 0
 	for _, s := range scenarios {

@@ -29,6 +29,9 @@ type Scenario struct {
 	// Surge: the pods ask for their replacements to be started first. Slipway does so; the
 	// others know nothing of it.
 	Surge bool
+	// Fleet is how many nodes may be out at a time: all that are drained are returned as well,
+	// some after the others. Zero: they are drained at once.
+	Fleet int
 	// Blocked is how long a drain that cannot end is watched. Zero: it can.
 	Blocked time.Duration
 }
@@ -76,6 +79,16 @@ func Bound(apps []App) time.Duration {
 	return ready + gone
 }
 
+// FleetBound is what it takes at least until each pod has left its node once, as far as the
+// budgets say: a pod is away until its replacement is ready.
+func FleetBound(apps []App, maxUnavailable int) time.Duration {
+	var most time.Duration
+	for _, app := range apps {
+		most = max(most, time.Duration(app.Replicas)*app.Ready/time.Duration(maxUnavailable))
+	}
+	return most
+}
+
 // Apps are those of a repetition. The same seed gives the same apps.
 func (s Scenario) Apps(seed uint64, repetition int) []App {
 	h := fnv.New64a()
@@ -105,17 +118,21 @@ func (s Span) draw(random *rand.Rand) time.Duration {
 }
 
 // Groups are the scenarios that are run on one cluster: where pods surge, EvictionRequests
-// are served and acted on, and nowhere else.
+// are served and acted on, and nowhere else; a fleet is drained by the controller, and all
+// other nodes by their agents.
 func Groups(scenarios []Scenario) [][]Scenario {
-	var plain, surging []Scenario
+	var plain, surging, fleets []Scenario
 	for _, s := range scenarios {
-		if s.Surge {
+		switch {
+		case s.Surge:
 			surging = append(surging, s)
-		} else {
+		case s.Fleet > 0:
+			fleets = append(fleets, s)
+		default:
 			plain = append(plain, s)
 		}
 	}
-	return slices.DeleteFunc([][]Scenario{plain, surging}, func(g []Scenario) bool { return len(g) == 0 })
+	return slices.DeleteFunc([][]Scenario{plain, surging, fleets}, func(g []Scenario) bool { return len(g) == 0 })
 }
 
 // Select returns the scenarios with the given keys, in the order of [All].

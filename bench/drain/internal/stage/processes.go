@@ -38,13 +38,20 @@ func (s *Stage) StartAgents(ctx context.Context, binary string, nodes []string) 
 	return nil
 }
 
-// StartController starts the controller that acts on EvictionRequests. It runs until the
+// StartSurging starts the controller that acts on EvictionRequests. It runs until the
 // stage is closed.
-func (s *Stage) StartController(ctx context.Context, binary string) error {
-	var err error
-	s.controller, err = controller.Start(ctx, s.Cluster, controller.Options{
-		Binary: binary, Dir: s.Dir, Config: []string{"rbac/evictions", "admission/evictions"}, Flags: []string{"--eviction-requests"},
-	})
+func (s *Stage) StartSurging(ctx context.Context, binary string) error {
+	return s.startController(ctx, binary, []string{"rbac/evictions", "admission/evictions"}, "--eviction-requests")
+}
+
+// StartCentral starts the controller that drains all nodes itself. It runs until the stage
+// is closed.
+func (s *Stage) StartCentral(ctx context.Context, binary string) error {
+	return s.startController(ctx, binary, []string{"rbac/central"}, "--claim-mode=central")
+}
+
+func (s *Stage) startController(ctx context.Context, binary string, config []string, flags ...string) (err error) {
+	s.controller, err = controller.Start(ctx, s.Cluster, controller.Options{Binary: binary, Dir: s.Dir, Config: config, Flags: flags})
 	return err
 }
 

@@ -22,6 +22,8 @@ type Scene struct {
 	Namespace string
 	// Drained are the nodes to drain.
 	Drained []string
+	// Fleet is how many of them may be out at a time, where they are returned as well.
+	Fleet int
 	// InScope are the pods on them, each with its budget.
 	InScope map[string]string
 }
@@ -50,7 +52,7 @@ func (s *Stage) Set(ctx context.Context, namespace string, of scenario.Scenario,
 	if err := s.awaitBudgets(ctx, namespace, apps, of.MaxUnavailable); err != nil {
 		return nil, err
 	}
-	scene := &Scene{Namespace: namespace, Drained: nodes[:of.Drained]}
+	scene := &Scene{Namespace: namespace, Drained: nodes[:of.Drained], Fleet: of.Fleet}
 	var err error
 	scene.InScope, err = s.inScope(ctx, scene, of.PodsPerNode())
 	return scene, err
