@@ -20,6 +20,7 @@ says the same of what is there now, with names and figures.
 |---|---|
 | a blocker | ` + "`status.blockers[].reason`" + ` of the event, or in its condition ` + "`PodsLeft`" + ` |
 | a condition of the event | ` + "`status.conditions[].reason`" + ` |
+| a NodeMaintenance | the reason of its conditions, or ` + "`status.nodeStatuses[].reason`" + ` for one of its nodes |
 | the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, where that is False, the reason of the event's condition ` + "`Finished`" + ` |
 
 `
@@ -45,6 +46,10 @@ func where(e explain.Entry) string {
 		return "**A blocker**"
 	case explain.NodeState:
 		return "**On the Node**, condition `LifecycleTransition`"
+	case explain.Maintenance:
+		return "**A condition of a NodeMaintenance**"
+	case explain.MaintenanceNode:
+		return "**A node of a NodeMaintenance**"
 	case explain.Explained:
 		return "**In what `kubectl slipway explain` says**"
 	default:

@@ -26,6 +26,7 @@ var sources = []struct {
 	{files: "../../drain/status.go", typed: "Reason"},
 	{files: "../../api/lifecycle/v1alpha1/*.go", typed: "Guard"},
 	{files: "../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
+	{files: "../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../drainplugin/*.go", prefix: "Reason"},
 	{files: "*.go", prefix: "Code"},
 }
@@ -126,7 +127,7 @@ func TestEntriesAreShortAndUnique(t *testing.T) {
 		if e.Helps == "" && !e.Passes {
 			t.Errorf("%s in %s neither passes nor is there anything that helps", e.Code, e.Place)
 		}
-		if (e.Status == "") != (e.Place == Blocker) {
+		if (e.Status == "") != slices.Contains([]Place{Blocker, Maintenance, MaintenanceNode}, e.Place) {
 			t.Errorf("%s in %s has status %q", e.Code, e.Place, e.Status)
 		}
 	}
