@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drainplan
+
+import (
+	"slices"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// injected are the priorities that each podType ends with (KEP-4212): the highest that
+// users can give, system-cluster-critical, system-node-critical, and the highest there is.
+var injected = []int32{1000000000, 2000000000, 2000001000, 2147483647}
+
+// Complete gives the steps of a drain plan: the entries, and those up to the highest
+// priorities for type Default and for each type that an entry names; by podType (Default,
+// DaemonSet, Static), then by podPriority, those with a podSelector first. What is there
+// twice, is there once. An entry without a priority is for the highest.
+//
+// It takes whatever the API server lets pass, and changes nothing but order and form. That a
+// type cannot be drained is for [Validate] to say: static pods come last here, as in the
+// KEP, and only where an entry names them.
+func Complete(entries []slipwayv1alpha1.DrainTarget) []slipwayv1alpha1.DrainTarget {
+	return targetsOf(complete(entries))
+}
+
+func complete(targets []slipwayv1alpha1.DrainTarget) []entry {
+	steps := entriesOf(targets)
+	types := []slipwayv1alpha1.PodType{slipwayv1alpha1.PodTypeDefault}
+	for _, e := range steps {
+		if !slices.Contains(types, e.podType) {
+			types = append(types, e.podType)
+		}
+	}
+	for _, t := range types {
+		for _, priority := range injected {
+			steps = append(steps, entry{podType: t, priority: priority})
+		}
+	}
+	return inOrder(steps)
+}
+
+// inOrder sorts steps, and keeps one of those that say the same.
+func inOrder(steps []entry) []entry {
+	slices.SortStableFunc(steps, func(a, b entry) int { return a.level().compare(b.level()) })
+	return slices.CompactFunc(steps, func(a, b entry) bool { return a.level() == b.level() })
+}

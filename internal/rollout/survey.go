@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// state is who is where, while nodes are chosen.
+type state struct {
+	rollout slipwayv1alpha1.MaintenanceRollout
+	// nodes are all that are selected, and waiting those that have not begun, both by name.
+	nodes, waiting []*Node
+	// out are those that are out or down.
+	out []*Node
+	// before are those that had begun before, and are out; begun are those that begin now.
+	before, begun []*Node
+	// returned and failed are done with.
+	returned int
+	failed   []*Node
+	// controlPlaneOut are all nodes of the control plane that are out or down.
+	controlPlaneOut []string
+	pendingPods     int
+	// budgets of the nodes that are out.
+	budgets map[string]bool
+}
+
+func survey(f Facts) *state {
+	s := &state{rollout: f.Rollout, pendingPods: f.PendingPods, controlPlaneOut: slices.Clone(f.ControlPlaneOut), budgets: map[string]bool{}}
+	for i := range f.Nodes {
+		s.nodes = append(s.nodes, &f.Nodes[i])
+	}
+	slices.SortFunc(s.nodes, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, n := range s.nodes {
+		switch n.State {
+		case Waiting:
+			s.waiting = append(s.waiting, n)
+		case Out:
+			s.before = append(s.before, n)
+		case Failed:
+			s.before = append(s.before, n)
+			s.failed = append(s.failed, n)
+		case FailedBack:
+			s.failed = append(s.failed, n)
+		case Returned:
+			s.returned++
+		}
+		if isOut(n) {
+			s.takeOut(n)
+		}
+	}
+	return s
+}
+
+// isOut counts what is down as well, whatever the reason.
+func isOut(n *Node) bool {
+	return n.State == Out || n.State == Failed || n.Down
+}
+
+func (s *state) takeOut(n *Node) {
+	s.out = append(s.out, n)
+	if n.ControlPlane && !slices.Contains(s.controlPlaneOut, n.Name) {
+		s.controlPlaneOut = append(s.controlPlaneOut, n.Name)
+	}
+	for _, b := range n.Budgets {
+		s.budgets[b] = true
+	}
+}
+
+// begin counts a node that was chosen.
+func (s *state) begin(n *Node) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *Node) bool { return w == n })
+	s.begun = append(s.begun, n)
+	if !n.Down {
+		s.takeOut(n)
+	}
+}
+
+// inWork are those that have begun and are neither back nor failed.
+func (s *state) inWork() int {
+	count := len(s.begun)
+	for _, n := range s.before {
+		if n.State == Out {
+			count++
+		}
+	}
+	return count
+}
