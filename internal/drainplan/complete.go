@@ -43,5 +43,5 @@ func complete(targets []slipwayv1alpha1.DrainTarget) []entry {
 // inOrder sorts steps, and keeps one of those that say the same.
 func inOrder(steps []entry) []entry {
 	slices.SortStableFunc(steps, func(a, b entry) int { return a.level().compare(b.level()) })
-	return slices.CompactFunc(steps, func(a, b entry) bool { return a.level() == b.level() })
+	return slices.CompactFunc(steps, func(a, b entry) bool { return a.podType == b.podType && a.level() == b.level() })
 }

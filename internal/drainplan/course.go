@@ -19,6 +19,8 @@ type course struct {
 	// heldBy are the maintenances that it waits for before it lets them go to the step that it
 	// is at.
 	heldBy names
+	// waits is whom its step waits for, once the nodes have what they get.
+	waits names
 }
 
 func courseOf(m Maintenance) *course {
@@ -77,7 +79,7 @@ func (c *course) waitsFor() names {
 		switch {
 		case c.overOn(p) > c.at || c.at == len(c.steps):
 		case p.level.compare(c.level()) < 0:
-			all.join(p.limiting())
+			all.join(p.limiting)
 		default:
 			all.add(c.Name)
 		}

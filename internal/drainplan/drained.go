@@ -4,9 +4,11 @@ package drainplan
 
 import slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 
-// Drained says whether nothing is left on a node of what a plan is to move.
+// Drained says whether the last step of a plan is over on a node: nothing is left there of
+// what the plan is to move. It stays so while the node gets more for the sake of others.
 func Drained(plan []slipwayv1alpha1.DrainTarget, n Node) bool {
-	return n.Reached && cover(entriesOf(n.Targets), courseOf(Maintenance{Plan: plan}).upTo(top))
+	c := courseOf(Maintenance{Plan: plan})
+	return c.overOn(placeOf(n)) == len(c.steps)
 }
 
 // Exceeds says whether targets go further than the first step of a plan: a maintenance with

@@ -18,6 +18,8 @@ type entry struct {
 	priority     int32
 	selector     *metav1.LabelSelector
 	requirements []string
+	// text of the requirements.
+	text string
 }
 
 // class is what there is one entry for in a list of targets: a podType, and a selector.
@@ -29,7 +31,8 @@ type class struct {
 // entryOf reads a target. Without a priority it covers pods of any; a selector that asks for
 // nothing is none.
 func entryOf(t slipwayv1alpha1.DrainTarget) entry {
-	e := entry{t.PodType, math.MaxInt32, t.PodSelector, requirements(t.PodSelector)}
+	asked := requirements(t.PodSelector)
+	e := entry{t.PodType, math.MaxInt32, t.PodSelector, asked, strings.Join(asked, ", ")}
 	if t.PodPriority != nil {
 		e.priority = *t.PodPriority
 	}
@@ -59,11 +62,11 @@ func targetsOf(entries []entry) []slipwayv1alpha1.DrainTarget {
 }
 
 func (e entry) level() level {
-	return level{rankOf(e.podType), e.priority, e.selector == nil, e.class().selector}
+	return level{rankOf(e.podType), e.priority, e.selector == nil, e.text}
 }
 
 func (e entry) class() class {
-	return class{e.podType, strings.Join(e.requirements, ", ")}
+	return class{e.podType, e.text}
 }
 
 // covers says whether all pods that other covers are covered by e.

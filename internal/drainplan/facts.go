@@ -40,15 +40,14 @@ type Progress struct {
 	// podType and podSelector: how far it has come (KEP-4212, reachedDrainTargets). Pods that
 	// they cover may still be there.
 	Reached []slipwayv1alpha1.DrainTarget
-	// Done: nothing that its plan is to move is left on its nodes, pods that are terminating
-	// included. It is false without nodes, and while a node has not reached what another
-	// maintenance wants of it besides.
+	// Done: the last step is over on all of its nodes, so that none of the pods is left that
+	// the plan is to move, pods that are terminating included. Without nodes it is false.
 	Done bool
 	// Message is "Draining", "Draining (limited by A, B)" or "Waiting for A.", or empty when
 	// it is done or has no nodes.
 	Message string
-	// FastForwarded: the step that it is at asks for less than one of its nodes has already.
-	// It is true, too, when a node has come later than others. [Exceeds] tells when a
-	// maintenance comes to a node that is further.
+	// FastForwarded: the step that it is at asks for less than a node has already, of which it
+	// wants more. Where all of its nodes are further, it is at a later step, and this is
+	// false: [Exceeds] tells when a maintenance comes to a node that is further.
 	FastForwarded bool
 }

@@ -3,6 +3,7 @@
 package drainplan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,14 +16,21 @@ func (n names) add(name string) { n[name] = struct{}{} }
 
 func (n names) join(others names) { maps.Copy(n, others) }
 
-func (n names) without(name string) names {
-	rest := maps.Clone(n)
-	delete(rest, name)
-	return rest
-}
+// room is how long a list of names in a message gets, about: a status has room for 1024
+// characters.
+const room = 600
 
+// String lists the names, sorted, as far as there is room.
 func (n names) String() string {
-	return strings.Join(slices.Sorted(maps.Keys(n)), ", ")
+	sorted := slices.Sorted(maps.Keys(n))
+	length := 0
+	for i, name := range sorted {
+		length += len(name)
+		if length > room && i > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(sorted[:i], ", "), len(sorted)-i)
+		}
+	}
+	return strings.Join(sorted, ", ")
 }
 
 func draining(limiting names) string {
@@ -41,17 +49,16 @@ func waiting(these names) string {
 
 // message says what goes on at a node.
 func (p *place) message() string {
-	limiting := p.limiting()
 	if !p.reached && len(p.has) > 0 {
-		return draining(limiting)
+		return draining(p.limiting)
 	}
 	others := names{}
 	for _, c := range p.wanting {
 		if c.level().compare(p.level) <= 0 {
-			others.join(c.waitsFor())
+			others.join(c.waits)
 			continue
 		}
-		others.join(limiting)
+		others.join(p.limiting)
 	}
 	return waiting(others)
 }
@@ -62,11 +69,11 @@ func (c *course) message() string {
 	for _, p := range c.places {
 		drains = drains || !p.reached
 		if p.level.compare(c.level()) < 0 {
-			limiting.join(p.limiting())
+			limiting.join(p.limiting)
 		}
 	}
 	if drains {
-		return draining(limiting.without(c.Name))
+		return draining(limiting)
 	}
-	return waiting(c.waitsFor().without(c.Name))
+	return waiting(c.waits)
 }

@@ -38,7 +38,11 @@ func Next(maintenances []Maintenance, nodes []Node) Result {
 	}
 	for _, p := range places {
 		p.raise()
+		p.limiting = p.limits()
 		result.Targets[p.name] = p.targets
+	}
+	for _, c := range courses {
+		c.waits = c.waitsFor()
 	}
 	for _, p := range places {
 		result.Messages[p.name] = p.message()
@@ -91,16 +95,18 @@ func gather(maintenances []Maintenance, nodes []Node) ([]*course, []*place) {
 	return courses, places
 }
 
-// done: nothing of the plan is left anywhere. That a node has more than the plan asks for is
-// not enough, it must have reached that.
+// done: the last step is over everywhere.
 func (c *course) done() bool {
-	return len(c.places) > 0 && !slices.ContainsFunc(c.places, func(p *place) bool {
-		return !p.reached || !cover(p.has, c.upTo(top))
-	})
+	return len(c.places) > 0 && c.at == len(c.steps)
 }
 
+// fastForwarded: a node that the maintenance still wants something of is further, and not
+// because the maintenance itself took it there before another node came.
 func (c *course) fastForwarded() bool {
-	return slices.ContainsFunc(c.places, func(p *place) bool { return p.level.compare(c.level()) > 0 })
+	return slices.ContainsFunc(c.places, func(p *place) bool {
+		own := len(p.of) == 1 && slices.ContainsFunc(c.steps, func(e entry) bool { return e.level() == p.level })
+		return slices.Contains(p.wanting, c) && p.level.compare(c.level()) > 0 && !own
+	})
 }
 
 // lowest are the targets of the node that goes the least far; of several, the first by name.

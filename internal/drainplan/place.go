@@ -16,6 +16,8 @@ type place struct {
 	// of are the maintenances that it is out for, and wanting those that are not over on it,
 	// both by name.
 	of, wanting []*course
+	// limits are the maintenances for whose sake it gets no more, once it has what it gets.
+	limiting names
 }
 
 func placeOf(n Node) *place {
@@ -57,9 +59,9 @@ func (p *place) raise() {
 	p.has, p.level = gets, highest(gets)
 }
 
-// limiting are the maintenances for whose sake the node does not get more that another one
+// limits are the maintenances for whose sake the node does not get more that another one
 // wants for it.
-func (p *place) limiting() names {
+func (p *place) limits() names {
 	limiting, limited := names{}, false
 	for _, c := range p.wanting {
 		if c.level().compare(p.level) <= 0 {

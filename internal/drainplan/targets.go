@@ -47,7 +47,7 @@ func merge(a, b []entry) []entry {
 	}
 	slices.SortFunc(merged, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(rankOf(a.podType), rankOf(b.podType)), strings.Compare(string(a.podType), string(b.podType)),
-			strings.Compare(a.class().selector, b.class().selector))
+			strings.Compare(a.text, b.text))
 	})
 	return merged
 }
