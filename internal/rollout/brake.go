@@ -13,31 +13,30 @@ const (
 	defaultMaxPendingPods   = 10
 )
 
-// hold is why nobody begins.
-type hold struct{ reason, message string }
-
-// brake says why nobody may begin, however few are out. Empty: nothing is wrong.
-func (s *state) brake() (reason, message string) {
+// brake says why nobody may begin, however few are out.
+func (s *state) brake() (hold, bool) {
 	if most := orElse(s.rollout.FailureThreshold, defaultFailureThreshold); len(s.failed) >= most {
-		return slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
-			have(len(s.failed)), most, list(s.failed))
+		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
+			have(len(s.failed)), most, list(s.failed))}, true
 	}
+	// How many there are changes all the time, and would change the message each time.
 	if most := orElse(s.rollout.MaxPendingPods, defaultMaxPendingPods); most > 0 && s.pendingPods >= most {
-		return slipwayv1alpha1.ReasonPendingPods, fmt.Sprintf(
-			"at least %d of the pods that were created since the maintenance began are Pending (maxPendingPods)", most)
+		return hold{slipwayv1alpha1.ReasonPendingPods, fmt.Sprintf(
+			"of the pods that were created since the maintenance began, %d or more are Pending (maxPendingPods %d)", most, most)}, true
 	}
-	return "", ""
+	return hold{}, false
 }
 
-// pause holds back what would return after the pause.
+// pause holds back who would return after the pause: those that are at work count as if they
+// had returned, so that a pause after one node is a pause with one node done.
 func (s *state) pause() (hold, bool) {
-	if s.rollout.PauseAfter == nil || s.returned+s.inWork() < int(*s.rollout.PauseAfter) {
+	working := len(s.atWork())
+	if s.rollout.PauseAfter == nil || s.returned+working < int(*s.rollout.PauseAfter) {
 		return hold{}, false
 	}
 	message := fmt.Sprintf("%s returned (pauseAfter %d)", have(s.returned), *s.rollout.PauseAfter)
-	if n := s.inWork(); n > 0 {
-		message = fmt.Sprintf("%s to return before the pause (pauseAfter %d): %d returned, %d in work",
-			nodes(int(*s.rollout.PauseAfter)), *s.rollout.PauseAfter, s.returned, n)
+	if working > 0 {
+		message += fmt.Sprintf(", and %s at work", are(working))
 	}
 	return hold{slipwayv1alpha1.ReasonPauseAfter, message}, true
 }

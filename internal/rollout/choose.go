@@ -9,49 +9,49 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
+// hold is why nobody begins.
+type hold struct{ reason, message string }
+
+// unavailable holds nodes back because of those that are out.
+func unavailable(format string, args ...any) hold {
+	return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf(format, args...)}
+}
+
 // choose is the node that begins next, or what holds back those that wait.
 func (s *state) choose() (*Node, hold) {
 	if s.rollout.Batches && len(s.before) > 0 {
-		return nil, hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf("the next batch begins when all have returned that are out: %s", list(s.before))}
+		return nil, unavailable("the next batch begins when all have returned that are out: %s", list(s.before))
 	}
 	if h, paused := s.pause(); paused {
 		return nil, h
 	}
-	turn := s.turn()
-	var first hold
-	var fit []*Node
-	for _, n := range turn {
-		if h, held := s.held(n); held {
-			if first.reason == "" {
-				first = h
-			}
-			continue
-		}
-		fit = append(fit, n)
+	group := s.group()
+	if len(group) == 0 {
+		return nil, unavailable("the control plane comes when the workers are back: %s", list(s.workersAtWork()))
 	}
-	if len(fit) == 0 {
-		if len(turn) == 0 {
-			first = s.unfinished()
-		}
-		return nil, first
+	turn := s.turn(group)
+	if len(turn) == 0 {
+		return nil, s.unfinished(s.currentDomain(group))
 	}
-	return s.best(fit), hold{}
+	if fit := among(turn, s.fits); len(fit) > 0 {
+		return s.best(fit), hold{}
+	}
+	return nil, s.why(turn[0])
 }
 
-// turn are the nodes whose turn it is: workers before the control plane, and one domain
-// before the next.
-func (s *state) turn() []*Node {
-	turn := s.group()
+// turn are those of a group whose turn it is: one domain before the next.
+func (s *state) turn(group []*Node) []*Node {
 	if s.rollout.TopologyKey == "" || s.rollout.PerDomain != nil {
-		return turn
+		return group
 	}
-	current := s.currentDomain(turn)
-	return among(turn, func(n *Node) bool { return n.Domain == current })
+	current := s.currentDomain(group)
+	return among(group, func(n *Node) bool { return n.Domain == current })
 }
 
-// group are the workers that wait, or what waits of the control plane.
+// group are the workers that wait, or what waits of the control plane once they are all back.
 func (s *state) group() []*Node {
-	if workers := among(s.waiting, func(n *Node) bool { return !n.ControlPlane }); len(workers) > 0 {
+	workers := among(s.waiting, func(n *Node) bool { return !n.ControlPlane })
+	if len(workers) > 0 || len(s.workersAtWork()) > 0 {
 		return workers
 	}
 	return s.waiting
@@ -59,10 +59,10 @@ func (s *state) group() []*Node {
 
 // currentDomain is the one that has begun; else, the first that has nodes that wait or are
 // down.
-func (s *state) currentDomain(turn []*Node) string {
+func (s *state) currentDomain(group []*Node) string {
 	unfinished := slices.Concat(s.before, s.begun)
 	if len(unfinished) == 0 {
-		unfinished = slices.Concat(turn, s.out)
+		unfinished = slices.Concat(group, s.out)
 	}
 	first := unfinished[0].Domain
 	for _, n := range unfinished {
@@ -72,27 +72,44 @@ func (s *state) currentDomain(turn []*Node) string {
 }
 
 // unfinished is why the next domain does not begin.
-func (s *state) unfinished() hold {
-	current := s.currentDomain(s.group())
+func (s *state) unfinished(current string) hold {
 	out := among(s.out, func(n *Node) bool { return n.Domain == current })
-	return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf("the next domain begins when %s are back: %s", s.naming(current), list(out))}
+	return unavailable("the next domain begins when %s are back: %s", s.naming(current), list(out))
 }
 
-// held says what holds a node back whose turn it is.
-func (s *state) held(n *Node) (hold, bool) {
-	if n.ControlPlane {
-		if out := slices.DeleteFunc(slices.Clone(s.controlPlaneOut), func(name string) bool { return name == n.Name }); len(out) > 0 {
-			slices.Sort(out)
-			return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf("one node of the control plane may be out, and %s: %s", are(len(out)), listNames(out))}, true
+// fits says whether a node whose turn it is may begin.
+func (s *state) fits(n *Node) bool {
+	switch {
+	case n.ControlPlane && len(s.othersOut(n)) > 0:
+		return false
+	case n.Down:
+		return true
+	default:
+		return !s.full() && !s.domainFull(n.Domain)
+	}
+}
+
+// why says why a node may not.
+func (s *state) why(n *Node) hold {
+	if out := s.othersOut(n); n.ControlPlane && len(out) > 0 {
+		return unavailable("one node of the control plane may be out, and %s: %s", are(len(out)), listNames(out))
+	}
+	if s.full() {
+		return s.whyFull()
+	}
+	return s.whyDomainFull(n.Domain)
+}
+
+// othersOut are the nodes of the control plane that are out, but for this one.
+func (s *state) othersOut(n *Node) []string {
+	var others []string
+	for _, name := range s.controlPlaneOut {
+		if name != n.Name {
+			others = append(others, name)
 		}
 	}
-	if n.Down {
-		return hold{}, false
-	}
-	if h, full := s.full(); full {
-		return h, true
-	}
-	return s.domainFull(n.Domain)
+	slices.Sort(others)
+	return others
 }
 
 // best is the first of those that cost nothing, else of those that share no budget with a

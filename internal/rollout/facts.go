@@ -11,7 +11,7 @@ type Facts struct {
 	// Nodes are those that the maintenance selects, in any order.
 	Nodes []Node
 	// ControlPlaneOut are nodes of the control plane that are out or down, whoever selects
-	// them.
+	// them; also those that another maintenance lets begin at this moment.
 	ControlPlaneOut []string
 	// PendingPods is how many are Pending that were created since the maintenance began.
 	PendingPods int

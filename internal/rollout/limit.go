@@ -3,50 +3,47 @@
 package rollout
 
 import (
-	"fmt"
+	"math"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// limit is how many of the selected nodes may be out, and whether there is such a limit:
-// with perDomain, there is one only if it is set.
-func (s *state) limit() (int, bool) {
+// limit is how many of the selected nodes may be out. With perDomain, maxUnavailable limits
+// only if it is set.
+func (s *state) limit() int {
 	most := s.rollout.MaxUnavailable
-	if most == nil {
-		return 1, s.rollout.PerDomain == nil
+	switch {
+	case most == nil && s.rollout.PerDomain != nil:
+		return math.MaxInt
+	case most == nil:
+		return 1
 	}
 	count, err := intstr.GetScaledValueFromIntOrPercent(most, len(s.nodes), false)
 	if err != nil {
-		return 1, true // what the API server refuses
+		return 1 // what the API server refuses
 	}
-	return max(1, count), true
+	return max(1, count)
 }
 
-// full says why no more nodes may be out.
-func (s *state) full() (hold, bool) {
-	most, limited := s.limit()
-	if !limited || len(s.out) < most {
-		return hold{}, false
-	}
+func (s *state) full() bool {
+	return len(s.out) >= s.limit()
+}
+
+func (s *state) whyFull() hold {
 	value := "1 by default"
 	if s.rollout.MaxUnavailable != nil {
 		value = s.rollout.MaxUnavailable.String()
 	}
-	return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf("%d of %s may be out (maxUnavailable %s), and %s: %s",
-		most, nodes(len(s.nodes)), value, are(len(s.out)), list(s.out))}, true
+	return unavailable("%d of %s may be out (maxUnavailable %s), and %s: %s",
+		s.limit(), nodes(len(s.nodes)), value, are(len(s.out)), list(s.out))
 }
 
-// domainFull says why no more nodes of a domain may be out.
-func (s *state) domainFull(domain string) (hold, bool) {
-	if s.rollout.PerDomain == nil {
-		return hold{}, false
-	}
+func (s *state) domainFull(domain string) bool {
+	return s.rollout.PerDomain != nil && s.outIn[domain] >= int(*s.rollout.PerDomain)
+}
+
+func (s *state) whyDomainFull(domain string) hold {
 	out := among(s.out, func(n *Node) bool { return n.Domain == domain })
-	if len(out) < int(*s.rollout.PerDomain) {
-		return hold{}, false
-	}
-	return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf("%d of %s may be out (perDomain), and %s: %s",
-		*s.rollout.PerDomain, s.naming(domain), are(len(out)), list(out))}, true
+	return unavailable("%d of %s may be out (perDomain), and %s: %s",
+		*s.rollout.PerDomain, s.naming(domain), are(len(out)), list(out))
 }

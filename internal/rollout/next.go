@@ -4,28 +4,33 @@ package rollout
 
 // Next is who begins now. It gives the same whatever the order of what it gets.
 //
-// Workers come first, and the control plane when none of them waits any more: one of its
-// nodes at a time, whoever takes them out. Nodes that are down already come before others,
-// as they cost nothing: the limits on how many may be out do not hold them back. Then come
-// those that share no disruption budget with a node that is out, by name, and then the rest.
+// Workers come first, and the control plane when none of them waits or is at work any more:
+// one of its nodes at a time, whoever takes them out. Nodes that are down already come before
+// others, as they cost nothing: the limits on how many may be out do not hold them back. Then
+// come those that share no disruption budget with a node that is out, by name, and then the
+// rest.
 //
-// With a topology key and no perDomain, a domain is finished before the next begins, by
-// name: none of its nodes waits, is out or is down. Those of the control plane that wait do
-// not hold the domains of workers up, and their own turn comes domain by domain as well.
-// What has failed and takes pods holds nothing up but by failureThreshold.
+// With a topology key and no perDomain, a domain is finished before the next begins, by name:
+// none of its nodes waits, is out or is down. One that has begun comes before those that
+// have something to do again. Nodes of the control plane that wait do not hold the domains of
+// workers up; their turn comes domain by domain as well.
+//
+// With perDomain, maxUnavailable limits only if it is set. A batch is over when none of its
+// nodes is out. With pauseAfter, no more begin than are to return before the pause. A node
+// that has failed and takes pods holds nothing up but by failureThreshold.
 func Next(f Facts) Decision {
 	s := survey(f)
 	if len(s.waiting) == 0 {
 		return Decision{}
 	}
-	if reason, message := s.brake(); reason != "" {
-		return Decision{Reason: reason, Message: message}
+	if h, brakes := s.brake(); brakes {
+		return Decision{Reason: h.reason, Message: h.message}
 	}
 	var d Decision
 	for len(s.waiting) > 0 {
-		n, held := s.choose()
+		n, h := s.choose()
 		if n == nil {
-			d.Reason, d.Message = held.reason, held.message
+			d.Reason, d.Message = h.reason, h.message
 			break
 		}
 		s.begin(n)

@@ -14,8 +14,9 @@ type state struct {
 	rollout slipwayv1alpha1.MaintenanceRollout
 	// nodes are all that are selected, and waiting those that have not begun, both by name.
 	nodes, waiting []*Node
-	// out are those that are out or down.
-	out []*Node
+	// out are those that are out or down, and outIn how many of them each domain has.
+	out   []*Node
+	outIn map[string]int
 	// before are those that had begun before, and are out; begun are those that begin now.
 	before, begun []*Node
 	// returned and failed are done with.
@@ -29,7 +30,10 @@ type state struct {
 }
 
 func survey(f Facts) *state {
-	s := &state{rollout: f.Rollout, pendingPods: f.PendingPods, controlPlaneOut: slices.Clone(f.ControlPlaneOut), budgets: map[string]bool{}}
+	s := &state{
+		rollout: f.Rollout, pendingPods: f.PendingPods, controlPlaneOut: slices.Clone(f.ControlPlaneOut),
+		outIn: map[string]int{}, budgets: map[string]bool{},
+	}
 	for i := range f.Nodes {
 		s.nodes = append(s.nodes, &f.Nodes[i])
 	}
@@ -62,6 +66,7 @@ func isOut(n *Node) bool {
 
 func (s *state) takeOut(n *Node) {
 	s.out = append(s.out, n)
+	s.outIn[n.Domain]++
 	if n.ControlPlane && !slices.Contains(s.controlPlaneOut, n.Name) {
 		s.controlPlaneOut = append(s.controlPlaneOut, n.Name)
 	}
@@ -79,13 +84,11 @@ func (s *state) begin(n *Node) {
 	}
 }
 
-// inWork are those that have begun and are neither back nor failed.
-func (s *state) inWork() int {
-	count := len(s.begun)
-	for _, n := range s.before {
-		if n.State == Out {
-			count++
-		}
-	}
-	return count
+// atWork are those that have begun and are neither back nor failed.
+func (s *state) atWork() []*Node {
+	return slices.Concat(s.begun, among(s.before, func(n *Node) bool { return n.State == Out }))
+}
+
+func (s *state) workersAtWork() []*Node {
+	return among(s.atWork(), func(n *Node) bool { return !n.ControlPlane })
 }
