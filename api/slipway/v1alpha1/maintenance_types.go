@@ -191,7 +191,7 @@ type MaintenanceDrain struct {
 type MaintenanceRollout struct {
 	// maxUnavailable is how many of the selected nodes may be out at a time: a number, or a
 	// percentage of them, rounded down, at least one. Nodes that are down by themselves count.
-	// Unset: 1.
+	// Unset: 1, or with perDomain no limit but that.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="spec.rollout.maxUnavailable must be at least 1, or a percentage from 1% to 100%"
@@ -215,7 +215,8 @@ type MaintenanceRollout struct {
 	Batches bool `json:"batches,omitempty"`
 
 	// pauseAfter: when so many nodes have returned, no more begin until it is raised or
-	// removed. Unset: never.
+	// removed. Those that are at work count as if they had returned: after it, none is out.
+	// Unset: never.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PauseAfter *int32 `json:"pauseAfter,omitempty"`
