@@ -10,7 +10,8 @@ type Maintenance struct {
 	Name string
 	// Plan are its steps: what [Complete] returns.
 	Plan []slipwayv1alpha1.DrainTarget
-	// Nodes are the names of those that are out for it.
+	// Nodes are the names of those that are out for it. They wait for each other: one whose
+	// drain has failed is not to be among them.
 	Nodes []string
 }
 

@@ -16,7 +16,7 @@ type place struct {
 	// of are the maintenances that it is out for, and wanting those that are not over on it,
 	// both by name.
 	of, wanting []*course
-	// limits are the maintenances for whose sake it gets no more, once it has what it gets.
+	// limiting are the maintenances for whose sake it gets no more, once it has what it gets.
 	limiting names
 }
 
