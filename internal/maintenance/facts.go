@@ -62,6 +62,8 @@ type Record struct {
 	Message string `json:"message,omitempty"`
 	// At is when, to the second.
 	At time.Time `json:"at"`
+	// Event is the drain for which the node is cordoned since, of a failure.
+	Event types.UID `json:"event,omitempty"`
 }
 
 // RecordState is how a maintenance is done with a node.
@@ -77,9 +79,18 @@ const (
 	RecordFailed RecordState = "Failed"
 )
 
-// For is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvent of a
-// drain: a maintenance that it is for.
+// For is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
+// node: a maintenance that they are for.
 type For struct {
 	UID  types.UID `json:"uid"`
 	Name string    `json:"name"`
+	// Retry is spec.retry of the maintenance when it took the node up.
+	Retry int64 `json:"retry,omitempty"`
+	// Since is when it did so, where that was after the creation of the event.
+	Since time.Time `json:"since,omitzero"`
+	// Worked is when its work was seen to be done, where hooks hold the node up after it.
+	Worked time.Time `json:"worked,omitzero"`
+	// Released: nobody needs the node any more, and it is on its way back. All of the event
+	// are at the same time, and stay so.
+	Released bool `json:"released,omitempty"`
 }

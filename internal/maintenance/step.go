@@ -64,7 +64,8 @@ type (
 	ChangeMaintenance struct {
 		Seen, Changed *slipwayv1alpha1.NodeMaintenance
 	}
-	// Tell writes a core Event about a maintenance. It is done after what it tells.
+	// Tell writes a core Event about a maintenance. It belongs to the change of its status
+	// in the same decision: it is done when that has been written, and only then.
 	Tell struct {
 		About           *slipwayv1alpha1.NodeMaintenance
 		Warning         bool

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"slices"
+	"time"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/rollout"
+)
+
+// begin has the maintenance take up the nodes whose turn it is. They join what the node is
+// out for already; a node that is returning is waited for.
+func (p *pass) begin(m *maintained) {
+	for _, n := range p.turn(m) {
+		if n.drain == nil && n.back == nil || n.joinable() {
+			n.begin = append(n.begin, For{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
+		}
+	}
+}
+
+// joinable says whether the drain of the node can be for one more maintenance.
+func (n *node) joinable() bool {
+	return n.drain != nil && n.back == nil && !ended(n.drain) && !released(n.fors)
+}
+
+// turn are the nodes whose turn it is.
+func (p *pass) turn(m *maintained) []*node {
+	if m.holdUp.reason != "" {
+		return nil
+	}
+	if m.Spec.Rollout != nil {
+		return p.rollout(m)
+	}
+	var waiting []*node
+	for _, n := range m.selected {
+		if n.stateFor(m) == rollout.Waiting {
+			waiting = append(waiting, n)
+		}
+	}
+	return waiting
+}
+
+func (p *pass) rollout(m *maintained) []*node {
+	facts := rollout.Facts{Rollout: *m.Spec.Rollout, PendingPods: p.pendingSince(m)}
+	for _, n := range p.nodes {
+		if n.exists() && n.controlPlane() && (n.busy() || !n.ready() || len(n.CordonedFor) > 0) {
+			facts.ControlPlaneOut = append(facts.ControlPlaneOut, n.name)
+		}
+	}
+	for _, n := range m.selected {
+		state := n.stateFor(m)
+		facts.Nodes = append(facts.Nodes, rollout.Node{
+			Name: n.name, State: state, Domain: n.Labels[m.Spec.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
+			Down: !n.ready() || n.outForOthers(m), Budgets: n.Budgets,
+		})
+	}
+	m.rollout = rollout.Next(facts)
+	var turn []*node
+	for _, name := range m.rollout.Begin {
+		turn = append(turn, p.byName[name])
+	}
+	return turn
+}
+
+// outForOthers says whether the node is out, and not for this maintenance.
+func (n *node) outForOthers(m *maintained) bool {
+	return entryOf(n.fors, m.UID) == nil && (n.busy() || len(n.CordonedFor) > 0)
+}
+
+// stateFor is where the node is on its way through a maintenance, as far as it matters for
+// others.
+func (n *node) stateFor(m *maintained) rollout.State {
+	r, out := n.recordOf(m), entryOf(n.fors, m.UID) != nil
+	switch {
+	case r != nil && r.State == RecordFailed && (out || n.cordonedFor(*r)):
+		return rollout.Failed
+	case r != nil && r.State == RecordFailed:
+		return rollout.FailedBack
+	case r != nil && r.State == RecordReturned:
+		return rollout.Returned
+	case r != nil || out:
+		return rollout.Out
+	default:
+		return rollout.Waiting
+	}
+}
+
+// pendingSince counts the pods that are Pending and were created since the maintenance
+// began.
+func (p *pass) pendingSince(m *maintained) int {
+	if limit := m.Spec.Rollout.MaxPendingPods; limit != nil && *limit == 0 {
+		return 0
+	}
+	p.decision.CountPending = true
+	began := m.began(slipwayv1alpha1.StageDrain)
+	if began.IsZero() {
+		return 0
+	}
+	count := 0
+	for _, created := range p.facts.Pending {
+		if !created.Before(began) {
+			count++
+		}
+	}
+	return count
+}
+
+// began is when a stage did; zero, if it has not.
+func (m *maintained) began(stage slipwayv1alpha1.MaintenanceStage) time.Time {
+	i := slices.IndexFunc(m.Status.StageStatuses, func(s slipwayv1alpha1.MaintenanceStageStatus) bool { return s.Name == stage })
+	if i < 0 {
+		return time.Time{}
+	}
+	return m.Status.StageStatuses[i].StartTimestamp.Time
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"fmt"
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// What a Job says of what it is for, and its containers are told.
+const (
+	annotationNode        = slipwayv1alpha1.WorkNodeLabel
+	annotationMaintenance = "slipway.dev/maintenance-uid"
+
+	envNode        = "SLIPWAY_NODE"
+	envMaintenance = "SLIPWAY_MAINTENANCE"
+)
+
+// jobOf is the Job of a maintenance on the node, if there is one.
+func (p *pass) jobOf(n *node, entry For) *batchv1.Job {
+	return p.jobs[JobName(n.name, entry.UID, entry.Retry)]
+}
+
+// running says whether that Job is still at work.
+func (p *pass) running(n *node, entry For) bool {
+	j := p.jobOf(n, entry)
+	return j != nil && finishedAs(j) == nil
+}
+
+// finishedAs is the condition in which a Job has ended; nil, if it has not.
+func finishedAs(j *batchv1.Job) *batchv1.JobCondition {
+	for i := range j.Status.Conditions {
+		c := &j.Status.Conditions[i]
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
+
+// job starts the Job of a node, and follows it to its end.
+func (p *pass) job(n *node, m *maintained, entry *For) {
+	j := p.jobOf(n, *entry)
+	if j == nil {
+		p.startJob(n, m, *entry)
+		return
+	}
+	c := finishedAs(j)
+	switch {
+	case c == nil:
+		p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
+			slipwayv1alpha1.ReasonJobRunning, fmt.Sprintf("Job %s/%s is running", j.Namespace, j.Name),
+		}, j.CreationTimestamp.Time)
+	case c.Type == batchv1.JobComplete:
+		p.worked(n, m, entry)
+	case c.Reason == batchv1.JobReasonDeadlineExceeded:
+		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonWorkTimeout, fmt.Sprintf("Job %s/%s: %s", j.Namespace, j.Name, c.Message)})
+	default:
+		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonJobFailed, fmt.Sprintf("Job %s/%s: %s", j.Namespace, j.Name, c.Message)})
+	}
+}
+
+func (p *pass) startJob(n *node, m *maintained, entry For) {
+	template := p.facts.Templates[m.template()]
+	if template == nil {
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, p.noTemplate(m.template()), reachedAt(n.drain))
+		return
+	}
+	p.do(CreateJob{Job: newJob(p.facts.Namespace, n.name, m, entry, template)})
+	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, p.second().Time)
+}
+
+// newJob makes the Job of a node of the template. Its pod runs on the node and nowhere
+// else, whatever the node is tainted with for its being out, or down on the way.
+func newJob(namespace, node string, m *maintained, entry For, template *corev1.PodTemplate) *batchv1.Job {
+	pod := *template.Template.DeepCopy()
+	pod.Labels = with(pod.Labels, slipwayv1alpha1.MaintenanceEventLabel, LabelWork)
+	pod.Labels[slipwayv1alpha1.WorkNodeLabel] = nodeLabel(node)
+	toNode(&pod.Spec, node)
+	if pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
+		pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	}
+	tell(pod.Spec.InitContainers, node, m.Name)
+	tell(pod.Spec.Containers, node, m.Name)
+	j := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: JobName(node, m.UID, entry.Retry), Namespace: namespace,
+			Labels: map[string]string{
+				slipwayv1alpha1.MaintenanceEventLabel: LabelWork, slipwayv1alpha1.WorkNodeLabel: nodeLabel(node),
+			},
+			Annotations: map[string]string{annotationNode: node, annotationMaintenance: string(m.UID)},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "NodeMaintenance", Name: m.Name, UID: m.UID,
+				Controller: new(true),
+			}},
+		},
+		Spec: batchv1.JobSpec{Template: pod, BackoffLimit: new(int32(0))},
+	}
+	if m.Spec.Work.BackoffLimit != nil {
+		j.Spec.BackoffLimit = new(*m.Spec.Work.BackoffLimit)
+	}
+	if m.Spec.Work.Timeout != nil {
+		j.Spec.ActiveDeadlineSeconds = new(max(1, int64(math.Ceil(m.Spec.Work.Timeout.Seconds()))))
+	}
+	return j
+}
+
+func with(labels map[string]string, key, value string) map[string]string {
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[key] = value
+	return labels
+}
+
+// toNode binds a pod to a node, by its name: its labels may say another one.
+func toNode(pod *corev1.PodSpec, node string) {
+	if pod.Affinity == nil {
+		pod.Affinity = &corev1.Affinity{}
+	}
+	pod.Affinity.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+			{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
+		}}},
+	}}
+	for _, taint := range []string{corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute} {
+			pod.Tolerations = append(pod.Tolerations, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: effect})
+		}
+	}
+}
+
+func tell(containers []corev1.Container, node, maintenance string) {
+	for i := range containers {
+		containers[i].Env = append(containers[i].Env,
+			corev1.EnvVar{Name: envNode, Value: node}, corev1.EnvVar{Name: envMaintenance, Value: maintenance})
+	}
+}
+
+// tidyJobs deletes the Jobs that nobody needs any more. One that has failed stays for
+// whoever looks into it, until the node is tried again or its maintenance goes.
+func (p *pass) tidyJobs() {
+	for _, j := range p.facts.Jobs {
+		m := p.byUID[types.UID(j.Annotations[annotationMaintenance])]
+		if j.DeletionTimestamp == nil && m != nil && p.unneeded(j, m) {
+			p.do(DeleteJob{Job: j})
+		}
+	}
+}
+
+func (p *pass) unneeded(j *batchv1.Job, m *maintained) bool {
+	n := p.byName[j.Annotations[annotationNode]]
+	if n == nil || !n.exists() {
+		return true
+	}
+	entry := entryOf(n.fors, m.UID)
+	if finishedAs(j) == nil {
+		return entry == nil && m.returns()
+	}
+	if m.DeletionTimestamp != nil {
+		return true
+	}
+	if entry != nil && j.Name != JobName(n.name, m.UID, entry.Retry) {
+		return true // from before a retry
+	}
+	r := n.recordOf(m)
+	return r != nil && r.State != RecordFailed
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The values of slipwayv1alpha1.MaintenanceEventLabel.
+const (
+	// LabelDrain is on the event that takes a node out.
+	LabelDrain = "drain"
+	// LabelReturn is on the event that puts it back.
+	LabelReturn = "return"
+	// LabelWork is on a Job and its pods.
+	LabelWork = "work"
+)
+
+const (
+	maxName      = 253 // of an object
+	maxLabel     = 63  // of a label's value, and of the name of a pod's Job
+	hashLength   = 10
+	namePrefix   = "maintenance-"
+	returnSuffix = "-return"
+)
+
+// DrainName is the name of the event that takes a node out, for whichever maintenances.
+func DrainName(node string) string { return shortened(namePrefix+node, node, maxName) }
+
+// ReturnName is the name of the event that puts it back.
+func ReturnName(node string) string {
+	return shortened(namePrefix+node, node, maxName-len(returnSuffix)) + returnSuffix
+}
+
+// JobName is the name of the Job of a maintenance on a node. There is another one for each
+// retry: none is run twice.
+func JobName(node string, maintenance types.UID, retry int64) string {
+	id := node + "/" + string(maintenance) + "/" + strconv.FormatInt(retry, 10)
+	readable := strings.ReplaceAll(namePrefix+node, ".", "-")
+	return cut(readable, maxLabel-1-hashLength) + "-" + hashOf(id)
+}
+
+// nodeLabel is a node's name as the value of a label.
+func nodeLabel(node string) string { return shortened(node, node, maxLabel) }
+
+// shortened is the name, or as much of it as there is room for and a hash of what it is of.
+func shortened(name, of string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	return cut(name, limit-1-hashLength) + "-" + hashOf(of)
+}
+
+// cut cuts a name such that it still ends in a letter or a digit.
+func cut(name string, limit int) string {
+	return strings.TrimRight(name[:min(len(name), limit)], "-.")
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:hashLength]
+}

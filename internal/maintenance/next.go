@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import "time"
+
+// Next is what is to be done now, for all maintenances and nodes.
+//
+// It looks at each node by itself, but for two things that nodes share: who begins, which
+// rollout decides, and how far the drains go, which drainplan decides.
+func Next(f Facts, now time.Time) Decision {
+	p := newPass(f, now)
+	for _, m := range p.maintenances {
+		p.judge(m)
+	}
+	for _, m := range p.maintenances {
+		p.begin(m)
+	}
+	p.plan()
+	for _, n := range p.nodes {
+		p.advance(n)
+		p.record(n)
+		p.mark(n)
+	}
+	p.tidyJobs()
+	for _, m := range p.maintenances {
+		p.stage(m)
+		p.report(m)
+	}
+	return p.decision
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"slices"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/drainplan"
+)
+
+// plan finds how far the drains go: of the nodes that are being drained, and of those that
+// begin now.
+func (p *pass) plan() {
+	plans := map[string]*drainplan.Maintenance{}
+	var order []string
+	var nodes []drainplan.Node
+	for _, n := range p.nodes {
+		drained := false
+		for _, entry := range slices.Concat(n.fors, n.begin) {
+			m := p.byUID[entry.UID]
+			if m == nil || !p.drainsFor(n, m, entry) {
+				continue
+			}
+			drained = true
+			key := m.planName(n)
+			if plans[key] == nil {
+				plans[key] = &drainplan.Maintenance{Name: key, Plan: m.plan}
+				order = append(order, key)
+			}
+			plans[key].Nodes = append(plans[key].Nodes, n.name)
+		}
+		if drained {
+			nodes = append(nodes, n.inPlan())
+		}
+	}
+	all := make([]drainplan.Maintenance, len(order))
+	for i, key := range order {
+		all[i] = *plans[key]
+	}
+	p.planned = drainplan.Next(all, nodes)
+}
+
+func (n *node) inPlan() drainplan.Node {
+	if n.drain == nil {
+		return drainplan.Node{Name: n.name}
+	}
+	return drainplan.Node{Name: n.name, Targets: targetsOf(n.drain), Reached: reached(n.drain)}
+}
+
+// planName is the name of a maintenance in drainplan. Of a rollout, each node goes its own
+// way from the drain to the return: were its nodes in step, those that began first would
+// wait for those that began last.
+func (m *maintained) planName(n *node) string {
+	if m.Spec.Rollout == nil {
+		return m.Name
+	}
+	return m.Name + "/" + n.name
+}
+
+// drainsFor says whether the node is being drained for a maintenance.
+func (p *pass) drainsFor(n *node, m *maintained, entry For) bool {
+	if n.back != nil || n.drain != nil && ended(n.drain) || entry.Released {
+		return false
+	}
+	return m.drains() && m.selects(n) && n.recordOf(m) == nil
+}
+
+// parameters are what the drain of a node is to be asked now. What is not to go on keeps
+// the targets that it has.
+func (p *pass) parameters(n *node) slipwayv1alpha1.DrainParameters {
+	wanted := slipwayv1alpha1.DrainParameters{Hold: true, Targets: p.targets(n)}
+	wanted.APIVersion, wanted.Kind = slipwayv1alpha1.GroupVersion.String(), "DrainParameters"
+	for _, entry := range slices.Concat(n.fors, n.begin) {
+		m := p.byUID[entry.UID]
+		if m == nil || m.Spec.Drain == nil {
+			continue
+		}
+		d := m.Spec.Drain.DeepCopy()
+		wanted.Mode, wanted.GracePeriodSeconds, wanted.PodTimeout = d.Mode, d.GracePeriodSeconds, d.PodTimeout
+		wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
+		break // the first that says how pods leave
+	}
+	return wanted
+}
+
+func (p *pass) targets(n *node) []slipwayv1alpha1.DrainTarget {
+	planned, drains := p.planned.Targets[n.name]
+	switch {
+	case n.drain == nil && drains:
+		return planned
+	case n.drain == nil:
+		return drainplan.Nothing()
+	}
+	have := parametersOf(n.drain).Targets
+	switch {
+	case drains && p.pausedFor(n) && claimed(n.drain):
+		return have
+	case drains:
+		return planned
+	case !reached(n.drain) || len(have) == 0:
+		return drainplan.Nothing() // nobody wants it to go on
+	default:
+		return have
+	}
+}
+
+// pausedFor says whether a maintenance that the node is out for is paused.
+func (p *pass) pausedFor(n *node) bool {
+	return slices.ContainsFunc(n.fors, func(entry For) bool {
+		m := p.byUID[entry.UID]
+		return m != nil && m.Spec.Paused && !m.returns()
+	})
+}

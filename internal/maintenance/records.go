@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxRecordMessage is how many bytes a record says why something failed.
+const maxRecordMessage = 256
+
+// recordOf is what the Node says of a maintenance. A failure from before spec.retry was
+// raised is as if it had not been; so is what is said of a node that is out again.
+func (n *node) recordOf(m *maintained) *Record {
+	i := slices.IndexFunc(n.Records, func(r Record) bool { return r.UID == m.UID })
+	if i < 0 {
+		return nil
+	}
+	r := &n.Records[i]
+	if r.State == RecordFailed && r.Retry < m.Spec.Retry && !m.returns() {
+		return nil
+	}
+	return r
+}
+
+// note records how a maintenance is done with a node.
+func (p *pass) note(n *node, r Record) {
+	if !n.exists() {
+		return
+	}
+	r.Message = truncated(r.Message, maxRecordMessage)
+	r.At = p.second().Time
+	n.records = append(without(n.records, r.UID), r)
+}
+
+// fail records that something has failed.
+func (p *pass) fail(n *node, m *maintained, why reasoned) {
+	r := Record{UID: m.UID, State: RecordFailed, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message}
+	if n.drain != nil {
+		r.Event = n.drain.UID
+	}
+	p.note(n, r)
+}
+
+func without(records []Record, uid types.UID) []Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.UID == uid })
+}
+
+// record writes the records of a Node that have changed. Those of maintenances that are
+// gone, or are being deleted and have no node out any more, go with it, and if there is
+// nothing else to write.
+func (p *pass) record(n *node) {
+	if !n.exists() {
+		return
+	}
+	n.records = slices.DeleteFunc(slices.Clone(n.records), func(r Record) bool {
+		m := p.byUID[r.UID]
+		if m != nil && (m.DeletionTimestamp == nil || entryOf(n.fors, r.UID) != nil) {
+			return false
+		}
+		return !n.cordonedFor(r) || r.Reason == reasonReturnFailed
+	})
+	if !slices.Equal(n.records, n.Records) {
+		p.do(RecordOnNode{Node: n.name, Records: n.records})
+	}
+}
+
+// cordonedFor says whether the Node is still cordoned for the drain that has failed.
+func (n *node) cordonedFor(r Record) bool {
+	return r.State == RecordFailed && r.Event != "" && slices.Contains(n.CordonedFor, r.Event)
+}
+
+// truncated cuts a text to a number of bytes, between two letters.
+func truncated(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	end := limit - len(mark)
+	for end > 0 && text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return text[:end] + mark
+}

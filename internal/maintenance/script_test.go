@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// TestScripts runs the stories in testdata. Each command does something to the world; then
+// everybody works until nobody has anything to do, and what was done is printed: our steps,
+// and, indented, those of the agents and of the Job controller.
+//
+//	nodes NAME... [control-plane] [label=KEY/VALUE] [cordoned]
+//	maintain NAME               creates a NodeMaintenance of the YAML that follows; without
+//	                            nodeSelector it selects all nodes with label pool=NAME
+//	edit NAME                   merges YAML into its spec
+//	delete NAME                 deletes it
+//	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
+//	annotate NODE KEY=VALUE     of the event of its drain
+//	cancel NODE                 somebody deletes that event
+//	template NAME               a PodTemplate
+//	jobs slow|fast              slow: they end when told
+//	job NODE complete|fail
+//	status NAME                 prints its status
+//	clock DURATION              time passes
+//	seen                        prints nodes, events, Jobs
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		w := newWorld()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "status":
+				return w.statusText(d.CmdArgs[0].Key)
+			case "seen":
+				return w.seen()
+			}
+			w.command(t, d)
+			return w.settle(true)
+		})
+	})
+}
+
+func (w *world) command(t *testing.T, d *datadriven.TestData) {
+	name := ""
+	if len(d.CmdArgs) > 0 {
+		name = d.CmdArgs[0].Key
+	}
+	switch d.Cmd {
+	case "nodes":
+		w.addNodes(d)
+	case "maintain":
+		var spec slipwayv1alpha1.NodeMaintenanceSpec
+		decode(t, d, &spec)
+		if spec.NodeSelector.NodeSelectorTerms == nil {
+			spec.NodeSelector = poolSelector(name)
+		}
+		if spec.Stage == "" {
+			spec.Stage = slipwayv1alpha1.StageIdle
+		}
+		w.addMaintenance(name, spec)
+	case "edit":
+		decode(t, d, &w.maintenances[name].Spec)
+		w.maintenances[name].Generation++
+	case "delete":
+		w.deleteMaintenance(name)
+	case "node":
+		for _, arg := range d.CmdArgs[1:] {
+			w.disturb(t, name, arg)
+		}
+	case "annotate":
+		e := w.events[DrainName(name)]
+		e.Annotations[d.CmdArgs[1].Key] = d.CmdArgs[1].Vals[0]
+	case "cancel":
+		w.deleteEvent(DrainName(name))
+	case "template":
+		w.templates[name] = &corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}}
+	case "jobs":
+		w.slowJobs = name == "slow"
+	case "job":
+		w.endJob(t, name, d.CmdArgs[1].Key)
+	case "clock":
+		passed, err := time.ParseDuration(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(passed)
+	default:
+		t.Fatalf("%s: no such command: %s", d.Pos, d.Cmd)
+	}
+}
+
+func decode(t *testing.T, d *datadriven.TestData, into any) {
+	if err := yaml.UnmarshalStrict([]byte(d.Input), into); err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+}
+
+func poolSelector(pool string) corev1.NodeSelector {
+	return corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: "pool", Operator: corev1.NodeSelectorOpIn, Values: []string{pool}},
+	}}}}
+}
+
+func (w *world) addNodes(d *datadriven.TestData) {
+	labels, cordoned := map[string]string{}, false
+	var names []string
+	for _, arg := range d.CmdArgs {
+		switch {
+		case arg.Key == "control-plane":
+			labels[labelControlPlane] = ""
+		case arg.Key == "cordoned":
+			cordoned = true
+		case arg.Key == "label":
+			for _, v := range arg.Vals {
+				key, value, _ := strings.Cut(v, "/")
+				labels[key] = value
+			}
+		default:
+			names = append(names, arg.Key)
+		}
+	}
+	for _, name := range names {
+		w.addNode(name, maps.Clone(labels)).node.Spec.Unschedulable = cordoned
+	}
+}
+
+// disturb is what happens to a node.
+func (w *world) disturb(t *testing.T, name string, arg datadriven.CmdArg) {
+	n := w.nodes[name]
+	switch arg.Key {
+	case "stuck", "unstuck":
+		n.stuck = arg.Key == "stuck"
+	case "broken", "mended":
+		n.broken = arg.Key == "broken"
+	case "unready":
+		n.node.Status.Conditions[0].Status = corev1.ConditionFalse
+	case "ready":
+		n.node.Status.Conditions[0].Status = corev1.ConditionTrue
+	case "gone":
+		delete(w.nodes, name)
+	case "uncordoned":
+		n.node.Spec.Unschedulable = false
+	case "cordoned":
+		n.node.Spec.Unschedulable = true
+	case "daemons":
+		n.unready = arg.Vals
+	case "pod":
+		n.pods = append(n.pods, 0)
+	case "label":
+		key, value, _ := strings.Cut(arg.Vals[0], "/")
+		n.node.Labels[key] = value
+	default:
+		t.Fatalf("no such thing: %s", arg.Key)
+	}
+}
+
+func (w *world) endJob(t *testing.T, node, how string) {
+	for _, j := range w.jobs {
+		if j.Annotations[annotationNode] != node || finishedAs(j) != nil {
+			continue
+		}
+		switch how {
+		case "complete":
+			finishJob(j, batchv1.JobComplete, "", "")
+		case "fail":
+			finishJob(j, batchv1.JobFailed, batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
+		case "late":
+			finishJob(j, batchv1.JobFailed, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
+		}
+		return
+	}
+	t.Fatalf("no Job is running on %s", node)
+}
+
+// settle lets everybody work until nobody has anything to do.
+func (w *world) settle(loud bool) string {
+	var out strings.Builder
+	for range 300 {
+		quiet := true
+		decision := Next(w.facts(), w.now)
+		for _, step := range decision.Steps {
+			fmt.Fprintln(&out, describe(step))
+			w.perform(step)
+			quiet = false
+		}
+		for uid, status := range decision.Statuses {
+			w.writeStatus(uid, status)
+			quiet = false
+		}
+		for _, what := range w.others() {
+			fmt.Fprintln(&out, "    "+what)
+			quiet = false
+		}
+		if quiet {
+			if !decision.Wake.IsZero() {
+				fmt.Fprintf(&out, "until %s\n", decision.Wake.Sub(epoch))
+			}
+			if out.Len() == 0 {
+				return "nothing\n"
+			}
+			return out.String()
+		}
+	}
+	return out.String() + "does not settle\n"
+}
+
+func (w *world) statusText(name string) string {
+	m := w.maintenances[name]
+	if m == nil {
+		return "gone\n"
+	}
+	var out strings.Builder
+	s := m.Status
+	fmt.Fprintf(&out, "%s\n", s.Message)
+	c := s.Nodes
+	fmt.Fprintf(&out, "selected %d: waiting %d, out %d (drained %d), returned %d, failed %d\n", c.Selected, c.Waiting, c.Out, c.Drained, c.Returned, c.Failed)
+	for _, stage := range s.StageStatuses {
+		fmt.Fprintf(&out, "%s since %s\n", stage.Name, stage.StartTimestamp.Sub(epoch))
+	}
+	for _, n := range s.NodeStatuses {
+		fmt.Fprintf(&out, "- %s %s %s", n.Name, n.Phase, n.Reason)
+		if n.Message != "" {
+			fmt.Fprintf(&out, " (%s)", n.Message)
+		}
+		if n.Since != nil {
+			fmt.Fprintf(&out, " since %s", n.Since.Sub(epoch))
+		}
+		out.WriteString("\n")
+	}
+	if d := s.DrainStatus; d != nil {
+		fmt.Fprintf(&out, "drain: %d pods pending; %s\n", d.PodsPending, d.DrainMessage)
+	}
+	out.WriteString(conditionText(s.Conditions))
+	return out.String()
+}
+
+// seen is what there is.
+func (w *world) seen() string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+		n := w.nodes[name]
+		fmt.Fprintf(&out, "%s: %d pods", name, len(n.pods))
+		if n.node.Spec.Unschedulable {
+			out.WriteString(", cordoned")
+		}
+		if len(n.records) > 0 {
+			out.WriteString(", records" + recordText(n.records))
+		}
+		out.WriteString("\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.events)) {
+		fmt.Fprintf(&out, "event %s: %s\n", name, w.events[name].Status.ClaimStatus)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
+		fmt.Fprintf(&out, "Job %s\n", name)
+	}
+	if out.Len() == 0 {
+		return "nothing\n"
+	}
+	return out.String()
+}
+

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"fmt"
+	"time"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// drained takes a node on whose pods have left: hooks, work, hooks.
+func (p *pass) drained(n *node, m *maintained, entry *For) {
+	since := latest(reachedAt(n.drain), entry.Since)
+	switch {
+	case m.Spec.Rollout == nil:
+		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, reasoned{}, since)
+		return
+	case m.Spec.Paused:
+		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}, since)
+		return
+	case !entry.Worked.IsZero():
+		p.worked(n, m, entry)
+		return
+	case p.jobOf(n, *entry) == nil && !p.hooksOpen(n, m, slipwayv1alpha1.AfterDrain, since):
+		return
+	}
+	switch m.workType() {
+	case slipwayv1alpha1.WorkNone:
+		p.worked(n, m, entry)
+	case slipwayv1alpha1.WorkJob:
+		p.job(n, m, entry)
+	default:
+		p.byHand(n, m, entry, since)
+	}
+}
+
+func (m *maintained) workType() slipwayv1alpha1.WorkType {
+	if m.Spec.Work == nil {
+		return slipwayv1alpha1.WorkManual
+	}
+	return m.Spec.Work.Type
+}
+
+// byHand waits for somebody who says that the work is done.
+func (p *pass) byHand(n *node, m *maintained, entry *For, since time.Time) {
+	if _, said := n.drain.Annotations[slipwayv1alpha1.WorkDoneAnnotation]; said {
+		p.worked(n, m, entry)
+		return
+	}
+	if m.Spec.Work != nil && m.Spec.Work.Timeout != nil {
+		limit := m.Spec.Work.Timeout.Duration
+		at := since.Add(limit)
+		p.wakeAt(at)
+		if !p.now.Before(at) {
+			p.fail(n, m, reasoned{
+				slipwayv1alpha1.ReasonWorkTimeout,
+				fmt.Sprintf("spec.work.timeout: nobody said within %s that the work is done", limit),
+			})
+			return
+		}
+	}
+	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
+		slipwayv1alpha1.ReasonWaitingForWork,
+		fmt.Sprintf("waiting for somebody who says that the work is done: kubectl slipway done %s", n.name),
+	}, since)
+}
+
+// worked records that the maintenance is done with the node, when no hook holds that up.
+// Since when they do is written down first: the Job that knows may be deleted.
+func (p *pass) worked(n *node, m *maintained, entry *For) {
+	if m.holdsReturn() {
+		if entry.Worked.IsZero() {
+			entry.Worked = p.second().Time
+			p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{}, entry.Worked)
+			return
+		}
+		if !p.hooksOpen(n, m, slipwayv1alpha1.BeforeReturn, entry.Worked) {
+			return
+		}
+	}
+	p.note(n, Record{UID: m.UID, State: RecordDone, Retry: m.Spec.Retry})
+	p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{}, p.second().Time)
+}
+
+// holdsReturn says whether there are hooks before the return.
+func (m *maintained) holdsReturn() bool {
+	for _, hook := range m.Spec.Hooks {
+		if hook.At == slipwayv1alpha1.BeforeReturn {
+			return true
+		}
+	}
+	return false
+}
