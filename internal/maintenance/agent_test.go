@@ -116,6 +116,9 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 		n.cordonedFor = append(n.cordonedFor, e.UID)
 		n.node.Spec.Unschedulable = true
 	}
+	if e.Status.ObservedGeneration != e.Generation { // newer parameters begin a new run
+		n.node.Spec.Unschedulable, e.Status.ObservedGeneration = true, e.Generation
+	}
 	parameters := parametersOf(e)
 	var left []int32
 	wanted := 0

@@ -72,7 +72,7 @@ func setParameters(e *lifecyclev1alpha1.LifecycleEvent, parameters slipwayv1alph
 
 // targetsOf are those that the drain has; nil: the node is only cordoned.
 func targetsOf(e *lifecyclev1alpha1.LifecycleEvent) []slipwayv1alpha1.DrainTarget {
-	targets := parametersOf(e).Targets
+	targets := distinct(parametersOf(e).Targets)
 	if equality.Semantic.DeepEqual(targets, drainplan.Nothing()) {
 		return nil
 	}
@@ -133,22 +133,4 @@ func ours(e *lifecyclev1alpha1.LifecycleEvent) bool {
 
 func gated(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return slices.Contains(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate})
-}
-
-// covers says whether the targets are as far as the plan goes.
-func covers(targets, plan []slipwayv1alpha1.DrainTarget) bool {
-	for _, want := range plan {
-		if !slices.ContainsFunc(targets, func(have slipwayv1alpha1.DrainTarget) bool { return coversTarget(have, want) }) {
-			return false
-		}
-	}
-	return true
-}
-
-func coversTarget(have, want slipwayv1alpha1.DrainTarget) bool {
-	if have.PodType != want.PodType || have.PodPriority != nil && (want.PodPriority == nil || *have.PodPriority < *want.PodPriority) {
-		return false
-	}
-	everything := have.PodSelector == nil || len(have.PodSelector.MatchLabels)+len(have.PodSelector.MatchExpressions) == 0
-	return everything || equality.Semantic.DeepEqual(have.PodSelector, want.PodSelector)
 }

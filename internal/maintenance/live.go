@@ -5,6 +5,7 @@ package maintenance
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/drainplan"
 )
 
 // standing says what a node is to a maintenance that it is out for.
@@ -28,7 +30,12 @@ func (p *pass) standingOf(n *node, entry For) standing {
 	switch {
 	case p.running(n, entry):
 		return needs // whatever else: nobody puts a node back in the middle of a reboot
-	case m == nil || !m.works() || !m.selects(n):
+	case m == nil:
+		return leaves
+	case !m.works() || !m.selects(n):
+		if held, _ := p.completing(n, m, entry); held {
+			return needs
+		}
 		return leaves
 	}
 	switch r := n.recordOf(m); {
@@ -49,7 +56,7 @@ func (p *pass) drainedFor(n *node, m *maintained, entry For) bool {
 	if !entry.Worked.IsZero() || p.jobOf(n, entry) != nil {
 		return true
 	}
-	return reached(n.drain) && covers(targetsOf(n.drain), m.plan)
+	return claimed(n.drain) && drainplan.Drained(m.plan, n.inPlan())
 }
 
 // live is for a node that is out, or about to be: all that it is out for goes one step on,
@@ -70,7 +77,9 @@ func (p *pass) live(n *node) {
 		opens = p.step(n, &entry, changed) && opens
 		fors = append(fors, entry)
 	}
+	var joined []*maintained
 	for _, entry := range n.begin {
+		joined = append(joined, p.byUID[entry.UID])
 		entry.Since = p.second().Time
 		fors = append(fors, entry)
 		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it was not said of this one
@@ -79,9 +88,22 @@ func (p *pass) live(n *node) {
 	if opens {
 		removeGate(changed)
 	}
-	setParameters(changed, p.parameters(n))
+	p.cordonAgain(n, changed)
+	setParameters(changed, p.parameters(n, changed))
 	setFors(changed, fors)
 	p.change(n.drain, changed)
+	p.fastForward(n, joined)
+}
+
+// fastForward tells of the maintenances that join a drain that is further than they would
+// begin (KEP-4212).
+func (p *pass) fastForward(n *node, joined []*maintained) {
+	for _, m := range joined {
+		if targets := targetsOf(n.drain); m.drains() && drainplan.Exceeds(targets, m.plan) {
+			p.do(Tell{About: m.NodeMaintenance, Reason: ReasonFastForwarded, Message: fmt.Sprintf(
+				"fast-forwarding %s on node %s: its drain is further already, for other maintenances", m.Name, n.name)})
+		}
+	}
 }
 
 // needed says whether anybody needs the node out: not if all that do have failed before it
@@ -135,8 +157,11 @@ func (p *pass) step(n *node, entry *For, changed *lifecyclev1alpha1.LifecycleEve
 			slipwayv1alpha1.ReasonWaitingForOthers, "other maintenances are not done with the node",
 		}, r.At)
 		return true
-	case !m.works():
+	case p.running(n, *entry) && (!m.works() || !m.selects(n)):
 		p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job on the node is waited for"}, time.Time{})
+		return true
+	case !m.works():
+		p.hooksOpen(n, m, slipwayv1alpha1.BeforeReturn, p.completedSince(m))
 		return true
 	case pending(n.drain):
 		return p.beforeDrain(n, m, *entry)
@@ -207,12 +232,12 @@ func (p *pass) draining(n *node, m *maintained, entry For) {
 		}
 	}
 	why := reasoned{}
+	if message := p.planned.Messages[n.name]; strings.HasPrefix(message, "Waiting") {
+		why = reasoned{slipwayv1alpha1.ReasonWaitingForOthers, readable(message)}
+	}
 	if len(n.drain.Status.Blockers) > 0 {
 		b := n.drain.Status.Blockers[0]
 		why = reasoned{slipwayv1alpha1.ReasonBlocked, fmt.Sprintf("%s: %s", b.Object, b.Message)}
-	}
-	if !n.Spec.Unschedulable && slices.Contains(n.CordonedFor, n.drain.UID) {
-		why = reasoned{ReasonNodeUncordoned, uncordoned}
 	}
 	p.at(n, m.UID, slipwayv1alpha1.NodeDraining, why, since)
 }

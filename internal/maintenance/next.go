@@ -27,5 +27,6 @@ func Next(f Facts, now time.Time) Decision {
 		p.stage(m)
 		p.report(m)
 	}
+	p.decision.Steps = append(p.told, p.decision.Steps...)
 	return p.decision
 }

@@ -31,7 +31,9 @@ type pass struct {
 	byName       map[string]*node
 	jobs         map[string]*batchv1.Job
 	planned      drainplan.Result
-	decision     Decision
+	// told is what the new statuses show and the old ones did not.
+	told     []Step
+	decision Decision
 }
 
 // maintained is a maintenance, and what has been found out about it.
@@ -161,7 +163,9 @@ func (n *node) controlPlane() bool {
 const labelControlPlane = "node-role.kubernetes.io/control-plane"
 
 // ready says whether the kubelet says so.
-func (n *node) ready() bool { return conditionOf(n.Node.Node, corev1.NodeReady) == corev1.ConditionTrue }
+func (n *node) ready() bool {
+	return conditionOf(n.Node.Node, corev1.NodeReady) == corev1.ConditionTrue
+}
 
 func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
 	for i := range n.Status.Conditions {

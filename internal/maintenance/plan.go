@@ -3,8 +3,12 @@
 package maintenance
 
 import (
+	"cmp"
+	"maps"
+	"regexp"
 	"slices"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/drainplan"
 )
@@ -68,8 +72,11 @@ func (p *pass) drainsFor(n *node, m *maintained, entry For) bool {
 
 // parameters are what the drain of a node is to be asked now. What is not to go on keeps
 // the targets that it has.
-func (p *pass) parameters(n *node) slipwayv1alpha1.DrainParameters {
+func (p *pass) parameters(n *node, changed *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
 	wanted := slipwayv1alpha1.DrainParameters{Hold: true, Targets: p.targets(n)}
+	if changed != nil {
+		wanted.Targets = stirred(changed, wanted.Targets)
+	}
 	wanted.APIVersion, wanted.Kind = slipwayv1alpha1.GroupVersion.String(), "DrainParameters"
 	for _, entry := range slices.Concat(n.fors, n.begin) {
 		m := p.byUID[entry.UID]
@@ -92,7 +99,7 @@ func (p *pass) targets(n *node) []slipwayv1alpha1.DrainTarget {
 	case n.drain == nil:
 		return drainplan.Nothing()
 	}
-	have := parametersOf(n.drain).Targets
+	have := distinct(parametersOf(n.drain).Targets)
 	switch {
 	case drains && p.pausedFor(n) && claimed(n.drain):
 		return have
@@ -112,3 +119,40 @@ func (p *pass) pausedFor(n *node) bool {
 		return m != nil && m.Spec.Paused && !m.returns()
 	})
 }
+
+// progress is how far the plan of a maintenance is: of a rollout, on the node that is the
+// least far.
+func (p *pass) progress(m *maintained) (least drainplan.Progress, found bool) {
+	if m.Spec.Rollout == nil {
+		least, found = p.planned.Of[m.Name]
+		return least, found
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.places)) {
+		progress, is := p.planned.Of[m.planName(p.byName[name])]
+		if is && (!found || lessFar(progress, least)) {
+			least, found = progress, true
+		}
+	}
+	return least, found
+}
+
+// lessFar compares what two nodes have reached of the same plan: with each type of pods it
+// grows, and then by their priorities.
+func lessFar(a, b drainplan.Progress) bool {
+	return cmp.Or(cmp.Compare(len(a.Reached), len(b.Reached)), cmp.Compare(priorities(a), priorities(b))) < 0
+}
+
+func priorities(progress drainplan.Progress) (sum int64) {
+	for _, t := range progress.Reached {
+		if t.PodPriority != nil {
+			sum += int64(*t.PodPriority)
+		}
+	}
+	return sum
+}
+
+// ofRollout is what planName adds to the name of a maintenance.
+var ofRollout = regexp.MustCompile(`/[-a-z0-9.]*[a-z0-9]`)
+
+// readable names the maintenances in a message of drainplan, and not their nodes.
+func readable(message string) string { return ofRollout.ReplaceAllLiteralString(message, "") }

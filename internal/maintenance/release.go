@@ -25,6 +25,11 @@ func (p *pass) release(n *node) {
 	useful := claimed(n.drain) && reached(n.drain) && targetsOf(n.drain) != nil
 	for i, entry := range fors {
 		fors[i].Released = true
+		if m := p.byUID[entry.UID]; m != nil {
+			if _, failed := p.completing(n, m, entry); failed != nil {
+				p.fail(n, m, notOpened(failed))
+			}
+		}
 		useful = useful || p.standingOf(n, entry) == done
 	}
 	setFors(changed, fors)
@@ -101,8 +106,10 @@ func (p *pass) takeOut(n *node) {
 		return
 	}
 	first := p.byUID[n.begin[0].UID]
-	e := newDrain(n.name, n.begin, p.parameters(n))
-	e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: slipwayv1alpha1.MaintenanceGate}}
+	e := newDrain(n.name, n.begin, p.parameters(n, nil))
+	if p.hooked(n) {
+		e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: slipwayv1alpha1.MaintenanceGate}}
+	}
 	e.Spec.Reason = reasonOf(first)
 	e.Spec.RequestedBy = first.Spec.RequestedBy
 	p.do(CreateEvent{Event: e})

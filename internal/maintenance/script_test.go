@@ -271,4 +271,3 @@ func (w *world) seen() string {
 	}
 	return out.String()
 }
-

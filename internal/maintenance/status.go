@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
 	"github.com/slipway-k8s/slipway/internal/rollout"
 )
 
@@ -141,20 +140,11 @@ func (p *pass) drainStatus(m *maintained, status *slipwayv1alpha1.NodeMaintenanc
 	}
 	if found {
 		drain.ReachedDrainTargets = progress.Reached
-		drain.DrainMessage = truncated(progress.Message, maxMessage)
+		drain.DrainMessage = truncated(readable(progress.Message), maxMessage)
 	} else if status.DrainStatus != nil {
 		drain.ReachedDrainTargets = status.DrainStatus.ReachedDrainTargets
 	}
 	status.DrainStatus = drain
-}
-
-// progress is how far the plan is: of a rollout, on the node that is the least far.
-func (p *pass) progress(m *maintained) (drainplan.Progress, bool) {
-	if m.Spec.Rollout == nil {
-		progress, found := p.planned.Of[m.Name]
-		return progress, found
-	}
-	return drainplan.Progress{}, false
 }
 
 // message says in a line what is going on.

@@ -64,8 +64,9 @@ type (
 	ChangeMaintenance struct {
 		Seen, Changed *slipwayv1alpha1.NodeMaintenance
 	}
-	// Tell writes a core Event about a maintenance. It belongs to the change of its status
-	// in the same decision: it is done when that has been written, and only then.
+	// Tell writes a core Event about a maintenance. One that follows another step tells of
+	// that, and is done after it. The first ones of a decision tell of what the statuses show
+	// now: until these are written, the next decision has them again.
 	Tell struct {
 		About           *slipwayv1alpha1.NodeMaintenance
 		Warning         bool

@@ -12,22 +12,24 @@ import (
 
 // Reasons of core Events about a maintenance.
 const (
-	// ReasonNodeUncordoned: somebody else has uncordoned a node that is out. Its drain says
-	// so, and goes on when the node is cordoned again.
+	// ReasonNodeUncordoned: somebody else has uncordoned a node that is out. It is cordoned
+	// again, at once and then ever more seldom.
 	ReasonNodeUncordoned = "NodeUncordoned"
 	// ReasonNodeFailed: a node has failed.
 	ReasonNodeFailed = "NodeFailed"
+	// ReasonFastForwarded: a node's drain was further than the maintenance would have begun.
+	ReasonFastForwarded = "FastForwarded"
 	// ReasonStageBegan: a stage has begun.
 	ReasonStageBegan = "StageBegan"
 )
 
 // uncordoned is what a node says that somebody else has uncordoned while it is out.
-const uncordoned = "somebody else has uncordoned the node while it is out; the drain goes on when it is cordoned again (kubectl cordon)"
+const uncordoned = "somebody else has uncordoned the node while it is out; its drain cordons it again"
 
 // tell tells what the new status shows and the old one did not.
 func (p *pass) tell(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus) {
 	about := func(warning bool, reason, message string) {
-		p.do(Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: truncated(message, maxMessage)})
+		p.told = append(p.told, Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: truncated(message, maxMessage)})
 	}
 	for _, s := range status.StageStatuses[len(m.Status.StageStatuses):] {
 		if s.Name != slipwayv1alpha1.StageIdle {

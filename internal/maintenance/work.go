@@ -69,7 +69,7 @@ func (p *pass) byHand(n *node, m *maintained, entry *For, since time.Time) {
 // worked records that the maintenance is done with the node, when no hook holds that up.
 // Since when they do is written down first: the Job that knows may be deleted.
 func (p *pass) worked(n *node, m *maintained, entry *For) {
-	if m.holdsReturn() {
+	if m.asksAt(slipwayv1alpha1.BeforeReturn) {
 		if entry.Worked.IsZero() {
 			entry.Worked = p.second().Time
 			p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{}, entry.Worked)
@@ -81,14 +81,4 @@ func (p *pass) worked(n *node, m *maintained, entry *For) {
 	}
 	p.note(n, Record{UID: m.UID, State: RecordDone, Retry: m.Spec.Retry})
 	p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{}, p.second().Time)
-}
-
-// holdsReturn says whether there are hooks before the return.
-func (m *maintained) holdsReturn() bool {
-	for _, hook := range m.Spec.Hooks {
-		if hook.At == slipwayv1alpha1.BeforeReturn {
-			return true
-		}
-	}
-	return false
 }

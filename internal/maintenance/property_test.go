@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"pgregory.net/rapid"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd has several maintenances over the
+// same nodes, and things happen in any order: stages move on, nodes are stuck, break, go and
+// come, hooks and work are answered or not, somebody cancels or uncordons, the process
+// crashes between two steps or does one twice. It wants that no rollout takes out more nodes
+// than it may, nor two of the control plane; that no Job runs twice; that Next changes none
+// of what it is given; and that in the end, when all maintenances are deleted, nothing is
+// left of them.
+func TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		w.slowJobs = true
+		for i := range rapid.IntRange(1, 6).Draw(t, "nodes") {
+			labels := map[string]string{"pool": "all", "half": fmt.Sprint(i % 2)}
+			if rapid.IntRange(0, 2).Draw(t, "control plane") == 0 {
+				labels[labelControlPlane] = ""
+			}
+			w.addNode(fmt.Sprintf("n%d", i), labels)
+		}
+		w.templates["reboot"] = &corev1.PodTemplate{}
+		for i := range rapid.IntRange(1, 3).Draw(t, "maintenances") {
+			w.addMaintenance(fmt.Sprintf("m%d", i), randomSpec(t))
+		}
+		t.Repeat(w.actions())
+		w.calm()
+		for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
+			w.deleteMaintenance(name)
+		}
+		log := w.settle(false)
+		for range 10 { // whatever waits for a time
+			w.now = w.now.Add(time.Hour)
+			log += w.settle(false)
+		}
+		if diff := cmp.Diff([]string(nil), w.left()); diff != "" {
+			t.Fatalf("is left (-want +got):\n%s\n%s", diff, log)
+		}
+	})
+}
+
+func randomSpec(t *rapid.T) slipwayv1alpha1.NodeMaintenanceSpec {
+	spec := slipwayv1alpha1.NodeMaintenanceSpec{
+		NodeSelector: rapid.SampledFrom([]corev1.NodeSelector{poolSelector("all"), halfSelector()}).Draw(t, "selector"),
+		Stage:        slipwayv1alpha1.StageIdle,
+	}
+	if rapid.Bool().Draw(t, "with rollout") {
+		spec.Rollout = &slipwayv1alpha1.MaintenanceRollout{
+			MaxUnavailable:   new(intstr.FromInt32(rapid.Int32Range(1, 3).Draw(t, "maxUnavailable"))),
+			FailureThreshold: new(rapid.Int32Range(1, 3).Draw(t, "failureThreshold")),
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "work") {
+		case 0:
+			spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkNone}
+		case 1, 2:
+			spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob, PodTemplate: "reboot"}
+		}
+	}
+	for _, point := range []slipwayv1alpha1.HookPoint{slipwayv1alpha1.BeforeDrain, slipwayv1alpha1.AfterDrain, slipwayv1alpha1.BeforeReturn} {
+		if rapid.IntRange(0, 3).Draw(t, string(point)) == 0 {
+			hook := slipwayv1alpha1.MaintenanceHook{Name: "h" + string(point[0]), At: point, OnTimeout: rapid.SampledFrom(
+				[]slipwayv1alpha1.HookTimeout{slipwayv1alpha1.HookFails, slipwayv1alpha1.HookProceeds}).Draw(t, "onTimeout")}
+			hook.Timeout = &metav1.Duration{Duration: 10 * time.Minute}
+			spec.Hooks = append(spec.Hooks, hook)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "drain timeout") == 0 {
+		spec.Drain = &slipwayv1alpha1.MaintenanceDrain{Timeout: &metav1.Duration{Duration: 5 * time.Minute}}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "window") == 0 {
+		spec.Window = &slipwayv1alpha1.MaintenanceWindow{
+			NotBefore: &metav1.Time{Time: epoch.Add(5 * time.Minute)}, Deadline: &metav1.Time{Time: epoch.Add(time.Hour)},
+			AtDeadline: rapid.SampledFrom([]slipwayv1alpha1.AtDeadline{slipwayv1alpha1.FinishAtDeadline, slipwayv1alpha1.CancelAtDeadline}).Draw(t, "atDeadline"),
+		}
+	}
+	return spec
+}
+
+func halfSelector() corev1.NodeSelector {
+	s := poolSelector("0")
+	s.NodeSelectorTerms[0].MatchExpressions[0].Key = "half"
+	return s
+}
+
+// actions are what can happen.
+func (w *world) actions() map[string]func(*rapid.T) {
+	anyNode := func(t *rapid.T) (string, *machine) {
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(w.nodes))).Draw(t, "node")
+		return name, w.nodes[name]
+	}
+	anyMaintenance := func(t *rapid.T) *slipwayv1alpha1.NodeMaintenance {
+		names := slices.Sorted(maps.Keys(w.maintenances))
+		if len(names) == 0 {
+			t.Skip("none is left")
+		}
+		return w.maintenances[rapid.SampledFrom(names).Draw(t, "maintenance")]
+	}
+	return map[string]func(*rapid.T){
+		"": w.check,
+		"pass": func(t *rapid.T) {
+			for range rapid.IntRange(1, 8).Draw(t, "times") {
+				w.pass(t)
+				w.check(t)
+				if rapid.Bool().Draw(t, "others") {
+					w.others()
+				}
+			}
+		},
+		"agents": func(*rapid.T) { w.others() },
+		"stage": func(t *rapid.T) {
+			stages := []slipwayv1alpha1.MaintenanceStage{slipwayv1alpha1.StageIdle, slipwayv1alpha1.StageCordon, slipwayv1alpha1.StageDrain, slipwayv1alpha1.StageDrain, slipwayv1alpha1.StageDrain, slipwayv1alpha1.StageComplete}
+			m := anyMaintenance(t)
+			next := rapid.SampledFrom(stages).Draw(t, "stage")
+			if slices.Index(stages, next) > slices.Index(stages, m.Spec.Stage) {
+				m.Spec.Stage = next
+				m.Generation++
+			}
+		},
+		"pause":  func(t *rapid.T) { m := anyMaintenance(t); m.Spec.Paused = !m.Spec.Paused },
+		"retry":  func(t *rapid.T) { anyMaintenance(t).Spec.Retry++ },
+		"delete": func(t *rapid.T) { w.deleteMaintenance(anyMaintenance(t).Name) },
+		"stuck":  func(t *rapid.T) { _, n := anyNode(t); n.stuck = !n.stuck },
+		"broken": func(t *rapid.T) { _, n := anyNode(t); n.broken = !n.broken },
+		"daemons": func(t *rapid.T) {
+			_, n := anyNode(t)
+			n.unready = rapid.SampledFrom([][]string{nil, {"kube-system/cni-1"}}).Draw(t, "unready")
+		},
+		"pod": func(t *rapid.T) {
+			if _, n := anyNode(t); !n.node.Spec.Unschedulable || rapid.Bool().Draw(t, "tolerates") {
+				n.pods = append(n.pods, 0)
+			}
+		},
+		"uncordon": func(t *rapid.T) { _, n := anyNode(t); n.node.Spec.Unschedulable = false },
+		"relabel": func(t *rapid.T) {
+			_, n := anyNode(t)
+			n.node.Labels["half"] = rapid.SampledFrom([]string{"0", "1"}).Draw(t, "half")
+		},
+		"cancel": func(t *rapid.T) { name, _ := anyNode(t); w.deleteEvent(DrainName(name)) },
+		"answer": func(t *rapid.T) {
+			name, _ := anyNode(t)
+			if e := w.events[DrainName(name)]; e != nil {
+				key := rapid.SampledFrom([]string{"hook.slipway.dev/hB", "hook.slipway.dev/hA", slipwayv1alpha1.WorkDoneAnnotation}).Draw(t, "annotation")
+				e.Annotations = maps.Clone(e.Annotations)
+				e.Annotations[key] = slipwayv1alpha1.HookOpen
+			}
+		},
+		"Job": func(t *rapid.T) {
+			for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
+				if j := w.jobs[name]; finishedAs(j) == nil {
+					finishJob(j, rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed}).Draw(t, "ends"), "", "")
+					return
+				}
+			}
+		},
+		"time": func(t *rapid.T) {
+			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 20).Draw(t, "minutes")) * time.Minute)
+		},
+	}
+}
+
+// pass is one of ours: each step is done, not done, or done twice.
+func (w *world) pass(t *rapid.T) {
+	facts, before := w.facts(), w.facts()
+	decision := Next(facts, w.now)
+	if !equality.Semantic.DeepEqual(facts, before) {
+		t.Fatalf("Next has changed what it was given:\n%s", cmp.Diff(before, facts))
+	}
+	for _, step := range decision.Steps {
+		for range rapid.SampledFrom([]int{1, 1, 1, 0, 2}).Draw(t, "done") {
+			w.perform(step)
+		}
+	}
+	for uid, status := range decision.Statuses {
+		if rapid.IntRange(0, 3).Draw(t, "status") > 0 {
+			w.writeStatus(uid, status)
+		}
+	}
+}
+
+// check is what must hold at each moment.
+func (w *world) check(t *rapid.T) {
+	var controlPlane []string
+	for _, m := range w.maintenances {
+		if m.Spec.Rollout == nil {
+			continue
+		}
+		var out []string
+		for _, e := range w.events {
+			if entryOf(ForsOf(e), m.UID) == nil || slices.Contains(out, e.Spec.BindingNode) {
+				continue
+			}
+			out = append(out, e.Spec.BindingNode)
+			if n := w.nodes[e.Spec.BindingNode]; n != nil && n.node.Labels[labelControlPlane] == "" && len(ForsOf(e)) == 1 {
+				if _, is := n.node.Labels[labelControlPlane]; is && !slices.Contains(controlPlane, n.node.Name) {
+					controlPlane = append(controlPlane, n.node.Name)
+				}
+			}
+		}
+		if limit := m.Spec.Rollout.MaxUnavailable.IntValue(); len(out) > limit && w.alone(m) {
+			t.Fatalf("%s has %v out, and may have %d", m.Name, out, limit)
+		}
+	}
+	if len(controlPlane) > 1 && !w.together() {
+		t.Fatalf("of the control plane are out: %v", controlPlane)
+	}
+	for name, times := range w.ran {
+		if times > 1 {
+			t.Fatalf("Job %s ran %d times", name, times)
+		}
+	}
+}
+
+// alone says whether nobody else takes nodes out: what is out for others may be joined.
+func (w *world) alone(m *slipwayv1alpha1.NodeMaintenance) bool {
+	for _, e := range w.events {
+		for _, f := range ForsOf(e) {
+			if f.UID != m.UID {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// together says whether a maintenance without a rollout has nodes out.
+func (w *world) together() bool {
+	for _, m := range w.maintenances {
+		if m.Spec.Rollout != nil {
+			continue
+		}
+		for _, e := range w.events {
+			if entryOf(ForsOf(e), m.UID) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// calm ends what stands in the way of an end.
+func (w *world) calm() {
+	w.slowJobs = false
+	for _, n := range w.nodes {
+		n.stuck, n.broken, n.unready = false, false, nil
+	}
+}
+
+// left is what is left of maintenances.
+func (w *world) left() (left []string) {
+	for name := range w.maintenances {
+		left = append(left, "maintenance "+name)
+	}
+	for name := range w.events {
+		left = append(left, "event "+name)
+	}
+	for name := range w.jobs {
+		left = append(left, "Job "+name)
+	}
+	for name, n := range w.nodes {
+		if len(n.records) > 0 || len(n.cordonedFor) > 0 || n.node.Spec.Unschedulable {
+			left = append(left, fmt.Sprintf("node %s: records %v, cordoned %v for %v", name, n.records, n.node.Spec.Unschedulable, n.cordonedFor))
+		}
+		for _, c := range n.node.Status.Conditions {
+			if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				left = append(left, fmt.Sprintf("node %s: condition %s", name, c.Type))
+			}
+		}
+	}
+	return left
+}
