@@ -160,6 +160,7 @@ func coversPod(targets []slipwayv1alpha1.DrainTarget, priority int32) bool {
 
 // putBack undoes our cordons.
 func (w *world) putBack(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
+	n.failed = n.broken
 	if n.broken {
 		e.Status.ClaimStatus = lifecyclev1alpha1.Failed
 		w.condition(e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, lifecyclev1alpha1.ReasonDriverFailed, "the disk is full")

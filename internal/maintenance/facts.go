@@ -62,8 +62,10 @@ type Record struct {
 	Message string `json:"message,omitempty"`
 	// At is when, to the second.
 	At time.Time `json:"at"`
-	// Event is the drain for which the node is cordoned since, of a failure.
+	// Event is the one that has failed, of a failure.
 	Event types.UID `json:"event,omitempty"`
+	// Cordon is an event for which the node was still cordoned then.
+	Cordon types.UID `json:"cordon,omitempty"`
 }
 
 // RecordState is how a maintenance is done with a node.

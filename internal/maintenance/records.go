@@ -4,8 +4,11 @@ package maintenance
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // maxRecordMessage is how many bytes a record says why something failed.
@@ -14,12 +17,8 @@ const maxRecordMessage = 256
 // recordOf is what the Node says of a maintenance. A failure from before spec.retry was
 // raised is as if it had not been; so is what is said of a node that is out again.
 func (n *node) recordOf(m *maintained) *Record {
-	i := slices.IndexFunc(n.Records, func(r Record) bool { return r.UID == m.UID })
-	if i < 0 {
-		return nil
-	}
-	r := &n.Records[i]
-	if r.State == RecordFailed && r.Retry < m.Spec.Retry && !m.returns() {
+	r := rawRecord(n.Records, m.UID)
+	if r != nil && r.State == RecordFailed && r.Retry < m.Spec.Retry {
 		return nil
 	}
 	return r
@@ -32,6 +31,9 @@ func (p *pass) note(n *node, r Record) {
 	}
 	r.Message = truncated(r.Message, maxRecordMessage)
 	r.At = p.second().Time
+	if old := rawRecord(n.Records, r.UID); old != nil && n.cordonedFor(*old) {
+		r.Cordon = old.Cordon // nothing has undone it yet
+	}
 	n.records = append(without(n.records, r.UID), r)
 }
 
@@ -39,7 +41,7 @@ func (p *pass) note(n *node, r Record) {
 func (p *pass) fail(n *node, m *maintained, why reasoned) {
 	r := Record{UID: m.UID, State: RecordFailed, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message}
 	if n.drain != nil {
-		r.Event = n.drain.UID
+		r.Event, r.Cordon = n.drain.UID, n.drain.UID
 	}
 	p.note(n, r)
 }
@@ -60,16 +62,40 @@ func (p *pass) record(n *node) {
 		if m != nil && (m.DeletionTimestamp == nil || entryOf(n.fors, r.UID) != nil) {
 			return false
 		}
-		return !n.cordonedFor(r) || r.Reason == reasonReturnFailed
+		return m == nil || !n.cordonedFor(r) || m.givenUp(r)
 	})
 	if !slices.Equal(n.records, n.Records) {
 		p.do(RecordOnNode{Node: n.name, Records: n.records})
 	}
 }
 
-// cordonedFor says whether the Node is still cordoned for the drain that has failed.
+// cordonedFor says whether the Node is still cordoned for a drain that is no more.
 func (n *node) cordonedFor(r Record) bool {
-	return r.State == RecordFailed && r.Event != "" && slices.Contains(n.CordonedFor, r.Event)
+	return r.Cordon != "" && slices.Contains(n.CordonedFor, r.Cordon)
+}
+
+// givenUp says whether a node that could not be put back is left as it is. It is tried again
+// once when the maintenance is to return its nodes, and with each retry.
+func (m *maintained) givenUp(r Record) bool {
+	return r.Reason == slipwayv1alpha1.ReasonReturnFailed && r.Retry >= m.Spec.Retry && !r.At.Before(m.returnsSince())
+}
+
+// returnsSince is since when all nodes of the maintenance are to return; zero, if they are
+// not.
+func (m *maintained) returnsSince() time.Time {
+	if m.DeletionTimestamp != nil {
+		return m.DeletionTimestamp.Time
+	}
+	return m.began(slipwayv1alpha1.StageComplete)
+}
+
+// rawRecord is the record of a maintenance, whatever it is worth.
+func rawRecord(records []Record, uid types.UID) *Record {
+	i := slices.IndexFunc(records, func(r Record) bool { return r.UID == uid })
+	if i < 0 {
+		return nil
+	}
+	return &records[i]
 }
 
 // truncated cuts a text to a number of bytes, between two letters.

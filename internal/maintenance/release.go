@@ -14,9 +14,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/ask"
 )
 
-// reasonReturnFailed is used so often here.
-const reasonReturnFailed = slipwayv1alpha1.ReasonReturnFailed
-
 // release has a node that nobody needs any more go back. If its drain has been of use, it
 // ends, and a return follows; else it is canceled, which undoes its cordon.
 func (p *pass) release(n *node) {
@@ -70,11 +67,16 @@ func (p *pass) ended(n *node) {
 	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
 	switch {
 	case !over(n.drain) || !recorded:
-	case !needed && (n.drain.Status.ClaimStatus == lifecyclev1alpha1.Succeeded || slices.Contains(n.CordonedFor, n.drain.UID)):
+	case !needed && (n.drain.Status.ClaimStatus == lifecyclev1alpha1.Succeeded || n.cordonLeft()):
 		p.putBack(n, n.fors)
 	default:
 		p.letGo(n.drain)
 	}
+}
+
+// cordonLeft says whether the node is still cordoned for a drain that has ended.
+func (n *node) cordonLeft() bool {
+	return slices.Contains(n.CordonedFor, n.drain.UID) || slices.ContainsFunc(n.Records, n.cordonedFor)
 }
 
 // endOf is why a drain is no more.

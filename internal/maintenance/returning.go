@@ -52,13 +52,22 @@ func (p *pass) notReturned(n *node) {
 		if r := rawRecord(n.Records, m.UID); r == nil || r.Event != n.back.UID {
 			recorded = false
 			p.note(n, Record{
-				UID: m.UID, State: RecordFailed, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message, Event: n.back.UID,
+				UID: m.UID, State: RecordFailed, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message,
+				Event: n.back.UID, Cordon: n.anyCordon(),
 			})
 		}
 	}
 	if recorded {
 		p.letGo(n.back)
 	}
+}
+
+// anyCordon is an event for which the node is cordoned: a return undoes all of ours.
+func (n *node) anyCordon() types.UID {
+	if len(n.CordonedFor) == 0 {
+		return ""
+	}
+	return n.CordonedFor[0]
 }
 
 // returned waits until the node is healthy, records that it is back, and lets go of it.
@@ -130,8 +139,8 @@ func (p *pass) idle(n *node) {
 	}
 }
 
-// leftCordoned are the maintenances whose drain has failed, of a node that is cordoned
-// since, when none of them wants it to stay so.
+// leftCordoned are the maintenances for which a node is cordoned that has no drain any
+// more, when none of them wants it to stay so.
 func (p *pass) leftCordoned(n *node) []For {
 	var left []For
 	for _, r := range n.Records {
@@ -139,25 +148,15 @@ func (p *pass) leftCordoned(n *node) []For {
 			continue
 		}
 		m := p.byUID[r.UID]
-		if m != nil && m.works() && m.selects(n) {
+		switch {
+		case m == nil, m.givenUp(r):
+			continue
+		case r.State == RecordFailed && m.works() && m.selects(n):
 			return nil
 		}
-		entry := For{UID: r.UID, Retry: r.Retry, Released: true}
-		if m != nil {
-			entry.Name = m.Name
-		}
-		left = append(left, entry)
+		left = append(left, For{UID: r.UID, Name: m.Name, Retry: r.Retry, Released: true})
 	}
 	return left
-}
-
-// rawRecord is the record of a maintenance, whatever it is worth.
-func rawRecord(records []Record, uid types.UID) *Record {
-	i := slices.IndexFunc(records, func(r Record) bool { return r.UID == uid })
-	if i < 0 {
-		return nil
-	}
-	return &records[i]
 }
 
 // some names a few, in order.

@@ -50,6 +50,7 @@ type machine struct {
 	pods        []int32 // the priorities of those that can leave
 	stuck       bool    // no pod leaves
 	broken      bool    // its returns fail
+	failed      bool    // the last one has
 	unready     []string
 }
 
