@@ -14,15 +14,20 @@ import (
 // out for already; a node that is returning is waited for.
 func (p *pass) begin(m *maintained) {
 	for _, n := range p.turn(m) {
-		if n.drain == nil && n.back == nil || n.joinable() {
+		if n.drain == nil && n.back == nil || p.joinable(n, m) {
 			n.begin = append(n.begin, For{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
 		}
 	}
 }
 
-// joinable says whether the drain of the node can be for one more maintenance.
-func (n *node) joinable() bool {
-	return n.drain != nil && n.back == nil && !ended(n.drain) && !released(n.fors)
+// joinable says whether the drain of the node can be for one more maintenance. A word that
+// its work is done was not said of this one, and is heard first.
+func (p *pass) joinable(n *node, m *maintained) bool {
+	if n.drain == nil || n.back != nil || ended(n.drain) || released(n.fors) {
+		return false
+	}
+	_, said := n.drain.Annotations[slipwayv1alpha1.WorkDoneAnnotation]
+	return !said || !p.awaitsWord(n, m.UID)
 }
 
 // turn are the nodes whose turn it is.
@@ -49,8 +54,11 @@ func (p *pass) rollout(m *maintained) []*node {
 			facts.ControlPlaneOut = append(facts.ControlPlaneOut, n.name)
 		}
 	}
-	for _, n := range m.selected {
+	for _, n := range p.nodes {
 		state := n.stateFor(m)
+		if !n.exists() || !m.selects(n) && state != rollout.Out {
+			continue // one that is not selected any more counts until it has returned
+		}
 		facts.Nodes = append(facts.Nodes, rollout.Node{
 			Name: n.name, State: state, Domain: n.Labels[m.Spec.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
 			Down: !n.ready() || n.outForOthers(m), Budgets: n.Budgets,

@@ -25,7 +25,7 @@ func (p *pass) conditions(m *maintained, status *slipwayv1alpha1.NodeMaintenance
 	} else {
 		set(slipwayv1alpha1.MaintenanceAccepted, true, reasoned{reason: slipwayv1alpha1.ReasonAccepted})
 	}
-	completed, why := m.completed(status.Nodes)
+	completed, why := p.completed(m, status.Nodes)
 	set(slipwayv1alpha1.MaintenanceCompleted, completed, why)
 	drained, why := m.drainedAll(status.Nodes)
 	set(slipwayv1alpha1.MaintenanceDrained, drained, why)
@@ -47,24 +47,53 @@ func (p *pass) setCondition(m *maintained, status *slipwayv1alpha1.NodeMaintenan
 }
 
 // completed says whether no node needs anything any more.
-func (m *maintained) completed(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, reasoned) {
-	open := counts.Waiting + counts.Out + counts.Failed
+func (p *pass) completed(m *maintained, counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, reasoned) {
+	away := p.away(m)
 	switch {
-	case m.returns() && counts.Out == 0:
-		return true, reasoned{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out; %d were done with, %d have failed, %d were not begun", counts.Returned, counts.Failed, counts.Waiting)}
+	case m.returns() && away == 0:
+		return true, reasoned{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out; %s done with, %d failed, %d not begun",
+			are(int(counts.Returned)), counts.Failed, counts.Waiting)}
 	case m.returns():
-		return false, reasoned{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%d nodes are out", counts.Out)}
+		return false, reasoned{slipwayv1alpha1.ReasonRunning, are(away) + " out"}
 	case !m.works():
 		return false, reasoned{slipwayv1alpha1.ReasonIdle, ""}
 	case counts.Selected == 0:
-		return false, reasoned{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
-	case m.Spec.Rollout != nil && open == 0:
-		return true, reasoned{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("%d nodes were done with", counts.Returned)}
+		return false, nothingSelected
+	case m.Spec.Rollout != nil && counts.Waiting+counts.Out+counts.Failed == 0:
+		return true, reasoned{slipwayv1alpha1.ReasonCompleted, are(int(counts.Returned)) + " done with"}
 	case counts.Out == 0 && (counts.Waiting == 0 || m.holdUp.reason == slipwayv1alpha1.ReasonWindowOver):
-		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d nodes have failed, %d were not begun", counts.Failed, counts.Waiting)}
+		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed, %d not begun", counts.Failed, counts.Waiting)}
 	default:
-		return false, reasoned{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%d nodes are out, %d wait", counts.Out, counts.Waiting)}
+		return false, reasoned{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%s out, %d waiting", are(int(counts.Out)), counts.Waiting)}
 	}
+}
+
+// away counts the nodes that are out for a maintenance, whatever has happened to them, but
+// for those that cannot be put back.
+func (p *pass) away(m *maintained) (count int) {
+	for _, n := range p.nodes {
+		r := rawRecord(n.Records, m.UID)
+		if entryOf(n.fors, m.UID) != nil && p.goesBackFor(n, m) || len(n.fors) == 0 && r != nil && n.cordonedFor(*r) && !m.givenUp(*r) {
+			count++
+		}
+	}
+	return count
+}
+
+// goesBackFor says whether the node is not kept out by others: then it is not this
+// maintenance's any more.
+func (p *pass) goesBackFor(n *node, m *maintained) bool {
+	return m.places[n.name].phase != slipwayv1alpha1.NodeReturned
+}
+
+var nothingSelected = reasoned{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
+
+// are counts nodes, as the subject of a sentence.
+func are(count int) string {
+	if count == 1 {
+		return "1 node is"
+	}
+	return fmt.Sprintf("%d nodes are", count)
 }
 
 // drainedAll says whether all nodes are drained that are to be (KEP-4212).
@@ -74,13 +103,13 @@ func (m *maintained) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (b
 	case m.Spec.Stage == slipwayv1alpha1.StageIdle || m.Spec.Stage == "" || m.Spec.Stage == slipwayv1alpha1.StageCordon:
 		return false, reasoned{slipwayv1alpha1.ReasonIdle, ""}
 	case counts.Selected == 0:
-		return false, reasoned{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
+		return false, nothingSelected
 	case m.returns():
 		return false, reasoned{slipwayv1alpha1.ReasonCompleted, ""}
 	case gone == counts.Selected:
 		return true, reasoned{slipwayv1alpha1.ReasonDrained, ""}
 	default:
-		return false, reasoned{slipwayv1alpha1.ReasonDraining, fmt.Sprintf("%d of %d nodes are or were drained", gone, counts.Selected)}
+		return false, reasoned{slipwayv1alpha1.ReasonDraining, fmt.Sprintf("drained: %d of %d nodes", gone, counts.Selected)}
 	}
 }
 
@@ -89,8 +118,10 @@ func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, c
 	switch {
 	case completed:
 		return false, reasoned{slipwayv1alpha1.ReasonCompleted, ""}
+	case m.refusal.reason != "" && counts.Out == 0 && m.works():
+		return false, m.refusal
 	case counts.Selected == 0 && counts.Out == 0 && m.works():
-		return false, reasoned{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
+		return false, nothingSelected
 	case m.Spec.Paused && m.works():
 		return false, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
 	case m.holdUp.reason != "" && counts.Out == 0:
@@ -100,7 +131,7 @@ func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, c
 	case m.rollout.Reason != "" && counts.Out == 0 && len(m.rollout.Begin) == 0:
 		return false, reasoned{m.rollout.Reason, m.rollout.Message}
 	case counts.Out == 0 && counts.Waiting == 0:
-		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d nodes have failed", counts.Failed)}
+		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed", counts.Failed)}
 	default:
 		return true, reasoned{slipwayv1alpha1.ReasonRunning, m.rollout.Message}
 	}

@@ -5,6 +5,7 @@ package maintenance
 import (
 	"fmt"
 	"math"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +75,7 @@ func (p *pass) startJob(n *node, m *maintained, entry For) {
 		return
 	}
 	p.do(CreateJob{Job: newJob(p.facts.Namespace, n.name, m, entry, template)})
-	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, p.second().Time)
+	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
 }
 
 // newJob makes the Job of a node of the template. Its pod runs on the node and nowhere

@@ -55,7 +55,7 @@ func (m *maintained) refused(controlPlanes, ours int) reasoned {
 func (p *pass) heldUp(m *maintained) reasoned {
 	switch {
 	case m.returns():
-		return reasoned{slipwayv1alpha1.ReasonCompleted, "no node begins in stage Complete"}
+		return reasoned{slipwayv1alpha1.ReasonCompleted, "no more nodes begin, and those that are out return"}
 	case !m.works():
 		return reasoned{slipwayv1alpha1.ReasonIdle, "nothing is done in stage Idle"}
 	case !m.finalized():

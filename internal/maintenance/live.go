@@ -10,6 +10,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -79,11 +80,13 @@ func (p *pass) live(n *node) {
 	}
 	var joined []*maintained
 	for _, entry := range n.begin {
-		joined = append(joined, p.byUID[entry.UID])
+		m := p.byUID[entry.UID]
+		joined = append(joined, m)
+		opens = opens && !m.asksAt(slipwayv1alpha1.BeforeDrain)
 		entry.Since = p.second().Time
 		fors = append(fors, entry)
 		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it was not said of this one
-		p.at(n, entry.UID, slipwayv1alpha1.NodeDraining, reasoned{}, p.second().Time)
+		p.at(n, entry.UID, slipwayv1alpha1.NodeDraining, reasoned{}, time.Time{})
 	}
 	if opens {
 		removeGate(changed)
@@ -137,6 +140,7 @@ func (p *pass) leave(n *node, entry For) {
 	drained := p.drainedFor(n, m, entry)
 	if r != nil && r.State == RecordDone || r == nil && drained && m.Spec.Stage == slipwayv1alpha1.StageComplete {
 		p.note(n, Record{UID: m.UID, State: RecordReturned, Retry: m.Spec.Retry})
+		p.at(n, m.UID, slipwayv1alpha1.NodeReturned, reasoned{}, time.Time{})
 	}
 }
 
@@ -147,7 +151,10 @@ func (p *pass) step(n *node, entry *For, changed *lifecyclev1alpha1.LifecycleEve
 	if m == nil {
 		return true // its Job is still running
 	}
-	p.tryAgain(n, m, entry, changed)
+	if p.tryAgain(n, m, entry, changed) {
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{message: "it is tried again"}, time.Time{})
+		return false // from where it is, when that is written
+	}
 	r := n.recordOf(m)
 	switch {
 	case p.failedPlace(n, m):
@@ -176,13 +183,28 @@ func (p *pass) step(n *node, entry *For, changed *lifecyclev1alpha1.LifecycleEve
 	return true
 }
 
-// tryAgain has a node that has failed begin anew from where it is.
-func (p *pass) tryAgain(n *node, m *maintained, entry *For, changed *lifecyclev1alpha1.LifecycleEvent) {
-	failed := slices.ContainsFunc(n.Records, func(r Record) bool { return r.UID == m.UID && r.State == RecordFailed })
-	if failed && n.recordOf(m) == nil && entry.Retry < m.Spec.Retry {
-		entry.Retry, entry.Since, entry.Worked = m.Spec.Retry, p.second().Time, time.Time{}
+// tryAgain has a node that has failed begin anew from where it is, if spec.retry says so. A
+// failure that is older counts no more from then on.
+func (p *pass) tryAgain(n *node, m *maintained, entry *For, changed *lifecyclev1alpha1.LifecycleEvent) bool {
+	raw := rawRecord(n.Records, m.UID)
+	if raw == nil || raw.State != RecordFailed || n.recordOf(m) != nil || entry.Retry >= m.Spec.Retry {
+		return false
+	}
+	entry.Retry, entry.Since, entry.Worked = m.Spec.Retry, p.second().Time, time.Time{}
+	if !p.awaitsWord(n, m.UID) {
 		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation)
 	}
+	return true
+}
+
+// awaitsWord says whether the word that the work is done is one for another maintenance,
+// which has not heard it yet.
+func (p *pass) awaitsWord(n *node, but types.UID) bool {
+	return slices.ContainsFunc(n.fors, func(entry For) bool {
+		m := p.byUID[entry.UID]
+		return m != nil && m.UID != but && m.works() && m.Spec.Rollout != nil && m.workType() == slipwayv1alpha1.WorkManual &&
+			n.recordOf(m) == nil && entry.Worked.IsZero()
+	})
 }
 
 // beforeDrain is for a node whose event has not been claimed.

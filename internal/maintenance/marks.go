@@ -55,7 +55,7 @@ func (p *pass) mark(n *node) {
 
 // plans says whether the maintenance will take the node out.
 func (p *pass) plans(m *maintained, n *node) bool {
-	return !m.returns() && m.refusal.reason == "" && len(m.selected) <= MaxPlanned &&
+	return !m.returns() && (m.finalized() || !m.works()) && m.refusal.reason == "" && len(m.selected) <= MaxPlanned &&
 		m.holdUp.reason != slipwayv1alpha1.ReasonWindowOver && m.selects(n) && n.recordOf(m) == nil
 }
 

@@ -29,8 +29,14 @@ const (
 	returnSuffix = "-return"
 )
 
-// DrainName is the name of the event that takes a node out, for whichever maintenances.
-func DrainName(node string) string { return shortened(namePrefix+node, node, maxName) }
+// DrainName is the name of the event that takes a node out, for whichever maintenances. One
+// that would read as the return of another node has a hash too.
+func DrainName(node string) string {
+	if name := namePrefix + node; strings.HasSuffix(node, returnSuffix) && len(name) <= maxName {
+		return cut(name, maxName-1-hashLength) + "-" + hashOf(node)
+	}
+	return shortened(namePrefix+node, node, maxName)
+}
 
 // ReturnName is the name of the event that puts it back.
 func ReturnName(node string) string {

@@ -151,6 +151,11 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				n.pods = append(n.pods, 0)
 			}
 		},
+		"gone": func(t *rapid.T) {
+			if name, _ := anyNode(t); len(w.nodes) > 2 && rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+				delete(w.nodes, name)
+			}
+		},
 		"uncordon": func(t *rapid.T) { _, n := anyNode(t); n.node.Spec.Unschedulable = false },
 		"relabel": func(t *rapid.T) {
 			_, n := anyNode(t)
@@ -232,19 +237,22 @@ func (w *world) alone(m *slipwayv1alpha1.NodeMaintenance) bool {
 	return true
 }
 
-// outFor are the nodes that have events for the maintenance, and those of them that are of
+// outFor are the nodes that have events for the maintenance alone: it may join what others
+// have taken out. And those of them that are of
 // the control plane.
 func (w *world) outFor(m *slipwayv1alpha1.NodeMaintenance) (out, controlPlane []string) {
 	for _, e := range w.events {
 		name := e.Spec.BindingNode
-		if entryOf(ForsOf(e), m.UID) == nil || slices.Contains(out, name) {
+		if entryOf(ForsOf(e), m.UID) == nil || w.shared[e.UID] || slices.Contains(out, name) {
 			continue
 		}
+		n := w.nodes[name]
+		if n == nil {
+			continue // its event is about to end
+		}
 		out = append(out, name)
-		if n := w.nodes[name]; n != nil {
-			if _, is := n.node.Labels[labelControlPlane]; is {
-				controlPlane = append(controlPlane, name)
-			}
+		if _, is := n.node.Labels[labelControlPlane]; is {
+			controlPlane = append(controlPlane, name)
 		}
 	}
 	return out, controlPlane

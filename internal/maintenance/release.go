@@ -36,7 +36,7 @@ func (p *pass) release(n *node) {
 		setParameters(changed, parameters)
 	}
 	p.change(n.drain, changed)
-	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, p.second().Time)
+	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
 }
 
 // wind is for a drain that nobody needs any more.
@@ -61,7 +61,7 @@ func (p *pass) ended(n *node) {
 		if r := rawRecord(n.Records, m.UID); r == nil || r.State != RecordFailed || r.Event != n.drain.UID {
 			recorded = false
 			p.fail(n, m, why)
-			p.at(n, m.UID, slipwayv1alpha1.NodeFailed, why, p.second().Time)
+			p.at(n, m.UID, slipwayv1alpha1.NodeFailed, why, time.Time{})
 		}
 	}
 	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +49,7 @@ func (p *pass) notReturned(n *node) {
 		if m == nil {
 			continue
 		}
-		p.at(n, m.UID, slipwayv1alpha1.NodeFailed, why, p.second().Time)
+		p.at(n, m.UID, slipwayv1alpha1.NodeFailed, why, time.Time{})
 		if r := rawRecord(n.Records, m.UID); r == nil || r.Event != n.back.UID {
 			recorded = false
 			p.note(n, Record{
@@ -83,7 +84,7 @@ func (p *pass) returned(n *node) {
 		if m == nil || m.DeletionTimestamp != nil {
 			continue
 		}
-		r := rawRecord(n.Records, m.UID)
+		r := n.recordOf(m)
 		if r != nil && r.State == RecordDone || r == nil && m.returns() {
 			recorded = false
 			p.note(n, Record{UID: m.UID, State: RecordReturned, Retry: m.Spec.Retry})

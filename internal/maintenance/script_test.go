@@ -155,7 +155,7 @@ func (w *world) disturb(t *testing.T, name string, arg datadriven.CmdArg) {
 	case "cordoned":
 		n.node.Spec.Unschedulable = true
 	case "daemons":
-		n.unready = arg.Vals
+		n.unready = slices.DeleteFunc(arg.Vals, func(v string) bool { return v == "none" })
 	case "pod":
 		n.pods = append(n.pods, 0)
 	case "label":

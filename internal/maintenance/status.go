@@ -150,7 +150,7 @@ func (p *pass) drainStatus(m *maintained, status *slipwayv1alpha1.NodeMaintenanc
 // message says in a line what is going on.
 func (m *maintained) message(status *slipwayv1alpha1.NodeMaintenanceStatus) string {
 	c := apimeta.FindStatusCondition(status.Conditions, slipwayv1alpha1.MaintenanceProgressing)
-	counts := fmt.Sprintf("%d of %d nodes out, %d returned, %d failed", status.Nodes.Out, status.Nodes.Selected, status.Nodes.Returned, status.Nodes.Failed)
+	counts := fmt.Sprintf("nodes: %d of %d out, %d returned, %d failed", status.Nodes.Out, status.Nodes.Selected, status.Nodes.Returned, status.Nodes.Failed)
 	if c == nil || c.Message == "" {
 		return counts
 	}

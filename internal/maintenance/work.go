@@ -80,5 +80,5 @@ func (p *pass) worked(n *node, m *maintained, entry *For) {
 		}
 	}
 	p.note(n, Record{UID: m.UID, State: RecordDone, Retry: m.Spec.Retry})
-	p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{}, p.second().Time)
+	p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
 }

@@ -35,6 +35,8 @@ type world struct {
 	uids         int
 	// ran is how often each Job ran, by its name.
 	ran map[string]int
+	// shared are the events that were for several maintenances at some time.
+	shared map[types.UID]bool
 	// told are the core Events.
 	told []string
 	// idle: the Job controller does nothing by itself.
@@ -58,7 +60,7 @@ func newWorld() *world {
 	return &world{
 		now: epoch, maintenances: map[string]*slipwayv1alpha1.NodeMaintenance{}, nodes: map[string]*machine{},
 		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{},
-		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{},
+		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{}, shared: map[types.UID]bool{},
 	}
 }
 
@@ -115,6 +117,8 @@ func (w *world) perform(step Step) {
 			e := s.Event.DeepCopy()
 			e.UID, e.Generation, e.CreationTimestamp = w.uid(e.Name), 1, metav1.NewTime(w.now)
 			w.events[e.Name] = e
+			drain := w.events[DrainName(e.Spec.BindingNode)]
+			w.shared[e.UID] = len(ForsOf(e)) > 1 || drain != nil && w.shared[drain.UID]
 		}
 	case ChangeEvent:
 		if e := w.events[s.Seen.Name]; e != nil && e.UID == s.Seen.UID {
@@ -122,6 +126,7 @@ func (w *world) perform(step Step) {
 				e.Generation++
 			}
 			e.Spec, e.Annotations, e.Finalizers = *s.Changed.Spec.DeepCopy(), maps.Clone(s.Changed.Annotations), slices.Clone(s.Changed.Finalizers)
+			w.shared[e.UID] = w.shared[e.UID] || len(ForsOf(e)) > 1
 			w.collect(e)
 		}
 	case DeleteEvent:

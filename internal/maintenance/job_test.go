@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/drainplugin"
+)
+
+const wantJob = `
+metadata:
+  annotations: {slipway.dev/maintenance-uid: u-1, slipway.dev/node: one.example.com}
+  labels: {slipway.dev/maintenance: work, slipway.dev/node: one.example.com}
+  name: maintenance-one-example-com-HASH
+  namespace: slipway-system
+  ownerReferences:
+  - {apiVersion: slipway.dev/v1alpha1, controller: true, kind: NodeMaintenance, name: kernel, uid: u-1}
+spec:
+  activeDeadlineSeconds: 91
+  backoffLimit: 2
+  template:
+    metadata:
+      labels: {app: reboot, slipway.dev/maintenance: work, slipway.dev/node: one.example.com}
+    spec:
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - matchFields:
+              - {key: metadata.name, operator: In, values: [one.example.com]}
+      containers:
+      - env:
+        - {name: A, value: b}
+        - {name: SLIPWAY_NODE, value: one.example.com}
+        - {name: SLIPWAY_MAINTENANCE, value: kernel}
+        image: reboot
+        name: reboot
+      restartPolicy: Never
+      tolerations:
+      - {key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}
+      - {key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoExecute}
+      - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule}
+      - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}
+      - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoSchedule}
+      - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute}
+`
+
+func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
+	template := &corev1.PodTemplate{}
+	template.Template.Labels = map[string]string{"app": "reboot"}
+	template.Template.Spec.Containers = []corev1.Container{{Name: "reboot", Image: "reboot", Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}}
+	before := template.DeepCopy()
+	m := &maintained{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "kernel", UID: "u-1"}}}
+	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{
+		Type: slipwayv1alpha1.WorkJob, Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
+	}
+	j := newJob("slipway-system", "one.example.com", m, For{UID: "u-1"}, template)
+	j.Name = j.Name[:len(j.Name)-hashLength] + "HASH"
+
+	var want, got any
+	if err := yaml.Unmarshal([]byte(wantJob), &want); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := yaml.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	prune(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, template); diff != "" {
+		t.Errorf("the template has changed:\n%s", diff)
+	}
+
+	template.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob}
+	j = newJob("slipway-system", "one", m, For{}, template)
+	if got := j.Spec.Template.Spec.RestartPolicy; got != corev1.RestartPolicyOnFailure {
+		t.Errorf("restartPolicy is %s", got)
+	}
+	if *j.Spec.BackoffLimit != 0 || j.Spec.ActiveDeadlineSeconds != nil {
+		t.Errorf("backoffLimit %d, activeDeadlineSeconds %v", *j.Spec.BackoffLimit, j.Spec.ActiveDeadlineSeconds)
+	}
+}
+
+// prune takes away what is empty.
+func prune(value any) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	delete(object, "status")
+	for key, inner := range object {
+		if object, ok := inner.(map[string]any); ok {
+			prune(object)
+			if len(object) == 0 {
+				delete(value.(map[string]any), key)
+			}
+		}
+		if list, ok := inner.([]any); ok {
+			for _, each := range list {
+				prune(each)
+			}
+		}
+	}
+}
+
+func TestTheConditionsOfTheDrainAreNamedAsTheDriverNamesThem(t *testing.T) {
+	for want, got := range map[string]string{
+		drainplugin.ConditionTargetsReached: conditionTargetsReached,
+		drainplugin.ConditionSchedulable:    conditionSchedulable,
+	} {
+		if got != want {
+			t.Errorf("got %q; want %q", got, want)
+		}
+	}
+}
