@@ -45,3 +45,14 @@ const (
 	SurgeGivenBack = "surge-given-back" // a pod was given back
 	SurgeForgotten = "surge-forgotten"  // our marks were taken from it
 )
+
+// Those of maintenances of many nodes.
+const (
+	MaintenanceEventCreated  = "maintenance-event-created"  // the event of a node's drain was created
+	MaintenanceTargetsRaised = "maintenance-targets-raised" // that says how far its drain goes now
+	MaintenanceJobCreated    = "maintenance-job-created"    // the Job of a node was created
+	MaintenanceRecorded      = "maintenance-recorded"       // a Node says that a maintenance is done with it
+	MaintenanceHoldDropped   = "maintenance-hold-dropped"   // the drain of a node may end
+	MaintenanceReturnCreated = "maintenance-return-created" // the event of its return was created
+	MaintenanceEventReleased = "maintenance-event-released" // our finalizer was removed from an event
+)

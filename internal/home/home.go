@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // ErrNotInstalled means that neither group serves the two kinds.
@@ -63,11 +65,12 @@ func (h Home) GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: h.group, Version: lifecyclev1alpha1.Version}
 }
 
-// Scheme knows the two kinds in this home, and core/v1.
+// Scheme knows the two kinds in this home, Slipway's own, core/v1 and batch/v1.
 func (h Home) Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	lifecyclev1alpha1.AddToScheme(scheme, h.group)
-	if err := corev1.AddToScheme(scheme); err != nil {
+	err := errors.Join(slipwayv1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), batchv1.AddToScheme(scheme))
+	if err != nil {
 		panic(err) // only two registrations of one kind can cause it
 	}
 	return scheme
@@ -76,14 +79,22 @@ func (h Home) Scheme() *runtime.Scheme {
 // Mapper maps the kinds of [Home.Scheme] that Slipway reads and writes. It is
 // static: no discovery requests, and none of the rights for them.
 func (h Home) Mapper() meta.RESTMapper {
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{h.GroupVersion(), corev1.SchemeGroupVersion})
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
+		h.GroupVersion(), slipwayv1alpha1.GroupVersion, corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion,
+	})
 	for _, kind := range []string{"LifecycleTransition", "LifecycleEvent"} {
 		mapper.Add(h.GroupVersion().WithKind(kind), meta.RESTScopeRoot)
 	}
+	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("NodeMaintenance"), meta.RESTScopeRoot)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
-	// A cache of one namespace asks for the scope of the list, as a mapper by discovery knows it.
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("PodList"), meta.RESTScopeNamespace)
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PodTemplate"), batchv1.SchemeGroupVersion.WithKind("Job"),
+		slipwayv1alpha1.GroupVersion.WithKind("DrainRule"),
+	} {
+		mapper.Add(kind, meta.RESTScopeNamespace)
+		// A cache of one namespace asks for the scope of the list, as a mapper by discovery knows it.
+		mapper.Add(kind.GroupVersion().WithKind(kind.Kind+"List"), meta.RESTScopeNamespace)
+	}
 	return mapper
 }

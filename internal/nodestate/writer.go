@@ -91,14 +91,23 @@ func (w *Writer) change(ctx context.Context, verb string, f func(*corev1.Node, c
 // SetConditions sets the given conditions and leaves all others alone. A Node that
 // is gone is not an error.
 func (w *Writer) SetConditions(ctx context.Context, conditions []corev1.NodeCondition) error {
+	_, err := w.Mark(ctx, conditions)
+	return err
+}
+
+// Mark is SetConditions for who wants the Node as it is then: nil, if it is gone.
+func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*corev1.Node, error) {
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": conditions}})
 	if err != nil {
-		return fmt.Errorf("encode the conditions of node %s: %w", w.nodeName, err)
+		return nil, fmt.Errorf("encode the conditions of node %s: %w", w.nodeName, err)
 	}
 	// The list is merged by type: other writers' conditions cannot be lost.
-	_, err = w.nodes.Patch(ctx, w.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("set conditions of node %s: %w", w.nodeName, err)
+	node, err := w.nodes.Patch(ctx, w.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // as documented
+	case err != nil:
+		return nil, fmt.Errorf("set conditions of node %s: %w", w.nodeName, err)
 	}
-	return nil
+	return node, nil
 }

@@ -25,6 +25,20 @@ type Recorder struct {
 // New returns a recorder that writes with the given client.
 func New(client client.Client) *Recorder { return &Recorder{client: client} }
 
+// Create creates an event. It returns the event as the API server has it. If there is one
+// of its name, the error is the API server's.
+func (r *Recorder) Create(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) (created *lifecyclev1alpha1.LifecycleEvent, err error) {
+	created = event.DeepCopy()
+	return created, wrap("create", event, r.client.Create(ctx, created))
+}
+
+// Change makes of an event as it was seen what changed says, but for its status. It
+// returns the event as the API server has it then.
+func (r *Recorder) Change(ctx context.Context, seen, changed *lifecyclev1alpha1.LifecycleEvent) (after *lifecyclev1alpha1.LifecycleEvent, err error) {
+	after = changed.DeepCopy()
+	return after, wrap("change", seen, r.patch(ctx, after, seen))
+}
+
 // WriteStatus replaces the status of the event as it was seen. It returns the resource
 // version that the event has then.
 func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, status lifecyclev1alpha1.LifecycleEventStatus) (version string, err error) {
