@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+)
+
+const (
+	// The backoff of a step that fails.
+	failedBase = 250 * time.Millisecond
+	failedCap  = 30 * time.Second
+	// told is how many errors are told of in a line of the log.
+	told = 5
+)
+
+// errNotTried means that a step has failed, and that it is not time yet to try it again.
+var errNotTried = errors.New("it is not time yet to try it again")
+
+// grant is what helps when a right is missing.
+const grant = "A right is missing, or a policy is in the way: config/rbac/controller.yaml has the rights of the controller " +
+	"(ClusterRole slipway-controller, and Role slipway-controller in Slipway's namespace); apply that of this version"
+
+// failed are the steps that have failed, and when each is tried again.
+type failed struct {
+	clock clock.PassiveClock
+	steps map[string]failure
+}
+
+type failure struct {
+	times int
+	again time.Time
+}
+
+func newFailed(c clock.PassiveClock) *failed { return &failed{clock: c, steps: map[string]failure{}} }
+
+// mayTry says whether a step has not failed, or it is time to try it again.
+func (f *failed) mayTry(step any) bool {
+	return !f.clock.Now().Before(f.steps[keyOf(step)].again)
+}
+
+// note takes in how the steps of a pass went, and logs what has failed, in one line. What
+// is not a step any more is forgotten.
+func (f *failed) note(ctx context.Context, steps []maintenance.Step, errs []error) {
+	wanted, failures := map[string]bool{}, []error{}
+	for i, step := range steps {
+		wanted[keyOf(step)] = true
+		if err := f.take(step, errs[i]); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	for key, failure := range f.steps {
+		if !wanted[key] && !f.clock.Now().Before(failure.again) {
+			delete(f.steps, key)
+		}
+	}
+	tell(ctx, failures)
+}
+
+// noteOne takes in how one step went.
+func (f *failed) noteOne(ctx context.Context, step any, err error) {
+	if err = f.take(step, err); err != nil {
+		tell(ctx, []error{err})
+	}
+}
+
+// take returns what is to be told of.
+func (f *failed) take(step any, err error) error {
+	key := keyOf(step)
+	switch {
+	case errors.Is(err, errNotTried):
+		return nil
+	case err == nil, errors.Is(err, errStale):
+		delete(f.steps, key)
+		return nil
+	}
+	n := f.steps[key].times
+	f.steps[key] = failure{times: n + 1, again: f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap))}
+	return err
+}
+
+// due is when the next step is tried again; zero: none has failed.
+func (f *failed) due() (next time.Time) {
+	for _, failure := range f.steps {
+		next = earliest(next, failure.again)
+	}
+	return next
+}
+
+func tell(ctx context.Context, failures []error) {
+	if len(failures) == 0 || ctx.Err() != nil {
+		return
+	}
+	logger := log.FromContext(ctx).WithValues("count", len(failures))
+	for _, err := range failures {
+		if apierrors.IsForbidden(err) {
+			logger = logger.WithValues("remedy", grant)
+			break
+		}
+	}
+	logger.Error(errors.Join(failures[:min(told, len(failures))]...), "Steps of maintenances failed; trying again")
+}
+
+// keyOf tells steps apart.
+func keyOf(step any) string {
+	name := ""
+	switch s := step.(type) {
+	case maintenance.CreateEvent:
+		name = s.Event.Name
+	case maintenance.ChangeEvent:
+		name = s.Seen.Name
+	case maintenance.DeleteEvent:
+		name = s.Event.Name
+	case maintenance.CreateJob:
+		name = s.Job.Name
+	case maintenance.DeleteJob:
+		name = s.Job.Name
+	case maintenance.RecordOnNode:
+		name = s.Node
+	case maintenance.MarkNode:
+		name = s.Node
+	case maintenance.ChangeMaintenance:
+		name = s.Seen.Name
+	case writeStatus:
+		name = s.name
+	}
+	return fmt.Sprintf("%T %s", step, name)
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintainer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/record"
+)
+
+// Teller tells people what happens to maintenances.
+type Teller interface {
+	Tell(about *slipwayv1alpha1.NodeMaintenance, warning bool, reason, message string)
+	Forget(maintenance types.UID)
+}
+
+// Options of a [Maintainer]. All are required.
+type Options struct {
+	// Self are the credentials, for the watches of pods.
+	Self *rest.Config
+	// Cache has NodeMaintenances, Nodes, LifecycleEvents, and of Namespace the Jobs of
+	// maintenances and the PodTemplates. It runs while the Maintainer does.
+	Cache cache.Cache
+	// Client writes NodeMaintenances and Jobs.
+	Client client.Client
+	// Live reads LifecycleEvents and Jobs from the API server.
+	Live client.Reader
+	// Events writes LifecycleEvents.
+	Events *record.Recorder
+	// Node returns the writer of a Node.
+	Node func(name string) *nodestate.Writer
+	// Tell tells people.
+	Tell Teller
+	// Namespace is Slipway's own.
+	Namespace string
+	Clock     clock.WithTicker
+}
+
+// Maintainer carries out maintenances. It is run once.
+type Maintainer struct {
+	Options
+	next    func(maintenance.Facts, time.Time) maintenance.Decision
+	changed chan struct{} // has something in it after each change
+
+	health  *health
+	pending *pending
+	failed  *failed
+
+	// What has been written, and the watches have not shown yet.
+	events       *memory[*lifecyclev1alpha1.LifecycleEvent]
+	jobs         *memory[*batchv1.Job]
+	nodes        *memory[*corev1.Node]
+	maintenances *memory[*slipwayv1alpha1.NodeMaintenance]
+	written      map[types.UID]time.Time // when the status of a maintenance was written last
+	unreadable   map[types.UID]string    // the records of Nodes that cannot be read, which was said
+}
+
+// ofMaintenances is the index of the LifecycleEvents that are of maintenances.
+const ofMaintenances = "maintenances"
+
+// New returns a Maintainer. It makes no request.
+func New(ctx context.Context, o Options) (*Maintainer, error) {
+	config := rest.CopyConfig(o.Self)
+	config.ContentType = "application/json"
+	pods, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("build a client for pods: %w", err)
+	}
+	slim, err := metadata.NewForConfig(metadata.ConfigFor(o.Self))
+	if err != nil {
+		return nil, fmt.Errorf("build a client for what pods are Pending: %w", err)
+	}
+	index := func(o client.Object) []string {
+		if _, labelled := o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel]; labelled {
+			return []string{"true"}
+		}
+		return nil
+	}
+	if err := o.Cache.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, index); err != nil {
+		return nil, fmt.Errorf("index the events of maintenances: %w", err)
+	}
+	m := &Maintainer{
+		Options: o, next: maintenance.Next, changed: make(chan struct{}, 1), failed: newFailed(o.Clock),
+		events: newMemory[*lifecyclev1alpha1.LifecycleEvent](o.Clock), jobs: newMemory[*batchv1.Job](o.Clock),
+		nodes: newMemory[*corev1.Node](o.Clock), maintenances: newMemory[*slipwayv1alpha1.NodeMaintenance](o.Clock),
+		written: map[types.UID]time.Time{}, unreadable: map[types.UID]string{},
+	}
+	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
+	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
+	return m, nil
+}
+
+// Run works until ctx ends. It leaves nothing running.
+func (m *Maintainer) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer m.pending.close()
+	defer m.health.close()
+	defer stop()
+	known, unlisten, err := m.listen(ctx)
+	defer unlisten()
+	if err != nil {
+		return err
+	}
+	if m.awaitKnown(ctx, known) {
+		m.loop(ctx)
+	}
+	return nil
+}
+
+// wake asks for a pass.
+func (m *Maintainer) wake() {
+	select {
+	case m.changed <- struct{}{}:
+	default: // it is awake
+	}
+}
