@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,12 +70,18 @@ func whetherGuarded(o client.Object) []string {
 
 func podsNode(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }
 
-// caches hold all events and transitions, what is needed of all Nodes, and of pods
-// those of the agents alone: others are watched by a drain, while it goes on.
+// caches hold all events, transitions and maintenances, what is needed of all Nodes, and of pods
+// those of the agents alone: others are watched by a drain, while it goes on. Jobs and
+// PodTemplates are those of Slipway's namespace.
 func (p *process) caches() cache.Options {
 	return cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: slimNode},
+			&batchv1.Job{}: {
+				Namespaces: map[string]cache.Config{p.options.Namespace: {}},
+				Label:      ofMaintenances(),
+			},
+			&corev1.PodTemplate{}: {Namespaces: map[string]cache.Config{p.options.Namespace: {}}},
 			&corev1.Pod{}: {
 				Namespaces: map[string]cache.Config{p.options.Namespace: {}},
 				Label:      labels.SelectorFromSet(oversight.AgentLabels()),

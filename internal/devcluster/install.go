@@ -104,7 +104,7 @@ func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
 // finishInstall applies the transitions, which can only be when their kind is served.
 func (c *Cluster) finishInstall(ctx context.Context, admin client.WithWatch, root, group string) error {
 	own := slipwayv1alpha1.GroupVersion.Group
-	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own); err != nil {
+	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own, "nodemaintenances."+own); err != nil {
 		return err
 	}
 	kinds, err := c.kindsClient(group)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package central
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintainer"
+	"github.com/slipway-k8s/slipway/internal/record"
+)
+
+// addMaintenances makes the leader carry out NodeMaintenances. While there are none, it
+// watches, and does nothing else.
+func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error {
+	m, err := maintainer.New(ctx, maintainer.Options{
+		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
+		Events: record.New(p.manager.GetClient()), Node: p.writer, Tell: p.observer.Maintenances(),
+		Namespace: p.options.Namespace, Clock: clock.RealClock{},
+	})
+	if err != nil {
+		return fmt.Errorf("build what carries out maintenances: %w", err)
+	}
+	return p.manager.Add(manager.RunnableFunc(m.Run))
+}
+
+// ofMaintenances selects the Jobs of maintenances.
+func ofMaintenances() labels.Selector {
+	has, err := labels.NewRequirement(slipwayv1alpha1.MaintenanceEventLabel, selection.Exists, nil)
+	if err != nil {
+		panic(err) // only a label that can be none
+	}
+	return labels.NewSelector().Add(*has)
+}
