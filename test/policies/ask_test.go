@@ -5,6 +5,7 @@ package policies
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,8 @@ type request struct {
 	before, now string
 }
 
-// caller is somebody with a token, and with rights such as "override-budgets".
+// caller is somebody with a token, and with rights such as "override-budgets", or
+// "delete nodes" and "delete nodes worker-1".
 type caller struct {
 	name, node string
 	rights     []string
@@ -50,10 +52,12 @@ var (
 	alice         = caller{name: "alice"}
 )
 
-// Authorize allows custom verbs that somebody has, on anything.
+// Authorize allows custom verbs that somebody has, on anything; and others on resources, or
+// objects, that they name.
 func (c caller) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	on := a.GetVerb() + " " + a.GetResource()
 	for _, right := range c.rights {
-		if a.GetVerb() == right && a.GetUser().GetName() == c.name {
+		if slices.Contains([]string{a.GetVerb(), on, on + " " + a.GetName()}, right) && a.GetUser().GetName() == c.name {
 			return authorizer.DecisionAllow, "", nil
 		}
 	}
@@ -61,7 +65,7 @@ func (c caller) Authorize(_ context.Context, a authorizer.Attributes) (authorize
 }
 
 func (c caller) with(right string) caller {
-	c.rights = append(c.rights, right)
+	c.rights = append(slices.Clone(c.rights), right)
 	return c
 }
 

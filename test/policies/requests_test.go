@@ -2,7 +2,10 @@
 
 package policies
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhoAsksInWhoseName(t *testing.T) {
 	in := func(name string) string { return event("", ", requestedBy: "+name, "Pending") }
@@ -38,6 +41,9 @@ func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
 	deleting := drain(", escalation: {deleteAfter: 1s}")
 	daemons := drain(", targets: [{podType: Default}, {podType: DaemonSet}]")
 	may := alice.with("override-budgets")
+	ofMaintenance := func(event string) string {
+		return strings.Replace(event, "{name: any", "{name: any, labels: {slipway.dev/maintenance: drain}", 1)
+	}
 	refusals(t, "override-budgets.yaml", map[string]refused{
 		"no parameters":                         {request{alice, events, "", none}, ""},
 		"parameters that override nothing":      {request{alice, events, "", plain}, ""},
@@ -60,6 +66,10 @@ func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
 		"what was of others becomes a drain's":  {request{alice, events, event("", ", parameters: {kind: X, escalation: {deleteAfter: 1s}}", "Pending"), deleting}, deletes},
 		"an agent's finalizer, with a deletion": {request{agentOfA, events, deleting, deleting}, ""},
 		"the controller":                        {request{controller, events, "", deleting}, deletes},
+		"the controller, DaemonSets":            {request{controller, events, "", daemons}, targeted},
+		"a maintenance, DaemonSets":             {request{controller, events, "", ofMaintenance(daemons)}, ""},
+		"a maintenance, a deletion":             {request{controller, events, "", ofMaintenance(deleting)}, deletes},
+		"a maintenance of somebody's":           {request{alice, events, "", ofMaintenance(daemons)}, targeted},
 	})
 }
 
