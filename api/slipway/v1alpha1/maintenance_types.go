@@ -58,7 +58,7 @@ type NodeMaintenanceSpec struct {
 	// are out return, and no more begin. Unset: Idle.
 	// +optional
 	// +kubebuilder:default=Idle
-	// +kubebuilder:validation:XValidation:rule="[['Idle','Cordon','Drain','Complete'].indexOf(self), ['Idle','Cordon','Drain','Complete'].indexOf(oldSelf)].min() == ['Idle','Cordon','Drain','Complete'].indexOf(oldSelf)",message="spec.stage goes from Idle to Cordon, Drain and Complete, and never back"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || oldSelf == 'Idle' || self == 'Complete' || oldSelf == 'Cordon' && self == 'Drain'",message="spec.stage goes from Idle to Cordon, Drain and Complete, and never back"
 	Stage MaintenanceStage `json:"stage,omitempty"`
 
 	// drainPlan says in which order pods leave, as steps: by podType, then by podPriority,
@@ -164,6 +164,11 @@ type MaintenanceDrain struct {
 	// podTimeout is how long the drain waits for a pod before it lets others leave that come
 	// after it. Unset: without limit.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.podTimeout must be greater than 0"
 	PodTimeout *metav1.Duration `json:"podTimeout,omitempty"`
 	// unmanagedPods says what happens to pods without a controller. Unset: Evict.
 	// +optional
@@ -173,12 +178,19 @@ type MaintenanceDrain struct {
 	LocalStorage PodPolicy `json:"localStorage,omitempty"`
 	// volumeTimeout is how long the drain waits until volumes are detached. Unset: 2m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.volumeTimeout must be greater than 0"
 	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
 	// timeout is how long the drain of a node may take; then the node has failed, and stays
 	// cordoned. Unset: without limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
@@ -277,6 +289,11 @@ type MaintenanceHook struct {
 	At HookPoint `json:"at"`
 	// timeout is how long it is waited for. Unset: without limit.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.hooks: a timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// onTimeout is what happens then. Unset: Fail.
 	// +optional
@@ -328,6 +345,11 @@ type MaintenanceWork struct {
 	// timeout is how long the work may take on a node; then the node has failed. Unset:
 	// without limit.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.work.timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// backoffLimit is how often a pod of the Job may fail. Unset: 0, which is never.
 	// +optional
