@@ -38,7 +38,7 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 		{"the Jobs of maintenances", &jobs, []client.ListOption{inside, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel}}},
 		{"PodTemplates", &templates, []client.ListOption{inside}},
 	} {
-		if err := m.Cache.List(ctx, of.list, append(of.options, client.UnsafeDisableDeepCopy)...); err != nil {
+		if err := m.reader.List(ctx, of.list, append(of.options, client.UnsafeDisableDeepCopy)...); err != nil {
 			return facts, fmt.Errorf("list %s: %w", of.what, err)
 		}
 	}

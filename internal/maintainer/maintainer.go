@@ -55,6 +55,7 @@ type Options struct {
 // Maintainer carries out maintenances. It is run once.
 type Maintainer struct {
 	Options
+	reader  client.Reader // of the cache
 	next    func(maintenance.Facts, time.Time) maintenance.Decision
 	changed chan struct{} // has something in it after each change
 
@@ -95,15 +96,20 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	if err := o.Cache.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, index); err != nil {
 		return nil, fmt.Errorf("index the events of maintenances: %w", err)
 	}
-	m := &Maintainer{
-		Options: o, next: maintenance.Next, changed: make(chan struct{}, 1), failed: newFailed(o.Clock),
+	m := with(o)
+	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
+	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
+	return m, nil
+}
+
+// with is a Maintainer that watches no pods.
+func with(o Options) *Maintainer {
+	return &Maintainer{
+		Options: o, reader: o.Cache, next: maintenance.Next, changed: make(chan struct{}, 1), failed: newFailed(o.Clock),
 		events: newMemory[*lifecyclev1alpha1.LifecycleEvent](o.Clock), jobs: newMemory[*batchv1.Job](o.Clock),
 		nodes: newMemory[*corev1.Node](o.Clock), maintenances: newMemory[*slipwayv1alpha1.NodeMaintenance](o.Clock),
 		written: map[types.UID]time.Time{}, unreadable: map[types.UID]string{},
 	}
-	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
-	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
-	return m, nil
 }
 
 // Run works until ctx ends. It leaves nothing running.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintainer
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubernetesfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/record"
+)
+
+// world is an API whose errors a test chooses, and a Maintainer on it whose decisions it
+// makes.
+type world struct {
+	*Maintainer
+	api   client.Client
+	nodes *kubernetesfake.Clientset
+	told  *audience
+}
+
+// audience is what people were told.
+type audience struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (t *audience) Tell(about *slipwayv1alpha1.NodeMaintenance, _ bool, reason, message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, about.Name+" "+reason+" "+message)
+}
+
+func (*audience) Forget(types.UID) {}
+
+func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, funcs interceptor.Funcs, objects ...client.Object) *world {
+	t.Helper()
+	label := func(o client.Object) []string {
+		if o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] != "" {
+			return []string{"true"}
+		}
+		return nil
+	}
+	api := fake.NewClientBuilder().WithScheme(home.In(lifecyclev1alpha1.GroupSlipway).Scheme()).WithObjects(objects...).
+		WithStatusSubresource(&slipwayv1alpha1.NodeMaintenance{}).WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, label).
+		WithInterceptorFuncs(funcs).Build()
+	nodes, said := kubernetesfake.NewClientset(), &audience{}
+	for _, o := range objects {
+		if node, ok := o.(*corev1.Node); ok {
+			if _, err := nodes.CoreV1().Nodes().Create(t.Context(), node.DeepCopy(), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m := with(Options{
+		Client: api, Live: api, Events: record.New(api), Tell: said, Namespace: "slipway-system", Clock: clock.RealClock{},
+		Node: func(name string) *nodestate.Writer {
+			return nodestate.NewWriter(nodes.CoreV1().Nodes(), name, clock.RealClock{})
+		},
+	})
+	m.reader, m.health, m.pending = api, newHealth(nil, m.wake), newPending(nil, m.wake)
+	m.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
+	return &world{m, api, nodes, said}
+}
+
+func anEvent(name string) *lifecyclev1alpha1.LifecycleEvent {
+	return &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID("uid-of-" + name), Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"},
+			Finalizers: []string{slipwayv1alpha1.MaintenanceEventFinalizer},
+		},
+		Spec: lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "drain", BindingNode: "n"},
+	}
+}
+
+func aMaintenance(name string) *slipwayv1alpha1.NodeMaintenance {
+	return &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
+}
