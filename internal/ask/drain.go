@@ -97,20 +97,17 @@ func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	p := &slipwayv1alpha1.DrainParameters{
 		TypeMeta: metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "DrainParameters"},
 	}
+	mode, err := modeOf(d.Mode)
 	switch {
 	case d.GracePeriod == 0:
-		return nil, errors.New("--grace-period: with 0 the server forgets a pod before its containers have ended, and nobody " +
-			"would know when the node is empty; 1 is the shortest, and -1 the pods' own")
+		return nil, errNoGrace
+	case err != nil:
+		return nil, err
 	case d.GracePeriod > 0:
 		seconds := int64(d.GracePeriod)
 		p.GracePeriodSeconds = &seconds
 	}
-	switch p.Mode = slipwayv1alpha1.DrainMode(d.Mode); p.Mode {
-	case "", slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction:
-	default:
-		return nil, fmt.Errorf("--eviction-mode: %q must be %s, %s or %s", d.Mode,
-			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
-	}
+	p.Mode = mode
 	if d.PodSelector != "" {
 		selector, err := selectorOf(d.PodSelector)
 		if err != nil {
@@ -128,6 +125,20 @@ func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 		p.Escalation = &slipwayv1alpha1.DrainEscalation{DeleteAfter: &metav1.Duration{Duration: atOnce}}
 	}
 	return p, nil
+}
+
+// errNoGrace is what is wrong with a grace period of 0.
+var errNoGrace = errors.New("--grace-period: with 0 the server forgets a pod before its containers have ended, and nobody " +
+	"would know when the node is empty; 1 is the shortest, and -1 the pods' own")
+
+func modeOf(text string) (slipwayv1alpha1.DrainMode, error) {
+	switch mode := slipwayv1alpha1.DrainMode(text); mode {
+	case "", slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction:
+		return mode, nil
+	default:
+		return "", fmt.Errorf("--eviction-mode: %q must be %s, %s or %s", text,
+			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
+	}
 }
 
 func guards(names []string) ([]lifecyclev1alpha1.Guard, error) {
