@@ -70,7 +70,9 @@ stage: Drain
 rollout: {}
 window: {notBefore: "2026-05-01T20:00:00Z", deadline: "2026-05-02T03:30:00Z", atDeadline: Cancel}
 `},
-		"hooks": {func(m *Maintain) { m.Hooks = []string{"backup@before-drain:30m:proceed", "smoke-test@before-return:1h", "vendor@after-drain"} }, `
+		"hooks": {func(m *Maintain) {
+			m.Hooks = []string{"backup@before-drain:30m:proceed", "smoke-test@before-return:1h", "vendor@after-drain"}
+		}, `
 stage: Drain
 rollout: {}
 hooks:

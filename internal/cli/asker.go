@@ -59,6 +59,9 @@ func (a asker) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.Lifecy
 	if err := a.client.List(ctx, &all); err != nil {
 		return fmt.Errorf("list LifecycleEvents: %w", err)
 	}
+	for _, note := range collisions(pointers(all.Items), wanted) {
+		fmt.Fprintln(a.notes, note)
+	}
 	var conflicts []error
 	for _, event := range wanted {
 		for i := range all.Items {
@@ -84,6 +87,11 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 		}
 		return fmt.Errorf("%s goes on with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
 			whose(there), show.Clean(strings.Join(differences, "; ")), node, node)
+	}
+	if names := maintenanceNames([]*lifecyclev1alpha1.LifecycleEvent{there}, node); node == wanted.Spec.BindingNode && len(names) > 0 &&
+		wanted.Spec.TransitionName == ask.ReturnTransition && there.Spec.TransitionName == ask.DrainTransition {
+		return fmt.Errorf("node %s returns when NodeMaintenance %s is done with it; 'kubectl slipway maintenance abort' ends that",
+			node, strings.Join(names, ", "))
 	}
 	if node == wanted.Spec.BindingNode && wanted.Spec.TransitionName == ask.ReturnTransition && there.Spec.TransitionName == ask.DrainTransition {
 		return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon",

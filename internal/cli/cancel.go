@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,7 @@ func (t *tool) cancel(ctx context.Context, c *cancelFlags) error {
 	if len(events) == 0 {
 		return missing
 	}
+	t.warnOfMaintenances(events)
 	a := asker{client: reader, notes: t.ErrOut}
 	if !c.wait {
 		return errors.Join(t.deleteAll(ctx, cluster, a, events), missing)
@@ -85,6 +87,16 @@ func (t *tool) cancel(ctx context.Context, c *cancelFlags) error {
 		return err
 	}
 	return missing
+}
+
+// warnOfMaintenances says which of the events are not somebody's own, but of maintenances.
+func (t *tool) warnOfMaintenances(events []*lifecyclev1alpha1.LifecycleEvent) {
+	for _, event := range events {
+		if names := maintenanceNames([]*lifecyclev1alpha1.LifecycleEvent{event}, event.Spec.BindingNode); len(names) > 0 {
+			fmt.Fprintf(t.ErrOut, "Warning: node %s is out for NodeMaintenance %s, for which it has failed then; 'kubectl slipway maintenance retry' tries it again.\n",
+				event.Spec.BindingNode, strings.Join(names, ", "))
+		}
+	}
 }
 
 // sayIdle says which of the nodes have nothing to cancel. That there is no such node is an

@@ -101,6 +101,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 		newCancel,
 		newInstall,
 		newUninstall,
+		newMaintain, newMaintenance, newDone,
 		newStatus,
 		newEvict,
 		newEvictions,

@@ -45,7 +45,11 @@ rights, and says what it may not read.`,
 			if output.format != people {
 				return encode(t.Out, output.format, report)
 			}
-			return printReport(t.Out, show.StyleOf(t.Out, os.Getenv), report, t.clock.Now())
+			style := show.StyleOf(t.Out, os.Getenv)
+			if err := printReport(t.Out, style, report, t.clock.Now()); err != nil {
+				return err
+			}
+			return printOutFor(t.Out, style, facts)
 		},
 	}
 	output = addOutput(command.Flags(), jsonText, yamlText)

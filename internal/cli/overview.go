@@ -40,6 +40,8 @@ type nodeStatus struct {
 	// RequestedBy and Reason are who asked, and why.
 	RequestedBy string `json:"requestedBy,omitempty"`
 	Reason      string `json:"reason,omitempty"`
+	// Maintenances are the names of the NodeMaintenances that the event is for.
+	Maintenances []string `json:"maintenances,omitempty"`
 	// CordonedFor are events of Slipway that the node is cordoned for, CordonedByOthers who
 	// else has cordoned it.
 	CordonedFor      []string `json:"cordonedFor,omitempty"`
@@ -100,6 +102,7 @@ func ofEvent(event *lifecyclev1alpha1.LifecycleEvent, node *corev1.Node) nodeSta
 		BlockersTotal: max(status.BlockersTotal, int32(len(status.Blockers))),
 		Outdated:      wait.Outdated || story.Outdated(event), Deadline: status.SLA,
 		RequestedBy: event.Spec.RequestedBy, Reason: event.Spec.Reason,
+		Maintenances: maintenanceNames([]*lifecyclev1alpha1.LifecycleEvent{event}, event.Spec.BindingNode),
 	}
 	if !event.CreationTimestamp.IsZero() {
 		s.Since = &event.CreationTimestamp
@@ -181,6 +184,8 @@ func isTrue(node *corev1.Node, conditionType corev1.NodeConditionType) bool {
 // who is who asked, or whose the cordon is.
 func (s *nodeStatus) who() string {
 	switch {
+	case len(s.Maintenances) > 0:
+		return "maintenance " + strings.Join(s.Maintenances, ", ")
 	case s.RequestedBy != "":
 		return s.RequestedBy
 	case s.Event == "" && len(s.CordonedFor) > 0:

@@ -18,22 +18,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/follow"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
-// board is what a watch has shown last of all events and Nodes.
+// board is what a watch has shown last of all events, Nodes and maintenances.
 type board struct {
-	mu      sync.Mutex
-	events  map[string]*lifecyclev1alpha1.LifecycleEvent // guarded by mu
-	nodes   map[string]*corev1.Node                      // guarded by mu
-	lost    string                                       // guarded by mu
-	changed chan struct{}
+	mu           sync.Mutex
+	events       map[string]*lifecyclev1alpha1.LifecycleEvent // guarded by mu
+	nodes        map[string]*corev1.Node                      // guarded by mu
+	maintenances map[string]*slipwayv1alpha1.NodeMaintenance  // guarded by mu
+	lost         string                                       // guarded by mu
+	changed      chan struct{}
 }
 
 func newBoard() *board {
 	return &board{
-		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, nodes: map[string]*corev1.Node{}, changed: make(chan struct{}, 1),
+		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, nodes: map[string]*corev1.Node{},
+		maintenances: map[string]*slipwayv1alpha1.NodeMaintenance{}, changed: make(chan struct{}, 1),
 	}
 }
 
@@ -45,6 +48,8 @@ func (b *board) Saw(object client.Object) {
 			b.events[o.Name] = o
 		case *corev1.Node:
 			b.nodes[o.Name] = o
+		case *slipwayv1alpha1.NodeMaintenance:
+			b.maintenances[o.Name] = o
 		}
 	})
 }
@@ -57,6 +62,8 @@ func (b *board) Gone(object client.Object) {
 			delete(b.events, o.Name)
 		case *corev1.Node:
 			delete(b.nodes, o.Name)
+		case *slipwayv1alpha1.NodeMaintenance:
+			delete(b.maintenances, o.Name)
 		}
 	})
 }

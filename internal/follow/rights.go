@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // readable is the part of the scope that the caller may list and watch. That LifecycleEvents
@@ -26,6 +27,11 @@ func readable(ctx context.Context, reader client.WithWatch, group string, scope 
 		return scope, fmt.Errorf("you may list LifecycleEvents and not watch them: the verb watch on lifecycleevents.%s is missing, which the role slipway-operator has: %w", group, err)
 	case err != nil:
 		return scope, fmt.Errorf("read LifecycleEvents: %w", err)
+	}
+	if scope.Maintenances {
+		if err := look(ctx, reader, &slipwayv1alpha1.NodeMaintenanceList{}, selected("", "")); err != nil {
+			return scope, fmt.Errorf("read NodeMaintenances: %w", err)
+		}
 	}
 	for _, kind := range []struct {
 		wanted *bool

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/home"
 )
 
@@ -36,6 +37,8 @@ type Scope struct {
 	Node string
 	// Nodes and Pods are watched as well, where the caller may.
 	Nodes, Pods bool
+	// Maintenances are watched as well: all NodeMaintenances.
+	Maintenances bool
 }
 
 // Eyes take in what a watch shows. They may be called at the same time.
@@ -50,7 +53,11 @@ type Eyes interface {
 // Watch returns when the eyes have seen all that is there, and goes on until ctx ends. It
 // says which of the kinds that are not needed may not be read.
 func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope, err error) {
-	reader, err := client.NewWithWatch(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper()})
+	scheme, mapper, err := Kinds(c.Home)
+	if err != nil {
+		return scope, err
+	}
+	reader, err := client.NewWithWatch(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return scope, fmt.Errorf("build a client: %w", err)
 	}
@@ -58,7 +65,7 @@ func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope,
 		return scope, err
 	}
 	watched, err := cache.New(listening(c.Config, eyes), cache.Options{
-		Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper(), ByObject: scope.selectors(),
+		Scheme: scheme, Mapper: mapper, ByObject: scope.selectors(),
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			if !isRoutine(err) {
 				eyes.Lost(err)
@@ -96,6 +103,9 @@ func (s Scope) kinds() []client.Object {
 	}
 	if s.Pods {
 		kinds = append(kinds, &corev1.Pod{})
+	}
+	if s.Maintenances {
+		kinds = append(kinds, &slipwayv1alpha1.NodeMaintenance{})
 	}
 	return kinds
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+func newDone(t *tool) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "done NODE",
+		Short: "Say that the work on a node is done, so that it returns",
+		Long: `Tells the maintenances that wait for somebody's work on the node that it is done, and by whom:
+with the annotation slipway.dev/work-done on the LifecycleEvent of its drain. The node then
+returns, unless a hook or another maintenance holds it.
+
+Where nothing waits for work on the node, it is an error.`,
+		Example: `  kubectl slipway done worker-1`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			choice := &nodeChoice{}
+			if err := choice.take(args); err != nil {
+				return err
+			}
+			return t.workDone(command.Context(), choice.named[0])
+		},
+	}
+	command.ValidArgsFunction = t.completeNode
+	return command
+}
+
+func (t *tool) workDone(ctx context.Context, node string) error {
+	c, client, err := t.openMaintenances(ctx)
+	if err != nil {
+		return err
+	}
+	event, err := maintenanceEvent(ctx, client, node)
+	if err != nil {
+		return err
+	}
+	all, err := listMaintenances(ctx, client)
+	if err != nil {
+		return err
+	}
+	if err := waitsForWork(node, event, all); err != nil {
+		return err
+	}
+	if by, told := event.Annotations[slipwayv1alpha1.WorkDoneAnnotation]; told {
+		t.say(fmt.Sprintf("node/%s: the work is done already, by %s\n", node, show.Clean(by)))
+		return nil
+	}
+	if err := annotate(ctx, client, event, slipwayv1alpha1.WorkDoneAnnotation, t.whoami(ctx, c)); err != nil {
+		return err
+	}
+	t.say(fmt.Sprintf("node/%s: the work is done\n", node))
+	return nil
+}
+
+// whoami is the caller as the API server knows them.
+func (t *tool) whoami(ctx context.Context, c cluster) string {
+	const somebody = "somebody with kubectl slipway"
+	clients, err := kubernetes.NewForConfigAndClient(c.config, c.http)
+	if err != nil {
+		return somebody
+	}
+	review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return somebody
+	}
+	return cmp.Or(review.Status.UserInfo.Username, somebody)
+}
+
+// waitsForWork is an error where nobody waits for work on a node, and says what is there
+// instead.
+func waitsForWork(node string, event *lifecyclev1alpha1.LifecycleEvent, all []*slipwayv1alpha1.NodeMaintenance) error {
+	if event == nil {
+		return fmt.Errorf("nothing waits for work on node %s: no maintenance has it out; 'kubectl slipway status %s' says how it is", node, node)
+	}
+	var last error
+	for _, m := range all {
+		if !isFor(event, m.UID) {
+			continue
+		}
+		if last = waitsFor(node, m); last == nil {
+			return nil
+		}
+	}
+	if last == nil {
+		last = fmt.Errorf("nothing waits for work on node %s; 'kubectl slipway status %s' says how it is", node, node)
+	}
+	return last
+}
+
+// waitsFor is why a maintenance does not wait for work on a node.
+func waitsFor(node string, m *slipwayv1alpha1.NodeMaintenance) error {
+	work := m.Spec.Work
+	switch {
+	case m.Spec.Rollout == nil:
+		return fmt.Errorf("nothing waits for work on node %s by itself: 'kubectl slipway maintenance stage %s complete' returns all nodes of NodeMaintenance %s",
+			node, m.Name, m.Name)
+	case work != nil && work.Type == slipwayv1alpha1.WorkJob:
+		return fmt.Errorf("nothing waits for somebody's work on node %s: NodeMaintenance %s has it done by a Job of PodTemplate %s",
+			node, m.Name, show.Clean(work.PodTemplate))
+	case work != nil && work.Type == slipwayv1alpha1.WorkNone:
+		return fmt.Errorf("nothing waits for work on node %s: NodeMaintenance %s has none", node, m.Name)
+	}
+	i := slices.IndexFunc(m.Status.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool { return n.Name == node })
+	if i < 0 {
+		return nil // its status has no room for it
+	}
+	switch s := m.Status.NodeStatuses[i]; s.Phase {
+	case slipwayv1alpha1.NodeWorking, slipwayv1alpha1.NodeDrained:
+		return nil
+	case slipwayv1alpha1.NodeHeld, slipwayv1alpha1.NodeDraining:
+		return fmt.Errorf("node %s is not drained yet (%s), so nothing can have been done to it that NodeMaintenance %s waits for; "+
+			"'kubectl slipway explain %s' says how it is", node, markOf(s.Phase).word, m.Name, node)
+	default:
+		return fmt.Errorf("nothing waits for work on node %s: for NodeMaintenance %s it is %s", node, m.Name, markOf(s.Phase).word)
+	}
+}
+
+// annotationPatch sets an annotation of this very event.
+func annotationPatch(event *lifecyclev1alpha1.LifecycleEvent, key, value string) []byte {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": event.UID, "annotations": map[string]string{key: value},
+	}})
+	if err != nil {
+		panic(err) // only strings are encoded
+	}
+	return patch
+}

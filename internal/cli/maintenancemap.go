@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// mark is how a phase is drawn: as one character, so that hundreds of nodes fit on a screen.
+type mark struct {
+	phase slipwayv1alpha1.MaintenanceNodePhase
+	sign  string
+	word  string
+	tone  show.Tone
+}
+
+// marks in the order in which the legend has them: the way of a node.
+var marks = []mark{
+	{slipwayv1alpha1.NodeWaiting, ".", "waiting", show.Faint},
+	{slipwayv1alpha1.NodeHeld, "h", "held", show.Warn},
+	{slipwayv1alpha1.NodeDraining, "d", "draining", show.Plain},
+	{slipwayv1alpha1.NodeDrained, "D", "drained", show.Plain},
+	{slipwayv1alpha1.NodeWorking, "w", "working", show.Plain},
+	{slipwayv1alpha1.NodeReturning, "r", "returning", show.Plain},
+	{slipwayv1alpha1.NodeUnhealthy, "u", "back and not healthy", show.Warn},
+	{slipwayv1alpha1.NodeReturned, "+", "returned", show.Good},
+	{slipwayv1alpha1.NodeFailed, "!", "failed", show.Bad},
+}
+
+func markOf(phase slipwayv1alpha1.MaintenanceNodePhase) mark {
+	i := slices.IndexFunc(marks, func(m mark) bool { return m.phase == phase })
+	if i < 0 {
+		return mark{phase, "?", string(phase), show.Warn}
+	}
+	return marks[i]
+}
+
+// mapLines draws the nodes of the domains, a character for each, in the order of their names.
+func (r *maintenanceRow) mapLines(style show.Style) []string {
+	const widestHead, narrowest = 24, 20
+	head := 0
+	for _, d := range r.Domains {
+		head = max(head, utf8.RuneCountInString(r.heading(d)))
+	}
+	head = min(head, widestHead)
+	width := 100
+	if style.Width > 0 {
+		width = style.Width
+	}
+	tail := len(" 9999 of 9999")
+	room, longest := max(width-2-head-2-tail, narrowest), 0
+	for _, d := range r.Domains {
+		longest = max(longest, len(d.Nodes))
+	}
+	var lines []string
+	for _, d := range r.Domains {
+		lines = append(lines, r.domainLines(style, d, head, min(room, longest))...)
+	}
+	return append(lines, r.legend(style)...)
+}
+
+// heading of a domain.
+func (r *maintenanceRow) heading(d maintenanceDomain) string {
+	switch {
+	case r.of.Spec.Rollout == nil || r.of.Spec.Rollout.TopologyKey == "":
+		return "nodes"
+	case d.Value == "":
+		return "(none)"
+	default:
+		return show.Clean(d.Value)
+	}
+}
+
+func (r *maintenanceRow) domainLines(style show.Style, d maintenanceDomain, head, room int) []string {
+	heading := show.Clip(r.heading(d), head)
+	returned := 0
+	for _, n := range d.Nodes {
+		if n.Phase == slipwayv1alpha1.NodeReturned {
+			returned++
+		}
+	}
+	var lines []string
+	for part := range slices.Chunk(d.Nodes, room) {
+		line := "  " + heading + strings.Repeat(" ", head-utf8.RuneCountInString(heading)+2) + painted(style, part)
+		if len(lines) == 0 {
+			line += strings.Repeat(" ", room-len(part)) + fmt.Sprintf("  %d of %d", returned, len(d.Nodes))
+		}
+		lines, heading = append(lines, line), ""
+	}
+	return lines
+}
+
+// painted are the signs of nodes, those of the same tone with one color.
+func painted(style show.Style, nodes []maintenanceNode) string {
+	var text, run strings.Builder
+	tone := show.Plain
+	end := func() {
+		text.WriteString(style.Paint(tone, run.String()))
+		run.Reset()
+	}
+	for _, n := range nodes {
+		m := markOf(n.Phase)
+		if m.tone != tone {
+			end()
+			tone = m.tone
+		}
+		run.WriteString(m.sign)
+	}
+	end()
+	return text.String()
+}
+
+// legend explains the signs that are drawn, and how many there are of each.
+func (r *maintenanceRow) legend(style show.Style) []string {
+	counts := map[string]int{}
+	for _, d := range r.Domains {
+		for _, n := range d.Nodes {
+			counts[markOf(n.Phase).sign]++
+		}
+	}
+	var parts []string
+	for _, m := range marks {
+		if n := counts[m.sign]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d %s", m.sign, n, m.word))
+		}
+	}
+	var lines []string
+	for _, line := range style.Wrap("  ", strings.Join(parts, ",  ")) {
+		lines = append(lines, style.Paint(show.Faint, line))
+	}
+	return lines
+}

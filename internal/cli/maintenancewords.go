@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/show"
+)
+
+// pace is how many nodes are out at a time, and what is done to each.
+func (r *maintenanceRow) pace() string {
+	spec := &r.of.Spec
+	rollout := spec.Rollout
+	if rollout == nil {
+		return "All nodes together"
+	}
+	text := "At most 1 node out at a time"
+	if most := rollout.MaxUnavailable; most != nil && most.String() != "1" {
+		text = fmt.Sprintf("At most %s nodes out at a time", most)
+		if strings.HasSuffix(most.String(), "%") {
+			text = fmt.Sprintf("At most %s of the nodes out at a time", most)
+		}
+	}
+	switch {
+	case rollout.TopologyKey != "" && rollout.PerDomain != nil:
+		text += fmt.Sprintf(", and %d of each %s", *rollout.PerDomain, rollout.TopologyKey)
+	case rollout.TopologyKey != "":
+		text += fmt.Sprintf(", one %s after the other", rollout.TopologyKey)
+	}
+	if rollout.Batches {
+		text += ", in batches"
+	}
+	if rollout.PauseAfter != nil {
+		text += fmt.Sprintf(", pause after %d", *rollout.PauseAfter)
+	}
+	return text + ". Work: " + workText(spec.Work)
+}
+
+func workText(work *slipwayv1alpha1.MaintenanceWork) string {
+	text := "by hand"
+	switch {
+	case work == nil:
+		return text
+	case work.Type == slipwayv1alpha1.WorkNone:
+		return "none"
+	case work.Type == slipwayv1alpha1.WorkJob:
+		text = "a Job of PodTemplate " + work.PodTemplate
+	}
+	if work.Timeout != nil {
+		text += fmt.Sprintf(", within %s", work.Timeout.Duration)
+	}
+	return text
+}
+
+// when is the window, as far as it is still to come or going on.
+func (r *maintenanceRow) when(now time.Time) string {
+	window := r.of.Spec.Window
+	if window == nil || r.over() {
+		return ""
+	}
+	var parts []string
+	if at := window.NotBefore; at != nil && at.After(now) {
+		parts = append(parts, fmt.Sprintf("Begins at %s (%s)", at.UTC().Format(time.RFC3339), until(at, now)))
+	}
+	if at := window.Deadline; at != nil {
+		when := until(at, now)
+		parts = append(parts, fmt.Sprintf("No node begins after %s (%s)", at.UTC().Format(time.RFC3339), when))
+	}
+	return strings.Join(parts, ". ")
+}
+
+// advice is something that can be done, with the command for it.
+type advice struct{ what, command string }
+
+// next is what can be done.
+func (r *maintenanceRow) next() []advice {
+	name := show.Clean(r.Name)
+	maintenance := "kubectl slipway maintenance "
+	together := r.of.Spec.Rollout == nil
+	var all []advice
+	switch {
+	case r.over():
+		return nil
+	case r.State == maintenanceRefused && r.Code == slipwayv1alpha1.ReasonAllControlPlaneNodes:
+		all = append(all, advice{"Have it done all the same", `kubectl patch nodemaintenance ` + name + ` --type=merge -p '{"spec":{"allow":["AllControlPlaneNodes"]}}'`})
+	case r.Stage == slipwayv1alpha1.StageIdle:
+		all = append(all, advice{"Begin", maintenance + "stage " + name + " drain"})
+	case r.State == maintenancePaused:
+		all = append(all, advice{"Go on", maintenance + "resume " + name})
+	case together && r.State == maintenanceCordoned:
+		all = append(all, advice{"Drain the nodes", maintenance + "stage " + name + " drain"})
+	case together && r.State == maintenanceDrained:
+		all = append(all, advice{"Return the nodes, when the work is done", maintenance + "stage " + name + " complete"})
+	}
+	return append(all, r.nextOfNodes(name)...)
+}
+
+// nextOfNodes is what can be done about nodes: for each kind of trouble, with the first node
+// that has it.
+func (r *maintenanceRow) nextOfNodes(name string) []advice {
+	var all []advice
+	first := func(is func(slipwayv1alpha1.MaintenanceNodeStatus) bool, what string, command func(node string) string) {
+		if i := slices.IndexFunc(r.NodeStatuses, is); i >= 0 {
+			all = append(all, advice{what, "kubectl slipway " + command(show.Clean(r.NodeStatuses[i].Name))})
+		}
+	}
+	held := func(code string) func(slipwayv1alpha1.MaintenanceNodeStatus) bool {
+		return func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
+			return n.Phase != slipwayv1alpha1.NodeFailed && n.Reason == code
+		}
+	}
+	failed := func(n slipwayv1alpha1.MaintenanceNodeStatus) bool { return n.Phase == slipwayv1alpha1.NodeFailed }
+	first(failed, "Try the nodes that have failed again", func(string) string { return "maintenance retry " + name })
+	first(held(slipwayv1alpha1.ReasonBlocked), "See why a drain is held up, and what helps", func(node string) string { return "explain " + node })
+	first(held(slipwayv1alpha1.ReasonHookWaiting), "Let a node go on", func(node string) string {
+		return "maintenance open " + name + " " + node + " " + r.hookNames()
+	})
+	first(held(slipwayv1alpha1.ReasonWaitingForWork), "Say that the work on a node is done", func(node string) string { return "done " + node })
+	return all
+}
+
+// hookNames is what stands for the hook in a command.
+func (r *maintenanceRow) hookNames() string {
+	if len(r.of.Spec.Hooks) == 1 {
+		return show.Clean(r.of.Spec.Hooks[0].Name)
+	}
+	return "HOOK"
+}
+
+// selectorText is a selector of labels, as people write it.
+func selectorText(selector *metav1.LabelSelector) string { return metav1.FormatLabelSelector(selector) }
