@@ -128,7 +128,7 @@ func waitsFor(node string, m *slipwayv1alpha1.NodeMaintenance) error {
 		return fmt.Errorf("node %s is not drained yet (%s), so nothing can have been done to it that NodeMaintenance %s waits for; "+
 			"'kubectl slipway explain %s' says how it is", node, markOf(s.Phase).word, m.Name, node)
 	default:
-		return fmt.Errorf("nothing waits for work on node %s: for NodeMaintenance %s it is %s", node, m.Name, markOf(s.Phase).word)
+		return fmt.Errorf("nothing waits for work on node %s; 'kubectl slipway maintenance status %s' says how far it is: %s", node, m.Name, markOf(s.Phase).word)
 	}
 }
 

@@ -41,7 +41,7 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice nodeChoice, nodes []
 		l.note("Warning: these are all nodes of the cluster.")
 	}
 	if ofAll, ofSelected := countControlPlane(nodes), countControlPlane(selected); ofAll > 0 && ofAll == ofSelected {
-		l.note("Warning: all %s of the control plane among them.", isOrAre(ofAll))
+		l.note("Warning: among them is the whole control plane, which is %s.", show.Count(ofAll, "node", "nodes"))
 		if wanted.Spec.Rollout == nil && !slices.Contains(wanted.Spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes) {
 			l.wrong = errors.New("all nodes of the control plane would be out at the same time: leave out --all-together to take out one at a " +
 				"time, or say --allow-all-control-plane-nodes; nothing was created")
@@ -58,6 +58,7 @@ func (l *looked) note(format string, args ...any) {
 
 // overlaps names the nodes that others maintain, too.
 func (l *looked) overlaps(selected []*corev1.Node, others []*slipwayv1alpha1.NodeMaintenance, own string) {
+	found := false
 	for _, row := range maintenanceRows(others) {
 		if row.over() || row.Name == own {
 			continue
@@ -66,8 +67,11 @@ func (l *looked) overlaps(selected []*corev1.Node, others []*slipwayv1alpha1.Nod
 		if len(shared) == 0 {
 			continue
 		}
-		l.note("Warning: NodeMaintenance %s (%s) is for %s of them, too: %s. Of two, the one that asks for less decides how far a drain goes, "+
-			"and a node returns when neither needs it out.", show.Clean(row.Name), row.State, fmt.Sprint(len(shared)), someNames(shared))
+		found = true
+		l.note("Warning: NodeMaintenance %s (%s) is for %d of them, too: %s.", show.Clean(row.Name), row.State, len(shared), someNames(shared))
+	}
+	if found {
+		l.note("Of several, the one that asks for the least decides how far a node is drained; it returns when none needs it out any more.")
 	}
 }
 
@@ -79,13 +83,6 @@ func countControlPlane(nodes []*corev1.Node) int {
 		}
 	}
 	return n
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "1 node is"
-	}
-	return fmt.Sprintf("%d nodes are", n)
 }
 
 // someNames are the names of nodes, at most so many that they can be read.

@@ -70,6 +70,9 @@ func abortText(r *maintenanceRow) string {
 	n := r.Nodes
 	var text strings.Builder
 	fmt.Fprintf(&text, "NodeMaintenance %s ends for good:\n", show.Clean(r.Name))
+	if n.Out+n.Failed+n.Returned+n.Waiting == 0 {
+		fmt.Fprintln(&text, "  no node has begun")
+	}
 	line := func(count int32, one, more string) {
 		if count > 0 {
 			fmt.Fprintf(&text, "  %s\n", show.Count(int(count), one, more))

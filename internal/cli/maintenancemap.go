@@ -28,7 +28,7 @@ var marks = []mark{
 	{slipwayv1alpha1.NodeDrained, "D", "drained", show.Plain},
 	{slipwayv1alpha1.NodeWorking, "w", "working", show.Plain},
 	{slipwayv1alpha1.NodeReturning, "r", "returning", show.Plain},
-	{slipwayv1alpha1.NodeUnhealthy, "u", "back and not healthy", show.Warn},
+	{slipwayv1alpha1.NodeUnhealthy, "u", "not healthy", show.Warn},
 	{slipwayv1alpha1.NodeReturned, "+", "returned", show.Good},
 	{slipwayv1alpha1.NodeFailed, "!", "failed", show.Bad},
 }
@@ -53,7 +53,7 @@ func (r *maintenanceRow) mapLines(style show.Style) []string {
 	if style.Width > 0 {
 		width = style.Width
 	}
-	tail := len(" 9999 of 9999")
+	tail := len(" 9999 of 9999 back")
 	room, longest := max(width-2-head-2-tail, narrowest), 0
 	for _, d := range r.Domains {
 		longest = max(longest, len(d.Nodes))
@@ -89,7 +89,7 @@ func (r *maintenanceRow) domainLines(style show.Style, d maintenanceDomain, head
 	for part := range slices.Chunk(d.Nodes, room) {
 		line := "  " + heading + strings.Repeat(" ", head-utf8.RuneCountInString(heading)+2) + painted(style, part)
 		if len(lines) == 0 {
-			line += strings.Repeat(" ", room-len(part)) + fmt.Sprintf("  %d of %d", returned, len(d.Nodes))
+			line += strings.Repeat(" ", room-len(part)) + fmt.Sprintf("  %d of %d back", returned, len(d.Nodes))
 		}
 		lines, heading = append(lines, line), ""
 	}
@@ -129,6 +129,9 @@ func (r *maintenanceRow) legend(style show.Style) []string {
 		if n := counts[m.sign]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d %s", m.sign, n, m.word))
 		}
+	}
+	if len(parts) == 0 {
+		return nil
 	}
 	var lines []string
 	for _, line := range style.Wrap("  ", strings.Join(parts, ",  ")) {

@@ -33,9 +33,9 @@ func maintenanceTable(rows []maintenanceRow, style show.Style, now time.Time, wh
 }
 
 func maintenanceCells(rows []maintenanceRow, now time.Time, messages, why bool) [][]show.Cell {
-	header := []string{"NAME", "STAGE", "STATE", "NODES", "OUT", "RETURNED", "FAILED", "AGE", "WHO"}
+	header := []string{"NAME", "STATE", "NODES", "OUT", "RETURNED", "FAILED", "AGE", "WHO"}
 	if messages {
-		header = append(header, "MESSAGE")
+		header = append(header, "STAGE", "MESSAGE")
 	}
 	if why {
 		header = append(header, "WHY")
@@ -44,19 +44,19 @@ func maintenanceCells(rows []maintenanceRow, now time.Time, messages, why bool) 
 	for i := range rows {
 		r := &rows[i]
 		texts := []string{
-			r.Name, string(r.Stage), r.State, fmt.Sprint(r.Nodes.Selected), fmt.Sprint(r.Nodes.Out), fmt.Sprint(r.Nodes.Returned),
+			r.Name, r.State, fmt.Sprint(r.Nodes.Selected), fmt.Sprint(r.Nodes.Out), fmt.Sprint(r.Nodes.Returned),
 			fmt.Sprint(r.Nodes.Failed), ago(r.Since, now), orDash(r.RequestedBy),
 		}
 		if messages {
-			texts = append(texts, orDash(r.says()))
+			texts = append(texts, string(r.Stage), orDash(r.says()))
 		}
 		if why {
 			texts = append(texts, orDash(r.Reason))
 		}
 		row := cells(texts, show.Plain)
-		row[2].Tone = r.tone
+		row[1].Tone = r.tone
 		if r.Nodes.Failed > 0 {
-			row[6].Tone = show.Bad
+			row[5].Tone = show.Bad
 		}
 		table = append(table, row)
 	}
@@ -100,7 +100,9 @@ func maintenanceText(r *maintenanceRow, style show.Style, now time.Time, all boo
 	line("  ", r.says())
 	line("  ", r.drainText())
 	fmt.Fprintln(&text)
-	line("", r.counted())
+	if r.State != maintenanceUnseen {
+		line("", r.counted())
+	}
 	for _, l := range r.mapLines(style) {
 		fmt.Fprintln(&text, l)
 	}
@@ -163,7 +165,7 @@ func (r *maintenanceRow) drainText() string {
 		for _, t := range r.Drain.Reached {
 			targets = append(targets, targetText(t))
 		}
-		parts = append(parts, "reached: "+strings.Join(targets, "; "))
+		parts = append(parts, "Reached: "+strings.Join(targets, "; "))
 	}
 	if r.Drain.PodsPending > 0 {
 		parts = append(parts, show.Count(int(r.Drain.PodsPending), "pod is", "pods are")+" still to leave")
