@@ -86,7 +86,7 @@ With -o json, each change is one JSON object on stdout.`,
 
 func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f := command.Flags()
-	f.StringVar(&m.MaxUnavailable, "max-unavailable", "", "how many of the nodes may be out at a time, such as 2 or 20%; empty: 1")
+	f.StringVar(&m.MaxUnavailable, "max-unavailable", "", "how many of the nodes may be out at a time, such as 2 or 20%; empty: 1, or what --per-domain allows")
 	f.StringVar(&m.TopologyKey, "topology-key", "", "a label of nodes whose values are done one after the other, such as topology.kubernetes.io/zone")
 	f.Int32Var(&m.PerDomain, "per-domain", 0, "how many may be out of each value of --topology-key, all values side by side; 0: one value after the other")
 	f.BoolVar(&m.Batches, "batches", false, "let nodes begin only when all have returned that were out")

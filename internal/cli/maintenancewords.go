@@ -16,10 +16,12 @@ import (
 
 // pace is how many nodes are out at a time, and what is done to each.
 func (r *maintenanceRow) pace() string {
-	spec := &r.of.Spec
-	rollout := spec.Rollout
+	rollout := r.of.Spec.Rollout
 	if rollout == nil {
 		return "All nodes together"
+	}
+	if rollout.MaxUnavailable == nil && rollout.PerDomain != nil {
+		return fmt.Sprintf("At most %d of each %s out at a time", *rollout.PerDomain, rollout.TopologyKey) + r.rest()
 	}
 	text := "At most 1 node out at a time"
 	if most := rollout.MaxUnavailable; most != nil && most.String() != "1" {
@@ -34,13 +36,19 @@ func (r *maintenanceRow) pace() string {
 	case rollout.TopologyKey != "":
 		text += fmt.Sprintf(", one %s after the other", rollout.TopologyKey)
 	}
+	return text + r.rest()
+}
+
+// rest is what else there is to say of a rollout.
+func (r *maintenanceRow) rest() string {
+	text, rollout := "", r.of.Spec.Rollout
 	if rollout.Batches {
 		text += ", in batches"
 	}
 	if rollout.PauseAfter != nil {
 		text += fmt.Sprintf(", pause after %d", *rollout.PauseAfter)
 	}
-	return text + ". Work: " + workText(spec.Work)
+	return text + ". Work: " + workText(r.of.Spec.Work)
 }
 
 func workText(work *slipwayv1alpha1.MaintenanceWork) string {
