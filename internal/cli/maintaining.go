@@ -64,10 +64,10 @@ func (p *maintaining) mayDeleteNodes(ctx context.Context) error {
 	review, err := clients.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "delete", Resource: "nodes"}},
 	}, metav1.CreateOptions{})
-	if err != nil || review.Status.Allowed {
-		return nil
+	if err == nil && !review.Status.Allowed {
+		return errNoRight
 	}
-	return errNoRight
+	return nil
 }
 
 // errNoRight is what somebody is told who may not maintain nodes.
@@ -120,11 +120,11 @@ func pastOf(state string) string {
 // print prints what is or would be created.
 func (p *maintaining) print(m *slipwayv1alpha1.NodeMaintenance, done string) error {
 	f := p.flags.output.format
-	switch f {
-	case people:
+	if f == people {
 		p.say(maintenanceName(m.Name) + " " + done + p.flags.dry.suffix() + "\n")
 		return nil
-	case names:
+	}
+	if f == names {
 		p.say(maintenanceName(m.Name) + "\n")
 		return nil
 	}

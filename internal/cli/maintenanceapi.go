@@ -136,13 +136,9 @@ func (t *tool) knownMaintenances(command *cobra.Command) []*slipwayv1alpha1.Node
 	const patience = 3 * time.Second
 	ctx, cancel := context.WithTimeout(command.Context(), patience)
 	defer cancel()
-	_, reader, err := t.openMaintenances(ctx)
-	if err != nil {
-		return nil
-	}
-	all, err := listMaintenances(ctx, reader)
-	if err != nil {
-		return nil
+	var all []*slipwayv1alpha1.NodeMaintenance
+	if _, reader, err := t.openMaintenances(ctx); err == nil {
+		all, _ = listMaintenances(ctx, reader) // without any, nothing is suggested
 	}
 	return all
 }

@@ -113,16 +113,15 @@ func (t *tool) readMaintenanceRow(ctx context.Context, reader client.Reader, m *
 }
 
 func (t *tool) printMaintenances(f format, rows []maintenanceRow) error {
-	switch f {
-	case jsonText, yamlText:
+	switch {
+	case f == jsonText || f == yamlText:
 		return encode(t.Out, f, rows)
-	case names:
+	case f == names:
 		for _, r := range rows {
 			fmt.Fprintln(t.Out, maintenanceName(r.Name))
 		}
 		return nil
-	}
-	if len(rows) == 0 {
+	case len(rows) == 0:
 		t.say(noMaintenances)
 		return nil
 	}
@@ -131,10 +130,10 @@ func (t *tool) printMaintenances(f format, rows []maintenanceRow) error {
 }
 
 func (t *tool) printMaintenance(f format, r *maintenanceRow) error {
-	switch f {
-	case jsonText, yamlText:
+	switch {
+	case f == jsonText || f == yamlText:
 		return encode(t.Out, f, r)
-	case names:
+	case f == names:
 		fmt.Fprintln(t.Out, maintenanceName(r.Name))
 		return nil
 	}

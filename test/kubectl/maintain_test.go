@@ -178,7 +178,9 @@ func TestAMaintenanceIsPausedResumedAndAborted(t *testing.T) {
 	_, trouble := m.run(2, "maintenance", "abort", m.name)
 	wantTexts(t, trouble, "ends for good", "1 node is out, and returns", "--yes does without a question")
 	abort := m.start("maintenance", "abort", m.name, "--yes")
-	m.awaitSpec("is to be complete", func(got *slipwayv1alpha1.NodeMaintenance) bool { return got.Spec.Stage == slipwayv1alpha1.StageComplete })
+	m.awaitSpec("is to be complete", func(got *slipwayv1alpha1.NodeMaintenance) bool {
+		return got.Spec.Stage == slipwayv1alpha1.StageComplete
+	})
 	abort.out.await(t, "returning")
 	m.completes()
 	out, _ = abort.end(0)
