@@ -5,6 +5,7 @@ package nodelease
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,7 +28,7 @@ type TakenError struct {
 func (e *TakenError) Error() string {
 	text := fmt.Sprintf("the lease of node %s is held by %q since %s", e.Node, e.Held.Holder, e.Held.Since.UTC().Format(time.RFC3339))
 	if e.Held.Purpose != "" {
-		text += ": " + e.Held.Purpose
+		text += ": " + strings.Join(strings.Fields(e.Held.Purpose), " ") // on one line, whoever wrote it
 	}
 	return text
 }

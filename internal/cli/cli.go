@@ -105,6 +105,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 failed or deadline passed, 4 cance
 		newStatus,
 		newEvict,
 		newEvictions,
+		newLease,
 	} {
 		root.AddCommand(newCommand(t))
 	}
