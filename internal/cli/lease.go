@@ -105,7 +105,7 @@ func leaseTrouble(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; Role slipway-lease-holder in namespace %s lets you, and slipway-lease-viewer lets you read", err, nodelease.Namespace)
 	case apierrors.IsNotFound(err) && !errors.Is(err, nodelease.ErrNotHolder):
-		return fmt.Errorf("%w ('kubectl slipway install' does, or 'kubectl create namespace %s')", err, nodelease.Namespace)
+		return fmt.Errorf("%w ('kubectl slipway install --node-leases' does, or 'kubectl create namespace %s')", err, nodelease.Namespace)
 	default:
 		return err
 	}

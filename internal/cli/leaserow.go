@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -82,19 +83,29 @@ func leaseTable(rows []leaseRow, style show.Style, now time.Time, wide bool) str
 	if style.Fits(full) {
 		return strings.Join(style.Table(full, 0), "\n") + "\n"
 	}
-	const holder, most = 1, 2
-	lines := style.Table(leaseCells(rows, now, wide, false), holder)
+	const holder = 1 // its column
+	lines := style.Table(leaseCells(rows, now, false, false), holder)
 	text := lines[0] + "\n"
 	for i := range rows {
 		text += lines[i+1] + "\n"
-		if rows[i].Purpose == "" {
-			continue
-		}
-		for _, line := range style.WrapAtMost("  ", rows[i].Purpose, most) {
+		for _, line := range rows[i].below(style, wide) {
 			text += style.Paint(show.Faint, line) + "\n"
 		}
 	}
 	return text
+}
+
+// below are the lines below that of a node.
+func (r *leaseRow) below(style show.Style, wide bool) (lines []string) {
+	const most = 2
+	if r.Purpose != "" {
+		lines = style.WrapAtMost("  ", r.Purpose, most)
+	}
+	if wide {
+		text := fmt.Sprintf("since %s, until %s, %s", orDash(stamp(r.Since)), orDash(stamp(r.Until)), show.Count(int(r.Transitions), "transition", "transitions"))
+		lines = append(lines, style.WrapAtMost("  ", text, most)...)
+	}
+	return lines
 }
 
 func leaseCells(rows []leaseRow, now time.Time, wide, purposes bool) [][]show.Cell {
