@@ -70,51 +70,63 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		want    string
 	}{
 		"somebody else holds it": {
-			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": others}, acquire,
+			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": others},
+			acquire,
 			`acquire the lease of node worker-1: the lease of node worker-1 is held by "upgrader" since 2026-05-01T11:55:00Z: kernel 6.1`,
 		},
 		"there is no such node": {
-			map[string]string{"GET nodes/worker-1": notFound}, acquire,
+			map[string]string{"GET nodes/worker-1": notFound},
+			acquire,
 			`acquire the lease of node worker-1: read node worker-1: leases "worker-1" not found`,
 		},
 		"there is no namespace": {
-			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": notFound, "POST kube-node-maintenance/leases": noNamespace}, acquire,
+			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": notFound, "POST kube-node-maintenance/leases": noNamespace},
+			acquire,
 			`acquire the lease of node worker-1: there is no namespace kube-node-maintenance: create it, the Leases of nodes are there: namespaces "kube-node-maintenance" not found`,
 		},
 		"others are always faster": {
-			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": conflict}, acquire,
+			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": conflict},
+			acquire,
 			"acquire the lease of node worker-1: write Lease kube-node-maintenance/worker-1: others were faster 5 times: the object has been modified",
 		},
 		"it may not write": {
-			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": forbidden}, acquire,
+			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": forbidden},
+			acquire,
 			"acquire the lease of node worker-1: write Lease kube-node-maintenance/worker-1: eve cannot",
 		},
 		"it may not read": {
-			map[string]string{"GET leases/worker-1": forbidden}, renew,
+			map[string]string{"GET leases/worker-1": forbidden},
+			renew,
 			"renew the lease of node worker-1: read Lease kube-node-maintenance/worker-1: eve cannot",
 		},
 		"what was broken is not renewed": {
-			map[string]string{"GET leases/worker-1": free}, renew,
+			map[string]string{"GET leases/worker-1": free},
+			renew,
 			`renew the lease of node worker-1: "fwup" does not hold the lease: nobody does`,
 		},
 		"what somebody else holds is not renewed": {
-			map[string]string{"GET leases/worker-1": others}, renew,
+			map[string]string{"GET leases/worker-1": others},
+			renew,
 			`renew the lease of node worker-1: "fwup" does not hold the lease: "upgrader" does`,
 		},
 		"nor what has expired": {
-			map[string]string{"GET leases/worker-1": strings.NewReplacer("upgrader", "fwup", "T11:59", "T11:58").Replace(others)}, renew,
+			map[string]string{"GET leases/worker-1": strings.NewReplacer("upgrader", "fwup", "T11:59", "T11:58").Replace(others)},
+			renew,
 			`renew the lease of node worker-1: "fwup" does not hold the lease: it has expired`,
 		},
 		"what somebody else holds is not given back": {
-			map[string]string{"GET leases/worker-1": others}, release,
+			map[string]string{"GET leases/worker-1": others},
+			release,
 			`release the lease of node worker-1: "fwup" does not hold the lease: "upgrader" does`,
 		},
 		"what went with its node cannot be given back": {
-			map[string]string{"GET leases/worker-1": notFound}, release,
+			map[string]string{"GET leases/worker-1": notFound},
+			release,
 			`release the lease of node worker-1: "fwup" does not hold the lease: nobody does`,
 		},
 		"nothing is kept that cannot be had": {
-			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": others}, func(ctx context.Context, c *Client) error {
+			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": others},
+			func(ctx context.Context, c *Client) error {
 				return c.Keep(ctx, "worker-1", "fwup", "", time.Minute, func(context.Context) error {
 					t.Error("it works all the same")
 					return nil
@@ -123,7 +135,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			`acquire the lease of node worker-1: the lease of node worker-1 is held by "upgrader" since 2026-05-01T11:55:00Z: kernel 6.1`,
 		},
 		"leases cannot be listed": {
-			map[string]string{"GET kube-node-maintenance/leases": forbidden}, func(ctx context.Context, c *Client) error {
+			map[string]string{"GET kube-node-maintenance/leases": forbidden},
+			func(ctx context.Context, c *Client) error {
 				_, err := c.List(ctx)
 				return err
 			},

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrNotHolder: who renews or gives back the lease does not hold it (any more).
+// ErrNotHolder is that who renews or gives back the lease does not hold it (any more).
 var ErrNotHolder = errors.New("does not hold the lease")
 
 // ErrLost is why the work of [Client.Keep] was canceled: the lease has expired before it

@@ -35,5 +35,5 @@ const (
 	PurposeAnnotation = "slipway.dev/purpose"
 )
 
-// IsAdministrator: a holder of this name is a person, whose lease never expires.
+// IsAdministrator tells that a holder of this name is a person, whose lease never expires.
 func IsAdministrator(holder string) bool { return strings.HasPrefix(holder, proposedPrefix) }

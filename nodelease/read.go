@@ -25,7 +25,7 @@ type Held struct {
 	Transitions int32
 }
 
-// Valid: the holder itself, whose clock says now, may go on.
+// Valid tells that the holder itself, whose clock says now, may go on.
 func (h Held) Valid(now time.Time) bool {
 	return h.Holder != "" && (h.Administrator || !now.After(h.Until))
 }

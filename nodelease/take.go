@@ -59,10 +59,10 @@ func Give(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 
 // own makes the Node an owner, in the place of one of the same name that is gone.
 func own(lease *coordinationv1.Lease, node *corev1.Node) {
-	others := slices.DeleteFunc(lease.OwnerReferences, func(o metav1.OwnerReference) bool {
+	lease.OwnerReferences = slices.DeleteFunc(lease.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return o.APIVersion == "v1" && o.Kind == "Node"
 	})
-	lease.OwnerReferences = append(others, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID})
+	lease.OwnerReferences = append(lease.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID})
 }
 
 // describe writes the purpose; an empty one takes away the one before.

@@ -16,7 +16,7 @@ import (
 
 // standings are leases in each state, at noon.
 func standings() []nodelease.Standing {
-	at := func(d time.Duration) time.Time { return noon.Add(d) }
+	at := noon.Add
 	return []nodelease.Standing{
 		{Node: "control-1", Taken: true, Held: nodelease.Held{Holder: nodelease.Slipway, Purpose: "drain.slm.k8s.io, asked for by ada: kernel 6.1", Since: at(-7 * time.Minute), Until: at(53 * time.Second), Transitions: 12}},
 		{Node: "worker-1", Taken: true, Held: nodelease.Held{Holder: "kubeadmin-ada", Purpose: "new disk", Since: at(-26 * time.Hour), Administrator: true, Transitions: 3}},
