@@ -13,7 +13,7 @@ var claimable = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionClaimable, "False",
 		Entry{
-			Code: lifecyclev1alpha1.ReasonGated, Means: "Gates hold the event back: spec.gates is not empty. slipway.dev/guards is the controller's: see GuardsPassed.",
+			Code: lifecyclev1alpha1.ReasonGated, Means: "Gates hold the event back: spec.gates is not empty. slipway.dev/guards and slipway.dev/lease are the controller's: see GuardsPassed and LeaseHeld.",
 			Helps: "the owner of each gate removes it from spec.gates",
 		},
 		Entry{
@@ -100,5 +100,24 @@ var guards = slices.Concat(
 		lifecyclev1alpha1.ConditionGuardsPassed, "True",
 		Entry{Code: lifecyclev1alpha1.ReasonPassed, Means: "The guards have nothing against the event: the gate is gone.", Passes: true},
 		Entry{Code: lifecyclev1alpha1.ReasonAllowed, Means: "A guard has something against the event, and spec.allow lists it: the gate is gone.", Passes: true},
+	),
+)
+
+// leases is who holds the lease of an event's node.
+var leases = slices.Concat(
+	ofCondition(
+		lifecyclev1alpha1.ConditionLeaseHeld, "False",
+		Entry{
+			Code: lifecyclev1alpha1.ReasonHeldByAnother, Means: "Somebody else works on the node and holds its lease. The event goes on when the lease is given back, or expires.",
+			Helps: "wait, or ask its holder to give it back",
+		},
+		Entry{
+			Code: lifecyclev1alpha1.ReasonLeaseLost, Means: "Nobody has renewed Slipway's lease of the node in time, and somebody else has taken it. What the event has begun goes on.",
+			Helps: "ask its holder to leave the node alone; look why no controller of Slipway was there",
+		},
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionLeaseHeld, "True",
+		Entry{Code: lifecyclev1alpha1.ReasonHeld, Means: "Slipway holds the lease of the node.", Passes: true},
 	),
 )

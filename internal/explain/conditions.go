@@ -100,6 +100,8 @@ var conditionTellers = map[string]func(telling, []*event){
 	lifecyclev1alpha1.ReasonSLAExpired:                    tellLate,
 	string(lifecyclev1alpha1.GuardLastSchedulableNode):    tellGuard,
 	string(lifecyclev1alpha1.GuardSecondControlPlaneNode): tellGuard,
+	lifecyclev1alpha1.ReasonHeldByAnother:                 tellLease,
+	lifecyclev1alpha1.ReasonLeaseLost:                     tellLease,
 	"CordonedByOthers":                                    tellOthersCordon,
 }
 
@@ -111,6 +113,11 @@ func tellGated(t telling, _ []*event) {
 		if gate.Name == lifecyclev1alpha1.GateGuards {
 			t.controller()
 			t.remedy("slipway.dev/guards is removed by Slipway's controller, when no other gate is left and its guards let the event pass", "")
+			continue
+		}
+		if gate.Name == lifecyclev1alpha1.GateLease {
+			t.controller()
+			t.remedy("slipway.dev/lease is removed by Slipway's controller, when no gates but its own are left and Slipway holds the node's lease", "")
 			continue
 		}
 		owner, _, found := strings.Cut(gate.Name, "/")
@@ -217,6 +224,10 @@ func tellLate(t telling, _ []*event) {
 		t.detail("at last: %s: %s %s", b.Object, b.Reason, b.By)
 	}
 	t.remedy("remove what blocked it, then ask again; what is done needs not be done twice", "kubectl slipway drain %s", t.NodeName)
+}
+
+func tellLease(t telling, _ []*event) {
+	t.remedy("see who holds the lease, and ask them to give it back", "kubectl get lease -n kube-node-maintenance %s -o yaml", t.NodeName)
 }
 
 func tellGuard(t telling, _ []*event) {

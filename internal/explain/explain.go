@@ -100,6 +100,8 @@ func troubles(e *event, c metav1.Condition) bool {
 	switch c.Type {
 	case lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ConditionGuardsPassed:
 		return pending(e)
+	case lifecyclev1alpha1.ConditionLeaseHeld:
+		return rank(e) < 2
 	case lifecyclev1alpha1.ConditionDriverAvailable, lifecyclev1alpha1.ConditionStalled:
 		return rank(e) == 0
 	default:
@@ -110,7 +112,8 @@ func troubles(e *event, c metav1.Condition) bool {
 // silent is an event that nobody has said anything about yet.
 func silent(e *event) bool {
 	return pending(e) && apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable) == nil &&
-		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionGuardsPassed) == nil
+		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionGuardsPassed) == nil &&
+		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionLeaseHeld) == nil
 }
 
 // byUrgency puts first what does not pass, then what is about the whole event, then what

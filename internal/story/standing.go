@@ -41,6 +41,7 @@ func Waits(event *lifecyclev1alpha1.LifecycleEvent) Wait {
 		conditionType string
 		status        metav1.ConditionStatus
 	}{
+		{lifecyclev1alpha1.ConditionLeaseHeld, metav1.ConditionFalse},
 		{lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse},
 		{lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse},
 		{lifecyclev1alpha1.ConditionStalled, metav1.ConditionTrue},

@@ -23,6 +23,7 @@ var ownConditions = []string{
 	lifecyclev1alpha1.ConditionDriverAvailable,
 	lifecyclev1alpha1.ConditionStalled,
 	lifecyclev1alpha1.ConditionGuardsPassed,
+	lifecyclev1alpha1.ConditionLeaseHeld,
 	lifecyclev1alpha1.ConditionFinished,
 }
 

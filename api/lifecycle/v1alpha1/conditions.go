@@ -20,6 +20,10 @@ const (
 	// ConditionGuardsPassed is False while a guard holds the event at [GateGuards]; its
 	// reason is the [Guard].
 	ConditionGuardsPassed = "GuardsPassed"
+	// ConditionLeaseHeld says of an event that takes its node out whether Slipway holds the
+	// node's lease. It is False while somebody else does: then the event waits at [GateLease].
+	// Only where the controller takes leases (--node-leases).
+	ConditionLeaseHeld = "LeaseHeld"
 	// ConditionFinished is True when the event has ended; its reason says how.
 	ConditionFinished = "Finished"
 )
@@ -77,6 +81,18 @@ const (
 	ReasonPassed = "Passed"
 	// ReasonAllowed: a guard has, and spec.allow lists it.
 	ReasonAllowed = "Allowed"
+)
+
+// Reasons of ConditionLeaseHeld.
+const (
+	// ReasonHeld: Slipway holds the lease. The condition is True.
+	ReasonHeld = "Held"
+	// ReasonHeldByAnother: somebody else holds the lease. What waits for it waits until it
+	// is given back, or expires.
+	ReasonHeldByAnother = "HeldByAnother"
+	// ReasonLeaseLost: the event has been claimed, and somebody else has taken the lease
+	// since, which nobody renewed. What has begun goes on.
+	ReasonLeaseLost = "LeaseLost"
 )
 
 // ReasonDriverRegistered is the reason of ConditionDriverAvailable when it is True.

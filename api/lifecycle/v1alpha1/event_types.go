@@ -138,6 +138,11 @@ const (
 // event pass. Where guards are enabled, an admission policy sets it on new events.
 const GateGuards = "slipway.dev/guards"
 
+// GateLease is the gate that Slipway's controller removes when Slipway holds the lease of
+// the event's node. Where node leases are enabled, an admission policy sets it on new
+// events that take a node out.
+const GateLease = "slipway.dev/lease"
+
 // NoticeAnnotation says on a core Event of Slipway's what it tells: the UID of the
 // LifecycleEvent, the reason, and what tells it from others of the same reason, with a
 // space between them. Two that tell the same have the same.
