@@ -72,6 +72,9 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "of several controllers, let one work; without it, run one only")
 	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
 		"do what EvictionRequests (KEP-4563) ask for, which no controller of Kubernetes does yet; needs the rights in config/rbac/evictions")
+	flags.BoolVar(&options.NodeLeases, "node-leases", false,
+		"take the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out, and hold it until it is back; drains wait for "+
+			"leases of others, at the gate slipway.dev/lease; needs the rights in config/rbac/leases")
 	flags.StringVar(&scope, "surge", string(surger.Labelled),
 		"with --eviction-requests, for which pods of Deployments a replacement is started first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose budget can never allow an eviction)")

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,6 +23,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/agent"
 	"github.com/slipway-k8s/slipway/internal/oversight"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 const (
@@ -72,9 +74,10 @@ func podsNode(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.N
 
 // caches hold all events, transitions and maintenances, what is needed of all Nodes, and of pods
 // those of the agents alone: others are watched by a drain, while it goes on. Jobs and
-// PodTemplates are those of Slipway's namespace.
+// PodTemplates are those of Slipway's namespace, and Leases those of nodes: heartbeats of
+// kubelets are in another namespace.
 func (p *process) caches() cache.Options {
-	return cache.Options{
+	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: slimNode},
 			&batchv1.Job{}: {
@@ -91,6 +94,10 @@ func (p *process) caches() cache.Options {
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: p.watch.Failed,
 	}
+	if p.options.NodeLeases {
+		options.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{nodelease.Namespace: {}}}
+	}
+	return options
 }
 
 // mapper is the home's, which asks nothing of the server.

@@ -36,6 +36,9 @@ type Options struct {
 	// EvictionRequests: the process is the evictionrequest-controller as well, and has the
 	// responders that Slipway brings.
 	EvictionRequests bool
+	// NodeLeases: the process takes the lease of each node that Slipway works on, before it
+	// is cordoned, and holds it until the node has returned.
+	NodeLeases bool
 	// Surge says for which workloads the surge responder is, with EvictionRequests.
 	Surge surger.Scope
 	// FinishedEventTTL is how long events are kept after they have ended.

@@ -84,6 +84,11 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 			return err
 		}
 	}
+	if p.options.NodeLeases {
+		if err := p.addLeaseholder(clients.CoordinationV1()); err != nil {
+			return err
+		}
+	}
 	if p.options.EvictionRequests {
 		if err := p.addEvictions(ctx, self); err != nil {
 			return err

@@ -18,7 +18,7 @@ func slimNode(object any) (any, error) {
 	}
 	slim := &corev1.Node{TypeMeta: node.TypeMeta, ObjectMeta: slimMeta(node.ObjectMeta)}
 	slim.Labels = node.Labels // transitions select by them
-	for _, key := range []string{nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation} {
+	for _, key := range []string{nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
 		}

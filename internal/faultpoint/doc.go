@@ -38,6 +38,13 @@ const (
 	RequestDeleted   = "request-deleted"   // it was deleted
 )
 
+// Those of who holds the leases of nodes.
+const (
+	LeaseTaken       = "lease-taken"        // the lease of a node is ours, or is renewed
+	LeaseGateRemoved = "lease-gate-removed" // an event was let pass
+	LeaseReleased    = "lease-released"     // the lease was given back
+)
+
 // Those of the surge responder.
 const (
 	SurgeReleased  = "surge-released"   // a pod was released from its ReplicaSet

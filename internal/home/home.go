@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,13 +66,16 @@ func (h Home) GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: h.group, Version: lifecyclev1alpha1.Version}
 }
 
-// Scheme knows the two kinds in this home, Slipway's own, core/v1 and batch/v1.
+// Scheme knows the two kinds in this home, Slipway's own, core/v1, Jobs and Leases.
 func (h Home) Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	lifecyclev1alpha1.AddToScheme(scheme, h.group)
-	err := errors.Join(slipwayv1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), batchv1.AddToScheme(scheme))
-	if err != nil {
-		panic(err) // only two registrations of one kind can cause it
+	for _, add := range []func(*runtime.Scheme) error{
+		slipwayv1alpha1.AddToScheme, corev1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			panic(err) // only two registrations of one kind can cause it
+		}
 	}
 	return scheme
 }
@@ -90,7 +94,7 @@ func (h Home) Mapper() meta.RESTMapper {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PodTemplate"), batchv1.SchemeGroupVersion.WithKind("Job"),
-		slipwayv1alpha1.GroupVersion.WithKind("DrainRule"),
+		slipwayv1alpha1.GroupVersion.WithKind("DrainRule"), coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	} {
 		mapper.Add(kind, meta.RESTScopeNamespace)
 		// A cache of one namespace asks for the scope of the list, as a mapper by discovery knows it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -93,12 +94,14 @@ func TestAHomeKnowsItsKinds(t *testing.T) {
 		if diff := cmp.Diff(want, kinds); diff != "" {
 			t.Errorf("kinds in %s (-want +got):\n%s", group, diff)
 		}
+		leases := coordinationv1.SchemeGroupVersion.WithKind("Lease")
 		for kind, resource := range map[schema.GroupVersionKind]string{
 			h.GroupVersion().WithKind("LifecycleEvent"):      "lifecycleevents",
 			h.GroupVersion().WithKind("LifecycleTransition"): "lifecycletransitions",
 			corev1.SchemeGroupVersion.WithKind("Node"):       "nodes",
 			corev1.SchemeGroupVersion.WithKind("Pod"):        "pods",
 			corev1.SchemeGroupVersion.WithKind("Event"):      "events",
+			leases: "leases",
 		} {
 			mapping, err := h.Mapper().RESTMapping(kind.GroupKind(), kind.Version)
 			if err != nil {

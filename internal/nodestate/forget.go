@@ -13,7 +13,7 @@ import (
 )
 
 // annotations are those that this package writes.
-var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation}
+var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation}
 
 // Marked says whether there is an annotation of ours on the Node.
 func Marked(node *corev1.Node) bool {

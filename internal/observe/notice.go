@@ -16,8 +16,8 @@ import (
 )
 
 // The reasons of core Events, besides LifecycleEventSucceeded, LifecycleEventFailed and
-// LifecycleEventSlaExpired, which are named after the phase, and BudgetsOverridden, which
-// is named after the condition.
+// LifecycleEventSlaExpired, which are named after the phase, BudgetsOverridden, which is
+// named after the condition, and LeaseLost, which is named after its reason.
 const (
 	ReasonClaimed  = "LifecycleEventClaimed"
 	ReasonCanceled = "LifecycleEventCanceled"
@@ -52,6 +52,9 @@ func written(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.Li
 	if n := overridden(event, after); n != nil {
 		notices = append(notices, *n)
 	}
+	if n := leaseLost(event, after); n != nil {
+		notices = append(notices, *n)
+	}
 	if after.ClaimStatus.Terminal() && !before.Terminal() {
 		notices = append(notices, ended(event, after))
 	}
@@ -77,6 +80,16 @@ func overridden(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1
 	return &notice{
 		corev1.EventTypeWarning, condition, fmt.Sprintf("LifecycleEvent %s, %s: %s", event.Name, who, c.Message), c.Message,
 	}
+}
+
+// leaseLost tells that somebody else has taken the lease of a node that is being worked on.
+func leaseLost(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) *notice {
+	const condition, reason = lifecyclev1alpha1.ConditionLeaseHeld, lifecyclev1alpha1.ReasonLeaseLost
+	c, before := meta.FindStatusCondition(after.Conditions, condition), meta.FindStatusCondition(event.Status.Conditions, condition)
+	if c == nil || c.Reason != reason || before != nil && before.Reason == reason {
+		return nil
+	}
+	return &notice{corev1.EventTypeWarning, reason, fmt.Sprintf("LifecycleEvent %s: %s", event.Name, c.Message), c.Message}
 }
 
 // ended tells how an event has ended.

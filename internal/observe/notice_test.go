@@ -39,6 +39,9 @@ func TestWhatIsWrittenIsToldOnce(t *testing.T) {
 	finished := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: "Finished", Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	}
+	held := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: "LeaseHeld", Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
 	for name, tc := range map[string]struct {
 		before, after *lifecyclev1alpha1.LifecycleEvent
 		want          []string
@@ -68,7 +71,13 @@ func TestWhatIsWrittenIsToldOnce(t *testing.T) {
 			eventIn(claimed), eventIn(failed, finished("Canceled", "deleted")),
 			[]string{"Normal LifecycleEventCanceled LifecycleEvent e: transition t ended as Canceled: deleted"},
 		},
-		"it has ended": {eventIn(failed, finished("Canceled", "")), eventIn(failed, finished("Canceled", "")), nil},
+		"its lease is lost": {
+			eventIn(claimed, held("Held", "")), eventIn(claimed, held("LeaseLost", "x has it")),
+			[]string{"Warning LeaseLost LifecycleEvent e: x has it"},
+		},
+		"its lease is lost for longer": {eventIn(claimed, held("LeaseLost", "x has it")), eventIn(claimed, held("LeaseLost", "y has it")), nil},
+		"its lease is had again":       {eventIn(claimed, held("LeaseLost", "x has it")), eventIn(claimed, held("Held", "")), nil},
+		"it has ended":                 {eventIn(failed, finished("Canceled", "")), eventIn(failed, finished("Canceled", "")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, lines(written(tc.before, tc.after.Status))); diff != "" {
