@@ -72,6 +72,8 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 		"give the agents weaker rights, for servers without constrained impersonation: who steals the token of one can evict all pods")
 	flags.BoolVar(&i.choice.EvictionRequests, "eviction-requests", false,
 		"act on EvictionRequests, too, for pods that must not be evicted blindly: who steals the controller's token can then evict all pods")
+	flags.BoolVar(&i.choice.NodeLeases, "node-leases", false,
+		"take the lease of each node that Slipway works on (namespace kube-node-maintenance), and wait for those that other tools hold")
 	flags.StringVar(&i.choice.Image, "image", "", "image of controller and agents (default: that of this version)")
 	flags.StringVar(&i.dryRun, "dry-run", "none", "client: say what would be applied; server: let the server check it, too, and change nothing")
 	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")
@@ -141,6 +143,9 @@ func (i *install) prepare() error {
 		return err
 	}
 	i.choice.Mutates = i.server.Mutates
+	if i.choice.NodeLeases && !i.choice.Mutates {
+		return fmt.Errorf("--node-leases needs MutatingAdmissionPolicies, which hold back what is new: Kubernetes 1.36 or newer; the server is %s", i.server.Version)
+	}
 	if i.choice.Group, err = i.on.Group(); err != nil {
 		return err
 	}

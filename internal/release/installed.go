@@ -30,6 +30,8 @@ type Installed struct {
 	Reduced bool `json:"reduced,omitempty"`
 	// EvictionRequests: the controller acts on them.
 	EvictionRequests bool `json:"evictionRequests,omitempty"`
+	// NodeLeases: the controller takes leases of nodes.
+	NodeLeases bool `json:"nodeLeases,omitempty"`
 }
 
 // InstalledBy reads it off the Deployment of the controllers, and the DaemonSet of the
@@ -41,6 +43,7 @@ func InstalledBy(controller *appsv1.Deployment, agents *appsv1.DaemonSet) Instal
 		i.Mode = Mode(mode)
 	}
 	i.EvictionRequests = flagOf(main, evictionRequests) == "true"
+	i.NodeLeases = flagOf(main, nodeLeases) == "true"
 	if agents == nil {
 		return i
 	}

@@ -43,6 +43,8 @@ type Choice struct {
 	Reduced bool
 	// EvictionRequests: the controller acts on them.
 	EvictionRequests bool
+	// NodeLeases: the controller takes the leases of the nodes that Slipway works on.
+	NodeLeases bool
 	// Group is the API group of LifecycleEvents.
 	Group string
 	// Mutates: the server has MutatingAdmissionPolicies.
@@ -81,10 +83,8 @@ func New(files fs.FS, choice Choice) (Release, error) {
 	if objects, err = atHome(files, objects, choice.Group); err != nil {
 		return Release{}, err
 	}
-	if choice.EvictionRequests {
-		if objects, err = withEvictions(files, objects, choice.Group); err != nil {
-			return Release{}, err
-		}
+	if objects, err = withOptions(files, objects, choice); err != nil {
+		return Release{}, err
 	}
 	for _, o := range objects {
 		if err := setImage(o, choice.Image); err != nil {
@@ -97,19 +97,19 @@ func New(files fs.FS, choice Choice) (Release, error) {
 
 // Everything is what any release may have put onto a cluster, in the order in which it is
 // applied, with the Lease of the controllers, which they create. Objects that several have
-// are in it once.
+// are in it once. The namespace of the nodes' Leases is not: it is everybody's.
 func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	seen := map[Ref]bool{}
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		for _, choice := range []Choice{{Mode: Node}, {Mode: Node, Reduced: true}, {Mode: Central}} {
-			choice.Group, choice.Mutates, choice.EvictionRequests = group, true, true
+			choice.Group, choice.Mutates, choice.EvictionRequests, choice.NodeLeases = group, true, true, true
 			r, err := New(files, choice)
 			if err != nil {
 				return nil, err
 			}
 			for _, o := range r.All() {
-				if ref := RefOf(o); !seen[ref] {
+				if ref := RefOf(o); !seen[ref] && !everybodys(o) {
 					seen[ref] = true
 					all = append(all, o)
 				}
@@ -117,6 +117,11 @@ func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return slices.Insert(all, 1, lease()), nil // after the namespace
+}
+
+// everybodys is what stays, because others have theirs in it.
+func everybodys(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "Namespace" && o.GetName() == LeaseNamespace
 }
 
 // lease is how the controllers agree on who of them works.

@@ -17,6 +17,7 @@ var variants = map[string]string{
 	"central":                          `{"mode": "central"}`,
 	"reduced":                          `{"reduced": true}`,
 	"with EvictionRequests":            `{"evictionRequests": {"enabled": true}}`,
+	"with node leases":                 `{"nodeLeases": {"enabled": true, "refuseOthers": true}}`,
 	"without guards":                   `{"guards": {"enabled": false}}`,
 	"with drivers of others":           `{"thirdPartyDrivers": {"enabled": true}}`,
 	"with a network policy":            `{"networkPolicy": {"enabled": true}, "metrics": {"enabled": true}}`,

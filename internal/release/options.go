@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"io/fs"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// The flags by which the controller does what is optional.
+const (
+	evictionRequests = "eviction-requests"
+	nodeLeases       = "node-leases"
+)
+
+// LeaseNamespace is that of the Leases of nodes. Other tools have theirs in it as well: it
+// is created with the first of them, and never deleted.
+const LeaseNamespace = "kube-node-maintenance"
+
+// withOptions adds what is chosen besides to the objects of a plain manifest: kinds, rights
+// and policies, and the controller's flags.
+func withOptions(files fs.FS, objects []*unstructured.Unstructured, choice Choice) (all []*unstructured.Unstructured, err error) {
+	if choice.EvictionRequests {
+		if objects, err = withOption(files, objects, "install-evictions.yaml", evictionRequests, choice); err != nil {
+			return nil, err
+		}
+	}
+	if choice.NodeLeases {
+		return withOption(files, objects, "install-leases.yaml", nodeLeases, choice)
+	}
+	return objects, nil
+}
+
+func withOption(files fs.FS, objects []*unstructured.Unstructured, file, flag string, choice Choice) ([]*unstructured.Unstructured, error) {
+	added, err := read(files, file)
+	if err != nil {
+		return nil, err
+	}
+	added = slices.DeleteFunc(added, func(o *unstructured.Unstructured) bool {
+		// Kinds that the API server has itself, and the Deployment, which is that of one mode.
+		builtIn := o.GetKind() == "CustomResourceDefinition" && choice.Group != lifecyclev1alpha1.GroupKubernetes
+		return builtIn || o.GetKind() == "Deployment"
+	})
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" || o.GetName() != Controller {
+			continue
+		}
+		containers, err := containersOf(o)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range containers {
+			args, _, _ := unstructured.NestedStringSlice(c, "args")
+			if err := unstructured.SetNestedStringSlice(c, append(args, "--"+flag+"=true"), "args"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.Insert(objects, 1, added...), nil // after the namespace
+}
