@@ -30,10 +30,13 @@ func Leftovers(files fs.FS, r Release) ([]*unstructured.Unstructured, error) {
 	}), nil
 }
 
-// limits says whether an object is about who may do what.
+// limits says whether an object is about who may do what, or when.
 func limits(o *unstructured.Unstructured) bool {
 	switch o.GetKind() {
 	case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		return true
+	// A gate that nobody removes would hold back all events.
+	case "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding":
 		return true
 	default:
 		return false

@@ -17,11 +17,17 @@ func TestRightsOfOtherVariantsAreLeftovers(t *testing.T) {
 		"ValidatingAdmissionPolicy agent-nodes.slipway.dev", "ValidatingAdmissionPolicyBinding agent-nodes.slipway.dev",
 	}
 	central := []string{"ClusterRole slipway-controller-central", "ClusterRoleBinding slipway-controller-central"}
+	leases := []string{
+		"Role kube-node-maintenance/slipway-controller-leases", "RoleBinding kube-node-maintenance/slipway-controller-leases", "MutatingAdmissionPolicy leases.slipway.dev",
+		"MutatingAdmissionPolicyBinding leases.slipway.dev", "ValidatingAdmissionPolicy node-leases.slipway.dev",
+	}
 	for name, tc := range map[string]struct {
 		choice       Choice
 		has, without []string
 	}{
 		"an agent on each node":       {Choice{Mode: Node, Group: kubernetes, Mutates: true}, append(reduced, central...), nil},
+		"without leases any more":     {Choice{Mode: Node, Group: kubernetes, Mutates: true}, leases, nil},
+		"with leases":                 {Choice{Mode: Node, Group: kubernetes, Mutates: true, NodeLeases: true}, reduced, leases},
 		"in the other home":           {Choice{Mode: Node, Group: own, Mutates: true}, append(reduced, central...), nil},
 		"with the reduced rights":     {Choice{Mode: Node, Reduced: true, Group: kubernetes}, central, reduced},
 		"central":                     {Choice{Mode: Central, Group: kubernetes, Mutates: true}, reduced, central},
