@@ -45,7 +45,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	slices.SortStableFunc(ordered, func(a, b auditlog.Request) int { return effect(a).Compare(effect(b)) })
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
-		events: map[string]*event{}, nodes: map[string]*node{}, evictions: map[string]*evictionObject{},
+		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
 	}
 	for _, r := range ordered {
 		c.replay(r)
@@ -61,6 +61,8 @@ func Wanted(r auditlog.Request) bool {
 	switch r.Resource {
 	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes":
 		return !reads && took(r) && !dry(r)
+	case "leases":
+		return r.Namespace == leasesOfNodes && !reads && took(r) && !dry(r)
 	default:
 		return !reads && isOfEvictions(r) && !dry(r)
 	}
@@ -83,6 +85,7 @@ type checker struct {
 	rules      map[string]*rule   // by namespace/name
 	events     map[string]*event  // by group/name
 	nodes      map[string]*node
+	leases     map[string]*lease          // by node
 	evictions  map[string]*evictionObject // by resource and namespace/name
 	violations []string
 }
@@ -114,6 +117,8 @@ func (c *checker) replay(r auditlog.Request) {
 		c.ruleWritten(r)
 	case r.Resource == "lifecycleevents":
 		c.eventWritten(r)
+	case r.Resource == "leases":
+		c.leaseWritten(r)
 	case r.Resource == "nodes":
 		c.nodeWritten(r)
 	case isOfEvictions(r):

@@ -12,6 +12,7 @@
 //	claims      one claim per node at a time, in the order of phases, each event ended once
 //	evictions   what we write of Evictions and EvictionRequests the server takes in, each
 //	            changes something, and one Eviction of a pod runs at a time
+//	leases      no node is cordoned, and no lease written, that somebody else has leased
 //	traces      no finalizer, cordon, annotation or taint of ours is left at the end
 //
 // It replays what was written, in the order in which the server answered, and shares

@@ -46,6 +46,9 @@ func (c *checker) nodeWritten(r auditlog.Request) {
 		c.judgeTaints(r)
 	}
 	before := known != nil && known.Spec.Unschedulable
+	if ours && o.Spec.Unschedulable && !before {
+		c.judgeLease(r, o.Metadata.Name)
+	}
 	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
 	c.nodes[o.Metadata.Name] = o
 }
