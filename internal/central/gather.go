@@ -39,7 +39,7 @@ func (o *overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 func (o *overseer) gatherNode(ctx context.Context, from client.Reader, name string) (oversight.Facts, error) {
 	facts := oversight.Facts{
 		NodeName: name, Transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
-		Central: o.options.ClaimMode == ClaimCentrally, Since: o.since, FinishedEventTTL: o.options.FinishedEventTTL,
+		Central: o.options.ClaimMode == ClaimCentrally, NodeLeases: o.options.NodeLeases, Since: o.since, FinishedEventTTL: o.options.FinishedEventTTL,
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
 	if err := from.List(ctx, &events, client.MatchingFields{agent.BindingNode: name}); err != nil {

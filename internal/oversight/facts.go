@@ -41,6 +41,8 @@ type Facts struct {
 
 	// Central: the controller claims the events, and not the agents.
 	Central bool
+	// NodeLeases: the controller holds the leases of nodes that are taken out.
+	NodeLeases bool
 	// Since is when the controller began to look.
 	Since time.Time
 	// FinishedEventTTL is how long events are kept after they have ended.

@@ -25,7 +25,7 @@ func Guarded(e *lifecyclev1alpha1.LifecycleEvent) bool {
 // while they do not. It is decided when no other gate is left: what is true then is
 // true when the event is claimed.
 func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	if !Guarded(e) || len(e.Spec.Gates) > 1 {
+	if !Guarded(e) || len(e.Spec.Gates) > 1 || leaseLost(f, e) {
 		return Decision{}
 	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
@@ -39,6 +39,13 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	// First the note: nobody else writes the status while the gate is there.
 	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
 		or(do(RemoveGate{Event: e}))
+}
+
+// leaseLost says whether the event has passed the gate of leases, and somebody else has taken
+// the node's lease since: the guards let it pass when that is Slipway's again.
+func leaseLost(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	c := condition(e, lifecyclev1alpha1.ConditionLeaseHeld)
+	return f.NodeLeases && c != nil && c.Status == metav1.ConditionFalse
 }
 
 // objection is what a guard has against an event.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -28,6 +30,7 @@ import (
 //	note NAME REASON                    its agent says why it is not claimed
 //	end NAME                            its agent writes Succeeded, and dies
 //	edit NAME allow=GUARD | ungate
+//	lease NAME held|taken|unheeded      the holder of leases says so; or it is not there any more
 //	delete NAME                         a user deletes it
 //	cordon NAME                         the driver cordons the node for it
 //	ttl DURATION
@@ -90,6 +93,8 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 			kind = lifecyclev1alpha1.Controller
 		}
 		w.claim(first(d), kind, duration(t, arg(t, d, "sla", "0s")))
+	case "lease":
+		runLease(w, d)
 	case "reach":
 		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status.State = e.Status.Driver.End })
 	case "note":
@@ -195,4 +200,15 @@ func duration(t *testing.T, text string) time.Duration {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func runLease(w *world, d *datadriven.TestData) {
+	w.leases = !d.HasArg("unheeded")
+	value, reason := metav1.ConditionFalse, lifecyclev1alpha1.ReasonHeldByAnother
+	if d.HasArg("held") {
+		value, reason = metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeld
+	}
+	w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{Type: lifecyclev1alpha1.ConditionLeaseHeld, Status: value, Reason: reason})
+	})
 }

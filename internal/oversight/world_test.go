@@ -26,6 +26,7 @@ type world struct {
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	central     bool
+	leases      bool
 	ttl         time.Duration
 	skew        map[string]time.Duration // of the clocks of nodes
 	serial      int
@@ -65,7 +66,7 @@ func (w *world) crash() { w.since, w.lost = w.now, map[string]Sighting{} }
 func (w *world) facts(node string) Facts {
 	f := Facts{
 		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], Lost: w.lost[node],
-		Transitions: w.transitions, Central: w.central, Since: w.since, FinishedEventTTL: w.ttl,
+		Transitions: w.transitions, Central: w.central, NodeLeases: w.leases, Since: w.since, FinishedEventTTL: w.ttl,
 	}
 	if pod := w.pods[node]; pod != nil {
 		f.AgentPods = []*corev1.Pod{pod}
