@@ -36,6 +36,20 @@ func (e *Env) Requests(t *testing.T, wanted func(auditlog.Request) bool) []audit
 	return found
 }
 
+// Changes are those of the requests so far by which it is seen whether promises were kept,
+// with what they said and what was answered.
+func (e *Env) Changes(t *testing.T) []auditlog.Request {
+	t.Helper()
+	if err := e.settle(); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := e.log.changes(e.AuditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
 // requests are those that the API server has answered so far and that are wanted.
 func (n *Node) requests(wanted func(auditlog.Request) bool) []auditlog.Request {
 	n.t.Helper()
