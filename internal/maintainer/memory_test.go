@@ -80,9 +80,11 @@ func TestANodeThatSaysThatItIsAliveAsksForNoPass(t *testing.T) {
 		change func(*corev1.Node)
 		want   bool
 	}{
-		"a heartbeat":  {func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime.Time = time.Unix(1, 0) }, false},
-		"not Ready":    {func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
-		"a condition":  {func(n *corev1.Node) { n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "X"}) }, true},
+		"a heartbeat": {func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime.Time = time.Unix(1, 0) }, false},
+		"not Ready":   {func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
+		"a condition": {func(n *corev1.Node) {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "X"})
+		}, true},
 		"a label":      {func(n *corev1.Node) { n.Labels["a"] = "c" }, true},
 		"a record":     {func(n *corev1.Node) { n.Annotations["c"] = "e" }, true},
 		"a cordon":     {func(n *corev1.Node) { n.Spec.Unschedulable = true }, true},
