@@ -250,6 +250,9 @@ func (w *world) outFor(m *slipwayv1alpha1.NodeMaintenance) (out, controlPlane []
 		if n == nil {
 			continue // its event is about to end
 		}
+		if r := rawRecord(n.records, m.UID); r != nil && r.State == RecordReturned {
+			continue // it is back, and its event is about to go
+		}
 		out = append(out, name)
 		if _, is := n.node.Labels[labelControlPlane]; is {
 			controlPlane = append(controlPlane, name)

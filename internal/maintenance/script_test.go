@@ -117,12 +117,12 @@ func (w *world) addNodes(d *datadriven.TestData) {
 	labels, cordoned := map[string]string{}, false
 	var names []string
 	for _, arg := range d.CmdArgs {
-		switch {
-		case arg.Key == "control-plane":
+		switch arg.Key {
+		case "control-plane":
 			labels[labelControlPlane] = ""
-		case arg.Key == "cordoned":
+		case "cordoned":
 			cordoned = true
-		case arg.Key == "label":
+		case "label":
 			for _, v := range arg.Vals {
 				key, value, _ := strings.Cut(v, "/")
 				labels[key] = value

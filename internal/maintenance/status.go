@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/rollout"
 )
 
 // The limits of a status, in entries and in bytes: with them, that of any number of nodes is
@@ -120,6 +119,7 @@ func urgency(at place) int {
 		return 1
 	case slipwayv1alpha1.NodeWaiting, slipwayv1alpha1.NodeReturned:
 		return notListed
+	default:
 	}
 	if at.reason != "" {
 		return 2
@@ -155,18 +155,4 @@ func (m *maintained) message(status *slipwayv1alpha1.NodeMaintenanceStatus) stri
 		return counts
 	}
 	return counts + "; " + c.Message
-}
-
-// open counts the nodes that wait and those that are out.
-func (m *maintained) open() (waiting, out int) {
-	for _, n := range m.selected {
-		switch n.stateFor(m) {
-		case rollout.Waiting:
-			waiting++
-		case rollout.Out:
-			out++
-		default:
-		}
-	}
-	return waiting, out
 }
