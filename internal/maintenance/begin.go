@@ -55,9 +55,15 @@ func (p *pass) rollout(m *maintained) []*node {
 		}
 	}
 	for _, n := range p.nodes {
+		if !n.exists() {
+			continue
+		}
 		state := n.stateFor(m)
-		if !n.exists() || !m.selects(n) && state != rollout.Out {
-			continue // one that is not selected any more counts until it has returned
+		if !m.selects(n) { // one that is not selected any more counts until it has returned
+			if !n.stillOut(m) {
+				continue
+			}
+			state = rollout.Out
 		}
 		facts.Nodes = append(facts.Nodes, rollout.Node{
 			Name: n.name, State: state, Domain: n.Labels[m.Spec.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
@@ -70,6 +76,13 @@ func (p *pass) rollout(m *maintained) []*node {
 		turn = append(turn, p.byName[name])
 	}
 	return turn
+}
+
+// stillOut says whether the node is out for a maintenance, or cordoned for a drain of its
+// that is no more.
+func (n *node) stillOut(m *maintained) bool {
+	r := rawRecord(n.Records, m.UID)
+	return entryOf(n.fors, m.UID) != nil || r != nil && n.cordonedFor(*r)
 }
 
 // outForOthers says whether the node is out, and not for this maintenance.
