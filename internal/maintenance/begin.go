@@ -21,9 +21,13 @@ func (p *pass) begin(m *maintained) {
 }
 
 // joinable says whether the drain of the node can be for one more maintenance. A word that
-// its work is done was not said of this one, and is heard first.
+// its work is done was not said of this one, and is heard first. A rollout does not keep out
+// what would return else: it may be more than it may have out.
 func (p *pass) joinable(n *node, m *maintained) bool {
 	if n.drain == nil || n.back != nil || ended(n.drain) || released(n.fors) {
+		return false
+	}
+	if m.Spec.Rollout != nil && !p.needed(n) {
 		return false
 	}
 	_, said := n.drain.Annotations[slipwayv1alpha1.WorkDoneAnnotation]

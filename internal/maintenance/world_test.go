@@ -126,7 +126,7 @@ func (w *world) perform(step Step) {
 				e.Generation++
 			}
 			e.Spec, e.Annotations, e.Finalizers = *s.Changed.Spec.DeepCopy(), maps.Clone(s.Changed.Annotations), slices.Clone(s.Changed.Finalizers)
-			w.shared[e.UID] = w.shared[e.UID] || len(ForsOf(e)) > 1
+			w.shared[e.UID] = w.shared[e.UID] || len(ForsOf(e)) > 1 || ForsOf(s.Seen)[0].UID != ForsOf(e)[0].UID
 			w.collect(e)
 		}
 	case DeleteEvent:
