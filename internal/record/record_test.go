@@ -62,6 +62,12 @@ var writes = map[string]func(context.Context, *Recorder, *lifecyclev1alpha1.Life
 		gated.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: lifecyclev1alpha1.GateGuards}, {Name: "example.com/other"}}
 		return r.RemoveGate(ctx, gated, lifecyclev1alpha1.GateGuards)
 	},
+	"change": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
+		changed := e.DeepCopy()
+		changed.Finalizers = append(changed.Finalizers, "example.com/ours")
+		_, err := r.Change(ctx, e, changed)
+		return err
+	},
 	"delete": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		return r.Delete(ctx, e)
 	},
@@ -180,5 +186,28 @@ func TestOtherErrorsAreToldFromStaleOnes(t *testing.T) {
 	lct := &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: "t"}}
 	if err := recorder.DeleteTransition(t.Context(), lct); !apierrors.IsInternalError(err) {
 		t.Errorf("got error %v; want the API server's", err)
+	}
+}
+
+func TestAnEventIsCreatedAndChangedAsAWhole(t *testing.T) {
+	recorder, c, seen := stage(t, interceptor.Funcs{})
+	fresh := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "e"}}
+	if _, err := recorder.Create(t.Context(), fresh); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("got error %v; want that there is one", err)
+	}
+	fresh.Name = "f"
+	created, err := recorder.Create(t.Context(), fresh)
+	if err != nil || created.ResourceVersion == "" || fresh.ResourceVersion != "" {
+		t.Errorf("got %v, error %v", created, err)
+	}
+	changed := seen.DeepCopy()
+	changed.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: "example.com/gate"}}
+	changed.Finalizers = nil
+	after, err := recorder.Change(t.Context(), seen, changed)
+	if err != nil || after.ResourceVersion == seen.ResourceVersion || len(after.Spec.Gates) != 1 {
+		t.Fatalf("got %v, error %v", after, err)
+	}
+	if now := get(t, c); len(now.Spec.Gates) != 1 || len(now.Finalizers) != 0 {
+		t.Errorf("it is %v", now)
 	}
 }
