@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,11 +102,8 @@ func tell(ctx context.Context, failures []error) {
 		return
 	}
 	logger := log.FromContext(ctx).WithValues("count", len(failures))
-	for _, err := range failures {
-		if apierrors.IsForbidden(err) {
-			logger = logger.WithValues("remedy", grant)
-			break
-		}
+	if slices.ContainsFunc(failures, apierrors.IsForbidden) {
+		logger = logger.WithValues("remedy", grant)
 	}
 	logger.Error(errors.Join(failures[:min(told, len(failures))]...), "Steps of maintenances failed; trying again")
 }

@@ -27,6 +27,9 @@ func looping(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, 
 	running.Wait()
 }
 
+// pass lets the time of the bubble pass.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
 func TestAtMostFivePassesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var passes atomic.Int32
@@ -37,7 +40,7 @@ func TestAtMostFivePassesASecond(t *testing.T) {
 		looping(t, count, func(w *world) {
 			for range 1000 {
 				w.wake()
-				time.Sleep(10 * time.Millisecond)
+				pass(10 * time.Millisecond)
 			}
 		})
 		if n := passes.Load(); n < 45 || n > 51 {
@@ -56,7 +59,7 @@ func TestWithoutAChangeThereIsNoPassUntilOneIsDue(t *testing.T) {
 			}
 			return maintenance.Decision{}
 		}
-		looping(t, decide, func(*world) { time.Sleep(24 * time.Hour) })
+		looping(t, decide, func(*world) { pass(24 * time.Hour) })
 		if len(at) != 2 || at[0] != 0 || at[1] != time.Hour {
 			t.Errorf("there were passes after %v; want at once, and after an hour", at)
 		}
@@ -72,7 +75,7 @@ func TestAPassThatPanicsIsNotTheEnd(t *testing.T) {
 			}
 			return maintenance.Decision{}
 		}
-		looping(t, decide, func(*world) { time.Sleep(time.Minute) })
+		looping(t, decide, func(*world) { pass(time.Minute) })
 		if passes != 3 {
 			t.Errorf("there were %d passes", passes)
 		}

@@ -51,25 +51,25 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 		"an agent on each node": {
 			Choice{Mode: Node, Group: kubernetes, Mutates: true},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
 			2, false, kubernetes,
 		},
 		"in the other home": {
 			Choice{Mode: Node, Group: own, Mutates: true},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev"},
+			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
 			2, false, own,
 		},
 		"central, on a server without policies that mutate": {
 			Choice{Mode: Central, Group: kubernetes},
 			[]string{Controller},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
 			0, false, kubernetes,
 		},
 		"with the reduced rights": {
 			Choice{Mode: Node, Reduced: true, Group: kubernetes},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
 			0, true, kubernetes,
 		},
 	} {
@@ -91,13 +91,22 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 			if r.Objects[0].GetKind() != "Namespace" {
 				t.Errorf("%s is applied before the namespace", RefOf(r.Objects[0]))
 			}
+			var transitions, others []string
 			for _, o := range r.Transitions {
+				if o.GetKind() != "LifecycleTransition" {
+					others = append(others, RefOf(o).String())
+					continue
+				}
+				transitions = append(transitions, o.GetName())
 				if got := o.GroupVersionKind().Group; got != tc.group {
 					t.Errorf("%s is of group %s; want %s", RefOf(o), got, tc.group)
 				}
 			}
-			if len(r.Transitions) != 2 {
-				t.Errorf("there are %d transitions", len(r.Transitions))
+			if len(transitions) != 2 {
+				t.Errorf("there are the transitions %v", transitions)
+			}
+			if diff := cmp.Diff([]string{"DrainRule slipway-system/slipway-maintenance-jobs"}, others); diff != "" {
+				t.Errorf("what is applied with them (-want +got):\n%s", diff)
 			}
 		})
 	}
