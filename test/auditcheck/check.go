@@ -46,6 +46,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
+		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, worked: map[string]string{},
 	}
 	for _, r := range ordered {
 		c.replay(r)
@@ -59,7 +60,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 func Wanted(r auditlog.Request) bool {
 	reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 	switch r.Resource {
-	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes":
+	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes", "nodemaintenances", "jobs":
 		return !reads && took(r) && !dry(r)
 	case "leases":
 		return r.Namespace == leasesOfNodes && !reads && took(r) && !dry(r)
@@ -79,14 +80,20 @@ func effect(r auditlog.Request) time.Time {
 
 // checker is the state of the cluster, as far as the log tells it.
 type checker struct {
-	options    Options
-	pods       map[string]*pod    // by namespace/name
-	budgets    map[string]*budget // by namespace/name
-	rules      map[string]*rule   // by namespace/name
-	events     map[string]*event  // by group/name
-	nodes      map[string]*node
-	leases     map[string]*lease          // by node
-	evictions  map[string]*evictionObject // by resource and namespace/name
+	options   Options
+	pods      map[string]*pod    // by namespace/name
+	budgets   map[string]*budget // by namespace/name
+	rules     map[string]*rule   // by namespace/name
+	events    map[string]*event  // by group/name
+	nodes     map[string]*node
+	leases    map[string]*lease          // by node
+	evictions map[string]*evictionObject // by resource and namespace/name
+
+	maintenances map[string]*maintenance // by UID
+	out          map[string]out          // by node
+	jobs         map[string]*job         // by UID
+	worked       map[string]string       // Jobs, by node, maintenance and how often it was told to retry
+
 	violations []string
 }
 
@@ -121,6 +128,10 @@ func (c *checker) replay(r auditlog.Request) {
 		c.leaseWritten(r)
 	case r.Resource == "nodes":
 		c.nodeWritten(r)
+	case r.Resource == "nodemaintenances":
+		c.maintenanceWritten(r)
+	case r.Resource == "jobs":
+		c.jobWritten(r)
 	case isOfEvictions(r):
 		c.evictionWritten(r)
 	}

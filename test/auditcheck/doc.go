@@ -13,6 +13,8 @@
 //	evictions   what we write of Evictions and EvictionRequests the server takes in, each
 //	            changes something, and one Eviction of a pod runs at a time
 //	leases      no node is cordoned, and no lease written, that somebody else has leased
+//	rollouts    no more nodes of a maintenance are out than it allows, and no second one of
+//	            the control plane; none begins while it may not; work is done once, to empty nodes
 //	traces      no finalizer, cordon, annotation or taint of ours is left at the end
 //
 // It replays what was written, in the order in which the server answered, and shares

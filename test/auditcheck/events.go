@@ -28,6 +28,7 @@ type event struct {
 		} `json:"conditions"`
 	} `json:"status"`
 
+	seen    time.Time // first
 	claimed time.Time // when it was seen to be, at the earliest
 	asked   []asked   // what it asked for, in order
 }
@@ -67,10 +68,11 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	if o.Status.ClaimStatus == "" {
 		o.Status.ClaimStatus = "Pending"
 	}
+	o.seen = r.Began
 	if known != nil {
 		c.judgePhases(r, known, o)
 		c.judgeCanceled(r, known, o)
-		o.claimed, o.asked = known.claimed, known.asked
+		o.seen, o.claimed, o.asked = known.seen, known.claimed, known.asked
 	}
 	if last := len(o.asked) - 1; known == nil || !bytes.Equal(known.Spec.Parameters, o.Spec.Parameters) || last < 0 {
 		o.asked = append(o.asked, asked{r.Began, askedBy(o)})
@@ -82,6 +84,7 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 		}
 	}
 	c.events[k] = o
+	c.judgeEvent(r, known, o)
 }
 
 // eventGone: whoever was claimed has ended before it goes.

@@ -24,6 +24,7 @@ type thing struct {
 		DeletionGracePeriodSeconds int64             `json:"deletionGracePeriodSeconds"`
 		OwnerReferences            []struct {
 			Kind       string `json:"kind"`
+			UID        string `json:"uid"`
 			APIVersion string `json:"apiVersion"`
 			Controller bool   `json:"controller"`
 		} `json:"ownerReferences"`

@@ -24,6 +24,7 @@ type pod struct {
 		} `json:"conditions"`
 	} `json:"status"`
 
+	since    time.Time // when it was bound to its node
 	deleted  time.Time // when it was first evicted or deleted
 	goneAt   time.Time // when the log says that it is no more
 	previous *pod      // the pod that had this name before
@@ -69,9 +70,13 @@ func (c *checker) podWritten(r auditlog.Request) {
 		if o.Spec.NodeName == "" {
 			o.Spec.NodeName = known.Spec.NodeName
 		}
+		o.since = known.since
 	} else if known != nil {
 		known.previous = nil
 		o.previous = known
+	}
+	if o.since.IsZero() && o.Spec.NodeName != "" {
+		o.since = r.Ended
 	}
 	if o.Metadata.DeletionTimestamp != "" && o.deleted.IsZero() {
 		o.deleted = r.Began
@@ -87,7 +92,7 @@ func (c *checker) bound(r auditlog.Request) {
 		} `json:"target"`
 	}
 	if known := c.pods[key(r.Namespace, r.Name)]; known.wasThere(r) && json.Unmarshal(r.Body, &binding) == nil {
-		known.Spec.NodeName = binding.Target.Name
+		known.Spec.NodeName, known.since = binding.Target.Name, r.Ended
 	}
 }
 

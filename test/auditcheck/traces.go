@@ -19,6 +19,12 @@ type node struct {
 		Unschedulable bool    `json:"unschedulable"`
 		Taints        []taint `json:"taints"`
 	} `json:"spec"`
+	Status struct {
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+	} `json:"status"`
 
 	cordoned bool // it is unschedulable because we made it so
 }
@@ -31,6 +37,7 @@ type taint struct {
 func (c *checker) nodeWritten(r auditlog.Request) {
 	if r.Verb == "delete" {
 		delete(c.nodes, r.Name)
+		c.judgeOut(r, r.Name)
 		return
 	}
 	o := object[node](r)
@@ -51,6 +58,7 @@ func (c *checker) nodeWritten(r auditlog.Request) {
 	}
 	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
 	c.nodes[o.Metadata.Name] = o
+	c.judgeOut(r, o.Metadata.Name)
 }
 
 // judgeTaints: that of a cordon is the control plane's to set, and we set no others.
@@ -79,6 +87,7 @@ func (c *checker) atTheEnd() {
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
 		c.judgeNode(name, c.nodes[name])
 	}
+	c.judgeMaintenancesAtTheEnd()
 }
 
 // judgeNode: what was put on the node for a drain is off it again.

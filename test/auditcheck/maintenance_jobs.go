@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"fmt"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+const workNodeLabel = "slipway.dev/node"
+
+// job is a Job. Ours name the node that they are for.
+type job struct {
+	thing
+}
+
+func (j *job) node() string { return j.Metadata.Labels[workNodeLabel] }
+
+// owners are the UIDs of the maintenances that a Job is for.
+func (j *job) owners() (uids []string) {
+	all, _ := j.mentions()
+	for _, m := range all {
+		uids = append(uids, m.UID)
+	}
+	for _, o := range j.Metadata.OwnerReferences {
+		if o.Kind == "NodeMaintenance" {
+			uids = append(uids, o.UID)
+		}
+	}
+	return uids
+}
+
+// jobWritten takes in a Job, and judges those that we create.
+func (c *checker) jobWritten(r auditlog.Request) {
+	if deletes(r) {
+		c.jobDeleted(r)
+		return
+	}
+	o := object[job](r)
+	if o == nil || o.node() == "" || !c.watched(o.node()) {
+		return
+	}
+	if o.Metadata.DeletionTimestamp != "" && len(o.Metadata.Finalizers) == 0 {
+		delete(c.jobs, o.Metadata.UID)
+		return
+	}
+	if known := c.jobs[o.Metadata.UID]; known != nil && o.olderThan(&known.thing) {
+		return
+	}
+	c.jobs[o.Metadata.UID] = o
+	if r.Verb == "create" && c.options.Ours(r) {
+		c.judgeWork(r, o)
+	}
+}
+
+// jobDeleted: a deletion that leaves nothing behind.
+func (c *checker) jobDeleted(r auditlog.Request) {
+	answered := object[job](r)
+	for uid, known := range c.jobs {
+		same := known.Metadata.Namespace == r.Namespace && (known.name() == r.Name || r.Name == "")
+		if same && (answered == nil && len(known.Metadata.Finalizers) == 0 || answered != nil && answered.gone()) {
+			delete(c.jobs, uid)
+		}
+	}
+}
+
+// judgeWork: work is done to a node that is out for the maintenance, once, or once more
+// when it was told to try again, and not while pods are left that the drain was to move.
+func (c *checker) judgeWork(r auditlog.Request, o *job) {
+	owners := o.owners()
+	if len(owners) == 0 {
+		c.violated(r, "a Job for node %s, and for no maintenance", o.node())
+	}
+	for _, uid := range owners {
+		m := c.maintenances[uid]
+		if m == nil {
+			c.violated(r, "a Job for a maintenance that there is not")
+			continue
+		}
+		if _, is := c.out[o.node()][uid]; !is {
+			c.violated(r, "work on node %s, which is not out for maintenance %s", o.node(), m.name())
+		}
+		once := fmt.Sprintf("%s %s %d", o.node(), uid, m.Spec.Retry)
+		if before := c.worked[once]; before != "" {
+			c.violated(r, "a second Job for node %s and maintenance %s; the first was %s", o.node(), m.name(), before)
+		}
+		c.worked[once] = o.name()
+		c.judgeEmpty(r, o, m)
+	}
+}
+
+// judgeEmpty: no pod is on the node that the drain was to move. What has come in the last
+// moment, no drain may have heard of.
+func (c *checker) judgeEmpty(r auditlog.Request, o *job, m *maintenance) {
+	if m.Spec.Drain.UnmanagedPods != "" || m.Spec.Drain.LocalStorage != "" {
+		return // some may stay, and which those are the log does not tell
+	}
+	for k, p := range c.pods {
+		stays := p.mirror() || p.ofDaemonSet() || p.finished() || !p.goneAt.IsZero() || c.skips(p)
+		if p.Spec.NodeName == o.node() && !stays && p.since.Before(r.Began.Add(-hearsay)) {
+			c.violated(r, "work on node %s, on which pod %s is left", o.node(), k)
+		}
+	}
+}
+
+// skips says whether a rule wants the pod to stay. Those of the cluster select by labels
+// of namespaces, which the log does not tell.
+func (c *checker) skips(p *pod) bool {
+	for _, o := range c.rules {
+		if o.Spec.NamespaceSelector != nil && o.Spec.Behavior == "Skip" && o.Spec.PodSelector.matches(p.Metadata.Labels) {
+			return true
+		}
+	}
+	counts := c.ruleFor(p)
+	return counts != nil && counts.Spec.Behavior == "Skip"
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"fmt"
+	"testing"
+)
+
+// work creates the Job of a node; done has it be collected.
+func (s *script) work(name, node, maintenance string) *script {
+	return s.add(controller, "create", "jobs", "slipway-system/"+name, "", fmt.Sprintf(
+		`{"kind":"Job","metadata":{"name":%q,"namespace":"slipway-system","uid":%q,"labels":{"slipway.dev/node":%q},"ownerReferences":[{"kind":"NodeMaintenance","uid":%q}]}}`,
+		name, name, node, maintenance))
+}
+
+func (s *script) collected(name string) *script {
+	return s.add("gc", "delete", "jobs", "slipway-system/"+name, "", `{"kind":"Status"}`)
+}
+
+func TestCheckOfWork(t *testing.T) {
+	const running = `"stage":"Drain","rollout":{}`
+	out := func() *script { return fleet().maintain("m", running).away("a1", "m") }
+	for name, tc := range map[string]outcome{
+		"once": {
+			script: out().work("j", "a1", "m").back("a1"),
+		},
+		"twice": {
+			script: out().work("j", "a1", "m").collected("j").work("k", "a1", "m").back("a1"),
+			want:   []string{"a second Job for node a1 and maintenance m; the first was j"},
+		},
+		"twice, as it was told to try again": {
+			script: out().work("j", "a1", "m").maintain("m", running+`,"retry":1`).work("k", "a1", "m").back("a1"),
+		},
+		"on a node that is not out": {
+			script: fleet().maintain("m", running).begin("a1", "", "m").work("j", "a1", "m"),
+			want:   []string{"work on node a1, which is not out for maintenance m"},
+		},
+		"on a node that is out for another": {
+			script: fleet().maintain("m", running).maintain("n", running).away("a1", "n").work("j", "a1", "m").back("a1"),
+			want:   []string{"work on node a1, which is not out for maintenance m"},
+		},
+		"for a maintenance that there is not": {
+			script: out().work("j", "a1", "other").back("a1").collected("j"),
+			want:   []string{"a Job for a maintenance that there is not"},
+		},
+		"for no maintenance": {
+			script: out().add(controller, "create", "jobs", "slipway-system/j", "",
+				`{"kind":"Job","metadata":{"name":"j","namespace":"slipway-system","uid":"j","labels":{"slipway.dev/node":"a1"}}}`).back("a1").collected("j"),
+			want: []string{"a Job for node a1, and for no maintenance"},
+		},
+		"while a pod is left": {
+			script: out().pod("p", "1", "a1", "").later(20).work("j", "a1", "m").back("a1"),
+			want:   []string{"work on node a1, on which pod shop/p is left"},
+		},
+		"while a pod of another node is there": {
+			script: out().pod("p", "1", "a2", "").later(20).work("j", "a1", "m").back("a1"),
+		},
+		"after the last pod has gone": {
+			script: out().pod("p", "1", "a1", "").later(20).gone("p", "1").work("j", "a1", "m").back("a1"),
+		},
+		"while a pod is left that a rule skips": {
+			script: out().rule("shop/stay", "web", "Skip", "").pod("p", "1", "a1", "").later(20).work("j", "a1", "m").back("a1"),
+		},
+		"while a pod of a DaemonSet is left": {
+			script: out().pod("p", "1", "a1", `,"ownerReferences":[{"kind":"DaemonSet","apiVersion":"apps/v1","controller":true}]`).
+				later(20).work("j", "a1", "m").back("a1"),
+		},
+		"while a pod is left that has come a moment ago": {
+			script: out().later(20).pod("p", "1", "a1", "").work("j", "a1", "m").back("a1"),
+		},
+		"while pods are left that may stay": {
+			script: fleet().maintain("m", running+`,"drain":{"unmanagedPods":"Skip"}`).away("a1", "m").
+				pod("p", "1", "a1", "").later(20).work("j", "a1", "m").back("a1"),
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}
+
+func TestCheckOfTracesOfMaintenances(t *testing.T) {
+	const running, kept = `"stage":"Drain","rollout":{}`, `"slipway.dev/maintenance"`
+	conditions := func(s *script, status string) *script {
+		return s.add(controller, "patch", "nodes/status", "a1", "{}", fmt.Sprintf(
+			`{"kind":"Node","metadata":{"name":"a1","labels":{"zone":"a"}},"status":{"conditions":[{"type":"MaintenanceInProgress","status":%q}]}}`, status))
+	}
+	for name, tc := range map[string]outcome{
+		"nothing": {
+			script: fleet().maintain("m", running).away("a1", "m").back("a1").forget("m"),
+		},
+		"a finalizer of an event": {
+			script: fleet().maintain("m", running).begin("a1", kept, "m").forget("m"),
+			want:   []string{"event drain-a1 has finalizer slipway.dev/maintenance, and its maintenances are gone"},
+		},
+		"a finalizer of an event of a maintenance that goes on": {
+			script: fleet().maintain("m", running).begin("a1", kept, "m"),
+		},
+		"a record on a node": {
+			script: fleet().maintain("m", running).marked("a1", "false", "", mentioned("m Returned")).forget("m"),
+			want:   []string{"node a1 has a record of maintenance m, which is gone"},
+		},
+		"a record on a node of a maintenance that goes on": {
+			script: fleet().maintain("m", running).marked("a1", "false", "", mentioned("m Returned")),
+		},
+		"a record on a node of one that somebody still keeps": {
+			script: fleet().maintainKept("m", running, `"example.com/kept"`).marked("a1", "false", "", mentioned("m Returned")).forget("m"),
+		},
+		"a record that cannot be read": {
+			script: fleet().marked("a1", "false", "", `"slipway.dev/maintenances":"m"`),
+			want:   []string{"annotation slipway.dev/maintenances of node a1 cannot be read"},
+		},
+		"a condition of a node": {
+			script: conditions(fleet().maintain("m", running), "True").forget("m"),
+			want:   []string{"node a1 has condition MaintenanceInProgress, and no maintenance selects it"},
+		},
+		"a condition of a node that says that there is none": {
+			script: conditions(fleet().maintain("m", running), "False").forget("m"),
+		},
+		"a condition of a node that another maintenance selects": {
+			script: conditions(fleet().maintain("m", running).maintain("n", running), "True").forget("m"),
+		},
+		"a Job": {
+			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m"),
+			want:   []string{"job j of node a1 is there, and its maintenance is gone"},
+		},
+		"a Job that was collected": {
+			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m").collected("j"),
+		},
+	} {
+		t.Run(name, tc.check)
+	}
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auditcheck
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+const (
+	maintenancesAnnotation = "slipway.dev/maintenances"
+	maintenanceLabel       = "slipway.dev/maintenance"
+	controlPlaneLabel      = "node-role.kubernetes.io/control-plane"
+)
+
+// out is since when a node is cordoned for maintenances, by their UIDs.
+type out map[string]time.Time
+
+// mention is an entry of the annotation of an event, or of a node.
+type mention struct {
+	UID   string `json:"uid"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// mentions are the maintenances that an annotation lists.
+func (t *thing) mentions() (all []mention, err error) {
+	text, ok := t.Metadata.Annotations[maintenancesAnnotation]
+	if !ok {
+		return nil, nil
+	}
+	return all, json.Unmarshal([]byte(text), &all)
+}
+
+// isFor says whether the event is the drain of a maintenance.
+func (e *event) isFor(uid string) bool {
+	all, err := e.mentions()
+	return err == nil && e.Metadata.Labels[maintenanceLabel] == "drain" &&
+		slices.ContainsFunc(all, func(m mention) bool { return m.UID == uid })
+}
+
+// judgeEvent judges for which maintenances an event came to be, and what that makes of
+// its node. known is nil if it was not there before.
+func (c *checker) judgeEvent(r auditlog.Request, known, o *event) {
+	all, err := o.mentions()
+	if err != nil {
+		c.violated(r, "annotation %s cannot be read: %v", maintenancesAnnotation, err)
+		return
+	}
+	for _, m := range all {
+		if o.isFor(m.UID) && (known == nil || !known.isFor(m.UID)) {
+			c.judgeBegin(r, m)
+		}
+	}
+	c.judgeOut(r, o.Spec.BindingNode)
+}
+
+// judgeBegin: no node is begun by a maintenance that is paused, has not come so far or is
+// over, or outside its window.
+func (c *checker) judgeBegin(r auditlog.Request, begun mention) {
+	m := c.maintenances[begun.UID]
+	if m == nil {
+		c.violated(r, "begun for maintenance %s, which there is not", begun.Name)
+		return
+	}
+	var why string
+	for _, s := range m.since(r.Began.Add(-hearsay)) {
+		switch {
+		case s.Paused:
+			why = "which is paused"
+		case s.Stage != "Cordon" && s.Stage != "Drain":
+			why = "which is in stage " + s.Stage
+		case r.Ended.Before(s.Window.NotBefore):
+			why = "before its window"
+		case !s.Window.Deadline.IsZero() && r.Began.Add(-hearsay).After(s.Window.Deadline):
+			why = "after its window"
+		default:
+			return
+		}
+	}
+	c.violated(r, "begun for maintenance %s, %s", m.name(), why)
+}
+
+// judgeOut follows which nodes are out for which maintenances: from the cordon by one of
+// their events, until the node takes pods again.
+func (c *checker) judgeOut(r auditlog.Request, name string) {
+	n := c.nodes[name]
+	if n == nil || !n.Spec.Unschedulable {
+		delete(c.out, name)
+		return
+	}
+	for _, e := range c.events {
+		cordoned := strings.Contains(n.Metadata.Annotations[cordonsAnnotation], e.Metadata.UID)
+		if e.Spec.BindingNode != name || !cordoned {
+			continue
+		}
+		all, _ := e.mentions() // what cannot be read has been told of
+		for _, m := range all {
+			if e.isFor(m.UID) {
+				c.goesOut(r, n, m.UID, e)
+			}
+		}
+	}
+}
+
+func (c *checker) goesOut(r auditlog.Request, n *node, uid string, by *event) {
+	if c.out[n.name()] == nil {
+		c.out[n.name()] = out{}
+	}
+	if _, known := c.out[n.name()][uid]; known {
+		return
+	}
+	c.out[n.name()][uid] = r.Ended
+	if m := c.maintenances[uid]; m != nil {
+		c.judgeLimits(r, n, m, by.seen)
+	}
+}
