@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,9 +60,10 @@ type Options struct {
 }
 
 var shared struct {
-	once sync.Once
-	env  *Env
-	err  error
+	options Options
+	once    sync.Once
+	env     *Env
+	err     error
 }
 
 // sideBySide is how many tests of a package run at a time, unless -parallel says it:
@@ -100,10 +103,16 @@ func runSideBySide() error {
 	return flag.Set(parallel, strconv.Itoa(sideBySide))
 }
 
+// MainOn is [Main] with a shared cluster of the test's choice.
+func MainOn(m *testing.M, options Options) {
+	shared.options = options
+	Main(m)
+}
+
 // Shared is the cluster that the tests of a package share. The first test starts it.
 func Shared(t *testing.T) *Env {
 	t.Helper()
-	shared.once.Do(func() { shared.env, shared.err = start(Options{}) })
+	shared.once.Do(func() { shared.env, shared.err = start(shared.options) })
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
@@ -169,7 +178,9 @@ func (e *Env) install(ctx context.Context) error {
 func (e *Env) newClient() (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	lifecyclev1alpha1.AddToScheme(scheme, e.Group)
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, slipwayv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, policyv1.AddToScheme, slipwayv1alpha1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"testing"
+
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// TestMain has a control plane that creates pods as fast as it can, and is patient with
+// nodes that nobody simulates.
+func TestMain(m *testing.M) {
+	harness.MainOn(m, harness.Options{LauncherArgs: []string{
+		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
+		"--controller-manager-arg=node-monitor-grace-period=1h",
+		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
+	}})
+}
+
+// ground is the cluster, without agents. Whose turn it is starts a controller: one at a
+// time.
+func ground(t *testing.T) *harness.Env {
+	t.Helper()
+	env := harness.Shared(t)
+	env.WithoutAgents(t)
+	return env
+}
+
+// start starts a controller that stops at a fault point, if one is given.
+func start(t *testing.T, env *harness.Env, faultPoint string, flags ...string) *harness.Process {
+	t.Helper()
+	return env.Controller(t, "of maintenances", faultPoint, append([]string{"--claim-mode=central", "--leader-elect=false"}, flags...)...)
+}
