@@ -51,6 +51,9 @@ type scene struct {
 	t     *testing.T
 	group string
 	nodes []string
+
+	budget *policyv1.PodDisruptionBudget // that holds pods
+	pods   []*corev1.Pod                 // that are held
 }
 
 var scenes atomic.Int32
@@ -98,19 +101,17 @@ func (c *scene) pod(node string) *corev1.Pod {
 	return pod
 }
 
-// held creates a pod on a node that no eviction gets past, until the budget that is
-// returned is deleted.
-func (c *scene) held(node string) *policyv1.PodDisruptionBudget {
+// held creates a pod on a node that no eviction gets past, until [scene.letGo].
+func (c *scene) held(node string) {
 	c.t.Helper()
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: c.group, Namespace: metav1.NamespaceDefault}}
 	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": c.group}}
 	b.Spec.MinAvailable = new(intstr.FromInt32(1))
 	c.must(c.env.Client.Create(c.t.Context(), b))
 	c.t.Cleanup(func() { c.env.DeleteQuietly(b) })
-	c.pod(node)
+	c.budget, c.pods = b, append(c.pods, c.pod(node))
 	harness.Await(c.t, c.env, "budget "+b.Name+" counts its pod", &policyv1.PodDisruptionBudgetList{},
 		func(b *policyv1.PodDisruptionBudget) bool { return b.Status.CurrentHealthy == 1 }, harness.Named(b.Name))
-	return b
 }
 
 // awaitNode waits until a Node is as wanted.

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// moment is where on its way a node is when somebody intervenes.
+type moment struct {
+	// come gets a maintenance of one node there.
+	come func(*scene) *harness.Maintenance
+	// goOn is what it waits for then.
+	goOn func(*scene, *harness.Maintenance)
+	// begun: the node is out.
+	begun bool
+}
+
+// slow is work that somebody has to end.
+const slow = "slow"
+
+var moments = map[string]moment{
+	"Idle": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(nobody, in(slipwayv1alpha1.StageIdle))
+			m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonIdle)
+			return m
+		},
+		goOn: func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
+	},
+	"Cordon": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(together, in(slipwayv1alpha1.StageCordon))
+			c.awaitCordoned(c.nodes[0])
+			return m
+		},
+		goOn:  func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageComplete)) },
+		begun: true,
+	},
+	"a drain that goes on": {
+		come: func(c *scene) *harness.Maintenance {
+			c.held(c.nodes[0])
+			m := c.maintain(nobody)
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
+			return m
+		},
+		goOn:  func(c *scene, _ *harness.Maintenance) { c.letGo() },
+		begun: true,
+	},
+	"a node that is drained": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(somebody)
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+			return m
+		},
+		goOn:  func(c *scene, _ *harness.Maintenance) { c.done(c.nodes[0]) },
+		begun: true,
+	},
+	"a Job that runs": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(job(slow))
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonJobRunning)
+			return m
+		},
+		goOn: func(c *scene, _ *harness.Maintenance) {
+			c.env.EndJob(c.t, c.env.AwaitJob(c.t, c.nodes[0]), true)
+		},
+		begun: true,
+	},
+}
+
+// TestEnds cancels, pauses, aborts and deletes maintenances, wherever their nodes are.
+func TestEnds(t *testing.T) {
+	s := newStage(t)
+	s.env.PodTemplate(t, slow, harness.Forever)
+	p := start(t, s.env, "")
+	t.Run("all", func(t *testing.T) {
+		for at, moment := range moments {
+			for what, end := range endings {
+				t.Run(what+", at "+at, func(t *testing.T) {
+					t.Parallel()
+					end(s.scene(t, 1), moment)
+				})
+			}
+		}
+	})
+	p.Stop()
+}
+
+var endings = map[string]func(*scene, moment){
+	"deletion": func(c *scene, at moment) {
+		m := at.come(c)
+		m.Delete()
+		c.awaitBack(c.nodes[0])
+		c.untouched()
+	},
+	"abort": func(c *scene, at moment) {
+		m := at.come(c)
+		m.Change(in(slipwayv1alpha1.StageComplete))
+		m.AwaitEnd()
+		c.awaitBack(c.nodes[0])
+		c.untouched()
+		m.Delete()
+	},
+	"pause": func(c *scene, at moment) {
+		m := at.come(c)
+		m.Change(paused(true))
+		m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonPaused)
+		at.goOn(c, m)
+		c.others()
+		if n := c.awaitNode(c.nodes[0], "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable != at.begun {
+			c.t.Errorf("while the maintenance is paused, its node is cordoned: %t", n.Spec.Unschedulable)
+		}
+		m.Change(paused(false))
+		m.AwaitCompleted()
+		c.awaitBack(c.nodes[0])
+		m.Delete()
+	},
+	"cancellation of the drain": func(c *scene, at moment) {
+		m := at.come(c)
+		if !at.begun {
+			m.Change(in(slipwayv1alpha1.StageComplete)) // there is no drain to cancel
+			m.AwaitEnd()
+			m.Delete()
+			return
+		}
+		c.cancel(c.nodes[0])
+		m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonDrainCanceled)
+		m.Change(in(slipwayv1alpha1.StageComplete))
+		m.AwaitEnd()
+		c.awaitBack(c.nodes[0])
+		m.Delete()
+	},
+}
+
+// untouched checks that no pod was evicted that is still held.
+func (c *scene) untouched() {
+	c.t.Helper()
+	for _, pod := range c.pods {
+		c.env.Untouched(c.t, pod)
+	}
+}
+
+// letGo deletes the budget of a pod that is held.
+func (c *scene) letGo() {
+	c.t.Helper()
+	c.env.Delete(c.t, c.budget)
+	c.pods = nil
+}
+
+// others lets time pass: another maintenance goes all of its way meanwhile.
+func (c *scene) others() {
+	c.t.Helper()
+	other := c.stage.scene(c.t, 1)
+	m := other.maintain(nobody)
+	m.AwaitCompleted()
+	m.Delete()
+}
