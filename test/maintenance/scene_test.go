@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,9 +27,6 @@ import (
 // stage is the cluster while one controller works, with tests side by side on it.
 type stage struct {
 	env *harness.Env
-
-	mu       sync.Mutex
-	cordoned []string // nodes that are left so, as they are to be
 }
 
 // newStage has the audit log judged when the test ends.
@@ -38,9 +34,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{env: ground(t)}
 	s.env.KeepAllPromises(t, func() auditcheck.Options {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return auditcheck.Options{Cordoned: s.cordoned}
+		return auditcheck.Options{}
 	})
 	return s
 }
@@ -64,13 +58,6 @@ func (s *stage) scene(t *testing.T, nodes int) *scene {
 	c := &scene{stage: s, t: t, group: fmt.Sprintf("scene-%d", scenes.Add(1))}
 	c.nodes = s.env.Fleet(t, c.group, make([]map[string]string, nodes))
 	return c
-}
-
-// leftCordoned is an exception of what is promised of a node.
-func (c *scene) leftCordoned(node string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cordoned = append(c.cordoned, node)
 }
 
 func (c *scene) must(err error) {
@@ -180,4 +167,22 @@ func (c *scene) makeReady(node string, ready bool) {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`,
 		status, metav1.Now().UTC().Format(time.RFC3339))
 	c.must(c.env.Client.Status().Patch(context.WithoutCancel(c.t.Context()), n, client.RawPatch("application/strategic-merge-patch+json", []byte(patch))))
+}
+
+// cordon is somebody else's.
+func (c *scene) cordon(node string, off bool) {
+	c.t.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	c.must(c.env.Client.Patch(c.t.Context(), n, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, off))))
+}
+
+// says checks that a maintenance says something in its conditions.
+func (c *scene) says(o *slipwayv1alpha1.NodeMaintenance, text string) {
+	c.t.Helper()
+	for _, condition := range o.Status.Conditions {
+		if strings.Contains(condition.Message, text) {
+			return
+		}
+	}
+	c.t.Errorf("no condition says %q: %+v", text, o.Status.Conditions)
 }

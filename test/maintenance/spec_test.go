@@ -46,14 +46,6 @@ func job(template string) change {
 	}
 }
 
-func workTimeout(d time.Duration) change {
-	return func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Work.Timeout = &metav1.Duration{Duration: d} }
-}
-
-func retried(times int64) change {
-	return func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry = times }
-}
-
 func hook(name string, at slipwayv1alpha1.HookPoint) change {
 	return func(s *slipwayv1alpha1.NodeMaintenanceSpec) {
 		s.Hooks = append(s.Hooks, slipwayv1alpha1.MaintenanceHook{Name: name, At: at})

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// aMoment is a timeout that passes while a test waits for what comes then.
+const aMoment = 2 * time.Second
+
+// TestOnTheWay holds nodes up on their way, and lets them go on.
+func TestOnTheWay(t *testing.T) {
+	s := newStage(t)
+	s.env.PodTemplate(t, "work", time.Millisecond)
+	s.env.PodTemplate(t, "failing", 24*time.Hour)
+	p := start(t, s.env, "")
+	t.Run("all", func(t *testing.T) {
+		for name, test := range map[string]func(*scene){
+			"hooks hold a node until somebody opens them":          hooks,
+			"a hook that nobody opens fails, or not":               hookTimeout,
+			"somebody says that the work is done":                  byHand,
+			"a Job that has failed is tried again":                 jobFails,
+			"a PodTemplate that is missing holds all up":           noTemplate,
+			"the end of the window gives an unfinished drain back": windowCancels,
+			"the end of the window lets an unfinished drain go on": windowFinishes,
+			"a selector that cannot be read does nothing":          badSelector,
+			"two maintenances share a node":                        two,
+			"a node that was cordoned before stays so":             cordonedBefore,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(s.scene(t, 1))
+			})
+		}
+	})
+	p.Stop()
+}
+
+func hooks(c *scene) {
+	node := c.nodes[0]
+	m := c.maintain(nobody, hook("first", slipwayv1alpha1.BeforeDrain), hook("second", slipwayv1alpha1.AfterDrain), hook("third", slipwayv1alpha1.BeforeReturn))
+	m.AwaitNode(node, slipwayv1alpha1.NodeHeld, slipwayv1alpha1.ReasonHookWaiting)
+	if n := c.awaitNode(node, "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable {
+		c.t.Error("the node is cordoned before the first hook is open")
+	}
+	c.open(node, "first")
+	m.AwaitNode(node, slipwayv1alpha1.NodeDrained, slipwayv1alpha1.ReasonHookWaiting)
+	c.open(node, "second")
+	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonHookWaiting)
+	c.awaitCordoned(node)
+	c.open(node, "third")
+	m.AwaitCompleted()
+	c.awaitBack(node)
+	m.Delete()
+}
+
+func hookTimeout(c *scene) {
+	node := c.nodes[0]
+	m := c.maintainAs("fails", nobody, hook("slow", slipwayv1alpha1.BeforeDrain), until(aMoment, slipwayv1alpha1.HookFails))
+	m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonHookTimeout)
+	m.Delete()
+	m = c.maintainAs("proceeds", nobody, hook("slow", slipwayv1alpha1.BeforeDrain), until(aMoment, slipwayv1alpha1.HookProceeds))
+	m.AwaitCompleted()
+	m.Delete()
+}
+
+func byHand(c *scene) {
+	node := c.nodes[0]
+	m := c.maintain(somebody)
+	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+	c.awaitCordoned(node)
+	c.done(node)
+	m.AwaitCompleted()
+	c.awaitBack(node)
+	m.Delete()
+}
+
+func jobFails(c *scene) {
+	node := c.nodes[0]
+	m := c.maintain(job("failing"))
+	c.env.EndJob(c.t, c.env.AwaitJob(c.t, node), false)
+	m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
+	c.awaitCordoned(node)
+	m.Change(func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry, s.Work.PodTemplate = 1, "work" })
+	m.AwaitCompleted()
+	c.awaitBack(node)
+	m.Delete()
+}
+
+func noTemplate(c *scene) {
+	m := c.maintain(job("no-such-template"))
+	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonJobInvalid)
+	c.says(o, `there is no PodTemplate "no-such-template"`)
+	c.awaitBack(c.nodes[0])
+	m.Delete()
+}
+
+func windowCancels(c *scene) {
+	c.held(c.nodes[0])
+	m := c.maintain(nobody, closing(5*aMoment, slipwayv1alpha1.CancelAtDeadline))
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, "")
+	m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonWindowOver)
+	c.awaitBack(c.nodes[0])
+	c.untouched()
+	m.Delete()
+}
+
+func windowFinishes(c *scene) {
+	c.held(c.nodes[0])
+	end := metav1.Now().Add(5 * aMoment)
+	m := c.maintain(nobody, closing(5*aMoment, slipwayv1alpha1.FinishAtDeadline))
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, "")
+	harness.AwaitTime(c.t, end)
+	c.letGo()
+	m.AwaitCompleted()
+	c.awaitBack(c.nodes[0])
+	m.Delete()
+}
+
+func badSelector(c *scene) {
+	m := c.maintain(nobody, func(s *slipwayv1alpha1.NodeMaintenanceSpec) {
+		s.NodeSelector.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Like"
+	})
+	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceAccepted, metav1.ConditionFalse, slipwayv1alpha1.ReasonInvalidSelector)
+	c.says(o, "spec.nodeSelector")
+	m.Delete()
+}
+
+// two: the node is out once, and back when both are done with it.
+func two(c *scene) {
+	node := c.nodes[0]
+	a, b := c.maintainAs("a", somebody), c.maintainAs("b", nobody, hook("last", slipwayv1alpha1.BeforeReturn))
+	a.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+	b.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonHookWaiting)
+	c.done(node)
+	c.awaitNode(node, "is done with by one", func(n *corev1.Node) bool { return n.Annotations[slipwayv1alpha1.MaintenancesAnnotation] != "" })
+	c.awaitCordoned(node)
+	c.open(node, "last")
+	a.AwaitCompleted()
+	b.AwaitCompleted()
+	c.awaitBack(node)
+	a.Delete()
+	b.Delete()
+}
+
+func cordonedBefore(c *scene) {
+	node := c.nodes[0]
+	c.cordon(node, true)
+	m := c.maintain(nobody)
+	m.AwaitCompleted()
+	c.awaitCordoned(node)
+	m.Delete()
+	c.awaitCordoned(node)
+}
