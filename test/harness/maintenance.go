@@ -113,12 +113,18 @@ func (m *Maintenance) AwaitNode(node string, phase slipwayv1alpha1.MaintenanceNo
 // events, its Jobs and what its nodes said of it.
 func (m *Maintenance) Delete() {
 	m.t.Helper()
+	m.AwaitGone(m.BeginDelete())
+}
+
+// BeginDelete deletes it, and returns its UID.
+func (m *Maintenance) BeginDelete() string {
+	m.t.Helper()
 	var o slipwayv1alpha1.NodeMaintenance
 	if err := m.env.Client.Get(m.t.Context(), client.ObjectKey{Name: m.Name}, &o); err != nil {
 		m.t.Fatal(err)
 	}
 	m.env.Delete(m.t, &o)
-	m.AwaitGone(string(o.UID))
+	return string(o.UID)
 }
 
 // AwaitGone waits until nothing is left of the maintenance with this UID.

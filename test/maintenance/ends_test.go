@@ -18,8 +18,12 @@ type moment struct {
 	come func(*scene) *harness.Maintenance
 	// goOn is what it waits for then.
 	goOn func(*scene, *harness.Maintenance)
+	// finish is what it takes besides, where no pause is in the way.
+	finish func(*harness.Maintenance)
 	// begun: the node is out.
 	begun bool
+	// finishes: what goes on is not broken off, whatever happens to the maintenance.
+	finishes bool
 }
 
 // slow is work that somebody has to end.
@@ -40,8 +44,9 @@ var moments = map[string]moment{
 			c.awaitCordoned(c.nodes[0])
 			return m
 		},
-		goOn:  func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageComplete)) },
-		begun: true,
+		goOn:   func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
+		finish: func(m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageComplete)) },
+		begun:  true,
 	},
 	"a drain that goes on": {
 		come: func(c *scene) *harness.Maintenance {
@@ -71,7 +76,7 @@ var moments = map[string]moment{
 		goOn: func(c *scene, _ *harness.Maintenance) {
 			c.env.EndJob(c.t, c.env.AwaitJob(c.t, c.nodes[0]), true)
 		},
-		begun: true,
+		begun: true, finishes: true,
 	},
 }
 
@@ -96,13 +101,22 @@ func TestEnds(t *testing.T) {
 var endings = map[string]func(*scene, moment){
 	"deletion": func(c *scene, at moment) {
 		m := at.come(c)
-		m.Delete()
+		uid := m.BeginDelete()
+		if at.finishes {
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeReturning, slipwayv1alpha1.ReasonJobRunning)
+			at.goOn(c, m)
+		}
+		m.AwaitGone(uid)
 		c.awaitBack(c.nodes[0])
 		c.untouched()
 	},
 	"abort": func(c *scene, at moment) {
 		m := at.come(c)
 		m.Change(in(slipwayv1alpha1.StageComplete))
+		if at.finishes {
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeReturning, slipwayv1alpha1.ReasonJobRunning)
+			at.goOn(c, m)
+		}
 		m.AwaitEnd()
 		c.awaitBack(c.nodes[0])
 		c.untouched()
@@ -111,13 +125,16 @@ var endings = map[string]func(*scene, moment){
 	"pause": func(c *scene, at moment) {
 		m := at.come(c)
 		m.Change(paused(true))
-		m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonPaused)
 		at.goOn(c, m)
+		m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonPaused)
 		c.others()
 		if n := c.awaitNode(c.nodes[0], "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable != at.begun {
 			c.t.Errorf("while the maintenance is paused, its node is cordoned: %t", n.Spec.Unschedulable)
 		}
 		m.Change(paused(false))
+		if at.finish != nil {
+			at.finish(m)
+		}
 		m.AwaitCompleted()
 		c.awaitBack(c.nodes[0])
 		m.Delete()
