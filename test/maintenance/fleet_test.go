@@ -51,7 +51,10 @@ func TestAFleetZoneByZone(t *testing.T) {
 	c.populate(of)
 	c.env.PodTemplate(t, "reboot", time.Second)
 	m := c.maintain(job("reboot"), func(s *slipwayv1alpha1.NodeMaintenanceSpec) {
-		s.Rollout = &slipwayv1alpha1.MaintenanceRollout{MaxUnavailable: new(intstr.FromString("20%")), TopologyKey: corev1.LabelTopologyZone}
+		s.Rollout = &slipwayv1alpha1.MaintenanceRollout{
+			MaxUnavailable: new(intstr.FromString("20%")), TopologyKey: corev1.LabelTopologyZone,
+			MaxPendingPods: new(int32(of.pods / 5)), // as many as are on the nodes that are out
+		}
 	})
 	for _, point := range killedAt {
 		p := start(t, c.env, point)

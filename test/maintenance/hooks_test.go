@@ -3,6 +3,8 @@
 package maintenance
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,19 +49,29 @@ func TestOnTheWay(t *testing.T) {
 func hooks(c *scene) {
 	node := c.nodes[0]
 	m := c.maintain(nobody, hook("first", slipwayv1alpha1.BeforeDrain), hook("second", slipwayv1alpha1.AfterDrain), hook("third", slipwayv1alpha1.BeforeReturn))
-	m.AwaitNode(node, slipwayv1alpha1.NodeHeld, slipwayv1alpha1.ReasonHookWaiting)
+	c.awaitHook(m, "first")
 	if n := c.awaitNode(node, "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable {
 		c.t.Error("the node is cordoned before the first hook is open")
 	}
 	c.open(node, "first")
-	m.AwaitNode(node, slipwayv1alpha1.NodeDrained, slipwayv1alpha1.ReasonHookWaiting)
+	c.awaitHook(m, "second")
 	c.open(node, "second")
-	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonHookWaiting)
+	c.awaitHook(m, "third")
 	c.awaitCordoned(node)
 	c.open(node, "third")
 	m.AwaitCompleted()
 	c.awaitBack(node)
 	m.Delete()
+}
+
+// awaitHook waits until the node is said to wait for that hook.
+func (c *scene) awaitHook(m *harness.Maintenance, hook string) {
+	c.t.Helper()
+	m.Await("has its node wait for hook "+hook, func(o *slipwayv1alpha1.NodeMaintenance) bool {
+		return slices.ContainsFunc(o.Status.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
+			return n.Phase == slipwayv1alpha1.NodeHeld && n.Reason == slipwayv1alpha1.ReasonHookWaiting && strings.Contains(n.Message, hook)
+		})
+	})
 }
 
 func hookTimeout(c *scene) {
@@ -139,7 +151,7 @@ func two(c *scene) {
 	node := c.nodes[0]
 	a, b := c.maintainAs("a", somebody), c.maintainAs("b", nobody, hook("last", slipwayv1alpha1.BeforeReturn))
 	a.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
-	b.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonHookWaiting)
+	c.awaitHook(b, "last")
 	c.done(node)
 	c.awaitNode(node, "is done with by one", func(n *corev1.Node) bool { return n.Annotations[slipwayv1alpha1.MaintenancesAnnotation] != "" })
 	c.awaitCordoned(node)
