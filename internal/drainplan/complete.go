@@ -45,3 +45,17 @@ func inOrder(steps []entry) []entry {
 	slices.SortStableFunc(steps, func(a, b entry) int { return a.level().compare(b.level()) })
 	return slices.CompactFunc(steps, func(a, b entry) bool { return a.podType == b.podType && a.level() == b.level() })
 }
+
+// Alone is what is left of the steps of a plan for a node that waits for no other: a drain
+// takes lower priorities first by itself, so that of steps without a selector that follow
+// each other, the last one says the same.
+func Alone(plan []slipwayv1alpha1.DrainTarget) []slipwayv1alpha1.DrainTarget {
+	var steps []slipwayv1alpha1.DrainTarget
+	for i, step := range plan {
+		covered := i+1 < len(plan) && plan[i+1].PodType == step.PodType && step.PodSelector == nil && plan[i+1].PodSelector == nil
+		if !covered {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}

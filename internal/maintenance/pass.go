@@ -90,7 +90,7 @@ func newPass(f Facts, now time.Time) *pass {
 		decision: Decision{Statuses: map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus{}},
 	}
 	for _, m := range f.Maintenances {
-		each := &maintained{NodeMaintenance: m, plan: drainplan.Complete(m.Spec.DrainPlan), places: map[string]place{}}
+		each := &maintained{NodeMaintenance: m, plan: planOf(m), places: map[string]place{}}
 		each.selector, each.invalid = nodeaffinity.NewNodeSelector(&m.Spec.NodeSelector)
 		p.maintenances = append(p.maintenances, each)
 		p.byUID[m.UID] = each

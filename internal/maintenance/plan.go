@@ -45,6 +45,15 @@ func (p *pass) plan() {
 	p.planned = drainplan.Next(all, nodes)
 }
 
+// planOf are the steps of a maintenance. Of a rollout, each node goes its own way.
+func planOf(m *slipwayv1alpha1.NodeMaintenance) []slipwayv1alpha1.DrainTarget {
+	plan := drainplan.Complete(m.Spec.DrainPlan)
+	if m.Spec.Rollout != nil {
+		return drainplan.Alone(plan)
+	}
+	return plan
+}
+
 func (n *node) inPlan() drainplan.Node {
 	if n.drain == nil {
 		return drainplan.Node{Name: n.name}

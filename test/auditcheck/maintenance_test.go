@@ -53,8 +53,10 @@ func (s *script) begin(node, finalizers string, maintenances ...string) *script 
 		node, node, mentioned(maintenances...), finalizers, node))
 }
 
-// cordon has the drain of a node cordon it.
-func (s *script) cordon(node string) *script { return s.marked(node, "true", `\"drain-`+node+`\"`, "") }
+// cordoned has the drain of a node cordon it.
+func (s *script) cordoned(node string) *script {
+	return s.marked(node, "true", `\"drain-`+node+`\"`, "")
+}
 
 func (s *script) uncordon(node string) *script { return s.marked(node, "false", "", "") }
 
@@ -76,7 +78,7 @@ func (s *script) marked(node, off, owner, annotations string) *script {
 
 // away begins a node and cordons it.
 func (s *script) away(node string, maintenances ...string) *script {
-	return s.begin(node, "", maintenances...).cordon(node)
+	return s.begin(node, "", maintenances...).cordoned(node)
 }
 
 // back uncordons nodes.
@@ -87,8 +89,8 @@ func (s *script) back(nodes ...string) *script {
 	return s
 }
 
-// later has the next requests be answered so much later.
-func (s *script) later(seconds int) *script {
+// idles has the next requests be answered so much later.
+func (s *script) idles(seconds int) *script {
 	for range seconds {
 		s.add(user, "patch", "nodes", "other", "", `{"kind":"Node","metadata":{"name":"other"}}`)
 	}
@@ -124,10 +126,10 @@ func TestCheckOfRollouts(t *testing.T) {
 		},
 		"a limit that is lowered takes no node back": {
 			script: fleet().maintain("m", two).away("a1", "m").begin("a2", "", "m").maintain("m", `"stage":"Drain","rollout":{}`).
-				later(20).cordon("a2").back("a1", "a2"),
+				later(20).cordoned("a2").back("a1", "a2"),
 		},
 		"a limit that was lowered long ago counts": {
-			script: fleet().maintain("m", two).away("a1", "m").maintain("m", `"stage":"Drain","rollout":{}`).later(20).away("a2", "m").back("a1", "a2"),
+			script: fleet().maintain("m", two).away("a1", "m").maintain("m", `"stage":"Drain","rollout":{}`).idles(20).away("a2", "m").back("a1", "a2"),
 			want:   []string{"2 nodes of maintenance m are out, more than it allows: a1, a2"},
 		},
 		"each maintenance has its own": {
@@ -185,21 +187,21 @@ func TestCheckOfBeginnings(t *testing.T) {
 	const running = `"stage":"Drain","rollout":{"maxUnavailable":2}`
 	for name, tc := range map[string]outcome{
 		"paused": {
-			script: fleet().maintain("m", running+`,"paused":true`).later(20).away("a1", "m").back("a1"),
+			script: fleet().maintain("m", running+`,"paused":true`).idles(20).away("a1", "m").back("a1"),
 			want:   []string{"begun for maintenance m, which is paused"},
 		},
 		"paused a moment ago": {
-			script: fleet().maintain("m", running).later(20).maintain("m", running+`,"paused":true`).away("a1", "m").back("a1"),
+			script: fleet().maintain("m", running).idles(20).maintain("m", running+`,"paused":true`).away("a1", "m").back("a1"),
 		},
 		"begun before it was paused": {
-			script: fleet().maintain("m", running).away("a1", "m").maintain("m", running+`,"paused":true`).later(20).begin("a1", "", "m").back("a1"),
+			script: fleet().maintain("m", running).away("a1", "m").maintain("m", running+`,"paused":true`).idles(20).begin("a1", "", "m").back("a1"),
 		},
 		"idle": {
-			script: fleet().maintain("m", `"stage":"Idle"`).later(20).away("a1", "m").back("a1"),
+			script: fleet().maintain("m", `"stage":"Idle"`).idles(20).away("a1", "m").back("a1"),
 			want:   []string{"begun for maintenance m, which is in stage Idle"},
 		},
 		"over": {
-			script: fleet().maintain("m", `"stage":"Complete"`).later(20).away("a1", "m").back("a1"),
+			script: fleet().maintain("m", `"stage":"Complete"`).idles(20).away("a1", "m").back("a1"),
 			want:   []string{"begun for maintenance m, which is in stage Complete"},
 		},
 		"before its window": {
