@@ -101,21 +101,23 @@ func getMaintenance(ctx context.Context, reader client.Reader, name string) (*sl
 // changed meanwhile is read again. What f does not change is not written.
 func changeMaintenance(ctx context.Context, c client.Client, name string, f func(*slipwayv1alpha1.NodeMaintenance) (changed bool, err error),
 ) (m *slipwayv1alpha1.NodeMaintenance, changed bool, err error) {
-	var refused error
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if m, refused = getMaintenance(ctx, c, name); refused != nil {
-			return nil
+	var refused bool // by what has been read, or by f: not by the write
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+		refused = true
+		if m, err = getMaintenance(ctx, c, name); err != nil {
+			return err
 		}
 		before := m.DeepCopy()
-		if changed, refused = f(m); refused != nil || !changed {
-			return nil
+		if changed, err = f(m); err != nil || !changed {
+			return err
 		}
+		refused = false
 		return c.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
-	if err != nil {
+	if err != nil && !refused {
 		return nil, false, fmt.Errorf("change NodeMaintenance %s: %w", name, err)
 	}
-	return m, changed, refused
+	return m, changed, err
 }
 
 // completeMaintenance suggests the names of maintenances, for a first argument.

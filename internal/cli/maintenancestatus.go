@@ -130,10 +130,10 @@ func (t *tool) printMaintenances(f format, rows []maintenanceRow) error {
 }
 
 func (t *tool) printMaintenance(f format, r *maintenanceRow) error {
-	switch {
-	case f == jsonText || f == yamlText:
+	switch f {
+	case jsonText, yamlText:
 		return encode(t.Out, f, r)
-	case f == names:
+	case names:
 		fmt.Fprintln(t.Out, maintenanceName(r.Name))
 		return nil
 	}

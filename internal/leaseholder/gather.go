@@ -8,6 +8,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -21,10 +22,12 @@ import (
 func (h *Holder) gather(ctx context.Context, from client.Reader, name string) (leases.Facts, error) {
 	facts := leases.Facts{NodeName: name, Transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{}}
 	var node corev1.Node
-	if err := from.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
-		return facts, fmt.Errorf("read node %s: %w", name, err)
-	} else if err != nil {
+	err := from.Get(ctx, client.ObjectKey{Name: name}, &node)
+	if apierrors.IsNotFound(err) {
 		return facts, nil // its lease goes with it
+	}
+	if err != nil {
+		return facts, fmt.Errorf("read node %s: %w", name, err)
 	}
 	facts.Node, facts.CordonedFor = &node, cordonedFor(&node)
 	var lease coordinationv1.Lease

@@ -29,14 +29,18 @@ func mirror(f Facts, held nodelease.Held, is bool) Decision {
 	return do(Mirror{Value: value})
 }
 
+// lastYear is the last that JSON has a text for. A lease that somebody wrote by hand can say
+// a later one.
+const lastYear = 9999
+
 func mirrorOf(held nodelease.Held) string {
 	value := mirrored{Holder: held.Holder, Purpose: shortened(held.Purpose)}
-	if !held.Since.IsZero() {
-		value.Since = held.Since.UTC().Truncate(time.Second)
+	if since := held.Since.UTC().Truncate(time.Second); !since.IsZero() && since.Year() <= lastYear {
+		value.Since = since
 	}
 	text, err := json.Marshal(value)
-	if err != nil { // a time beyond the year 9999, of a lease that somebody wrote by hand
-		text, _ = json.Marshal(mirrored{Holder: value.Holder, Purpose: value.Purpose})
+	if err != nil {
+		panic(err) // texts, and a time that can be written
 	}
 	return string(text)
 }

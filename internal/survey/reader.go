@@ -66,9 +66,7 @@ func mapper(h home.Home) meta.RESTMapper {
 		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), meta.RESTScopeRoot},
 		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
 		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},
-		{coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace},
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), meta.RESTScopeRoot},
-		{slipwayv1alpha1.GroupVersion.WithKind("DrainRule"), meta.RESTScopeNamespace},
 	} {
 		more.Add(kind.of, kind.scope)
 	}

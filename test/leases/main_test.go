@@ -3,12 +3,14 @@
 package leases
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,18 +48,16 @@ func withLeases(t *testing.T) *ground {
 // be created gets the gate then.
 func (g *ground) awaitGate(t *testing.T) {
 	t.Helper()
-	for range time.Tick(50 * time.Millisecond) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		e := &lifecyclev1alpha1.LifecycleEvent{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "gate-"},
 			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
 		}
-		err := g.Client.Create(t.Context(), e, client.DryRunAll)
-		if t.Context().Err() != nil {
-			t.Fatal("new events get no gate")
-		}
-		if err == nil && len(e.Spec.Gates) == 1 {
-			return
-		}
+		err := g.Client.Create(ctx, e, client.DryRunAll)
+		return err == nil && len(e.Spec.Gates) == 1, nil
+	})
+	if err != nil {
+		t.Fatal("new events get no gate:", err)
 	}
 }
 

@@ -3,12 +3,14 @@
 package leases
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -123,14 +125,12 @@ func (g *ground) warns(t *testing.T) {
 	}
 	g.Kubectl(t, "patch", "validatingadmissionpolicybinding", "node-leases.slipway.dev", "--type=merge", "-p", `{"spec":{"validationActions":["Deny"]}}`)
 	// It is in force when no watch shows it.
-	for range time.Tick(50 * time.Millisecond) {
-		err := g.Client.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name}}, client.DryRunAll)
-		if t.Context().Err() != nil {
-			t.Fatal("nobody is refused")
-		}
-		if err != nil && strings.Contains(err.Error(), warning) {
-			break
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := g.Client.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name}}, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), warning), nil
+	})
+	if err != nil {
+		t.Fatal("nobody is refused:", err)
 	}
 	g.give(t, lease)
 	awaitHolder(node, "")

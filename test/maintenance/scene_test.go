@@ -3,7 +3,6 @@
 package maintenance
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,12 +119,6 @@ func (c *scene) awaitCordoned(node string) {
 // drainOf is the name of the event that takes a node out.
 func drainOf(node string) string { return "maintenance-" + node }
 
-// awaitDrain waits until the drain of a node is as wanted.
-func (c *scene) awaitDrain(node, what string, wanted func(*lifecyclev1alpha1.LifecycleEvent) bool) *lifecyclev1alpha1.LifecycleEvent {
-	c.t.Helper()
-	return c.env.AwaitEvent(c.t, drainOf(node), what, wanted)
-}
-
 // cancel deletes the event of a node's drain, as somebody does who wants no drain.
 func (c *scene) cancel(node string) {
 	c.t.Helper()
@@ -154,19 +147,6 @@ func (c *scene) done(node string) { c.say(node, slipwayv1alpha1.WorkDoneAnnotati
 // open opens a hook.
 func (c *scene) open(node, hook string) {
 	c.say(node, slipwayv1alpha1.HookAnnotationPrefix+hook, slipwayv1alpha1.HookOpen)
-}
-
-// makeReady says whether the kubelet of a node answers.
-func (c *scene) makeReady(node string, ready bool) {
-	c.t.Helper()
-	status := corev1.ConditionFalse
-	if ready {
-		status = corev1.ConditionTrue
-	}
-	n := c.awaitNode(node, "is there", func(*corev1.Node) bool { return true })
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`,
-		status, metav1.Now().UTC().Format(time.RFC3339))
-	c.must(c.env.Client.Status().Patch(context.WithoutCancel(c.t.Context()), n, client.RawPatch("application/strategic-merge-patch+json", []byte(patch))))
 }
 
 // cordon is somebody else's.
