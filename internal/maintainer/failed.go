@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,7 +61,7 @@ func (f *failed) note(ctx context.Context, steps []maintenance.Step, errs []erro
 		}
 	}
 	for key, failure := range f.steps {
-		if !wanted[key] && !f.clock.Now().Before(failure.again) {
+		if !wanted[key] && !ofStatus(key) && !f.clock.Now().Before(failure.again) {
 			delete(f.steps, key)
 		}
 	}
@@ -88,6 +89,18 @@ func (f *failed) take(step any, err error) error {
 	f.steps[key] = failure{times: n + 1, again: f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap))}
 	return err
 }
+
+// keep forgets the statuses of all maintenances but these: the others are gone.
+func (f *failed) keep(statuses map[string]bool) {
+	for key := range f.steps {
+		if ofStatus(key) && !statuses[key] {
+			delete(f.steps, key)
+		}
+	}
+}
+
+// ofStatus says whether the key is that of a status, which is no step of a pass.
+func ofStatus(key string) bool { return strings.HasPrefix(key, fmt.Sprintf("%T ", writeStatus{})) }
 
 // due is when the next step is tried again; zero: none has failed.
 func (f *failed) due() (next time.Time) {

@@ -69,14 +69,23 @@ func (h *health) unreadyOn(node string) (pods []string, known bool) {
 
 func (h *health) close() { h.watch(context.Background(), nil) }
 
-// unready is the name of a pod of a DaemonSet that is not Ready.
+// belongsToNode says whether a pod is one of a DaemonSet, or a static one, as those of a
+// control plane are.
+func belongsToNode(pod *corev1.Pod) bool {
+	if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; static {
+		return true
+	}
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
+}
+
+// unready is the name of a pod that belongs to its node and is not Ready.
 func unready(o metav1.Object) (name string, wanted bool) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return "", false
 	}
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != "DaemonSet" || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
+	if !belongsToNode(pod) {
 		return "", false
 	}
 	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -38,9 +38,9 @@ func (m *Maintainer) writeStatuses(
 	ctx context.Context, facts maintenance.Facts, statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus, changed map[types.UID]bool,
 ) (due time.Time) {
 	now := m.Clock.Now()
-	there := map[types.UID]bool{}
+	there, statusesOf := map[types.UID]bool{}, map[string]bool{}
 	for _, nm := range facts.Maintenances {
-		there[nm.UID] = true
+		there[nm.UID], statusesOf[keyOf(writeStatus{nm.Name})] = true, true
 		status, differs := statuses[nm.UID]
 		next := m.written[nm.UID].Add(statusesApart)
 		switch {
@@ -53,6 +53,7 @@ func (m *Maintainer) writeStatuses(
 			m.failed.noteOne(ctx, writeStatus{nm.Name}, err)
 		}
 	}
+	m.failed.keep(statusesOf)
 	for uid := range m.written {
 		if !there[uid] {
 			delete(m.written, uid)

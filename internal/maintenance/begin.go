@@ -119,7 +119,7 @@ func (p *pass) pendingSince(m *maintained) int {
 		return 0
 	}
 	p.decision.CountPending = true
-	began := m.began(slipwayv1alpha1.StageDrain)
+	began := latest(m.began(slipwayv1alpha1.StageDrain), m.notBefore())
 	if began.IsZero() {
 		return 0
 	}

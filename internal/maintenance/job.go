@@ -5,6 +5,7 @@ package maintenance
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -37,9 +38,14 @@ func (p *pass) running(n *node, entry For) bool {
 
 // finishedAs is the condition in which a Job has ended; nil, if it has not.
 func finishedAs(j *batchv1.Job) *batchv1.JobCondition {
+	return jobCondition(j, batchv1.JobComplete, batchv1.JobFailed)
+}
+
+// jobCondition is the first condition of these types that is True.
+func jobCondition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for i := range j.Status.Conditions {
 		c := &j.Status.Conditions[i]
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+		if slices.Contains(types, c.Type) && c.Status == corev1.ConditionTrue {
 			return c
 		}
 	}
@@ -54,6 +60,9 @@ func (p *pass) job(n *node, m *maintained, entry *For) {
 		return
 	}
 	c := finishedAs(j)
+	if c == nil { // its pods may never end, on a node that does not come back
+		c = jobCondition(j, batchv1.JobFailureTarget)
+	}
 	switch {
 	case c == nil:
 		p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
@@ -68,13 +77,37 @@ func (p *pass) job(n *node, m *maintained, entry *For) {
 	}
 }
 
+// workOn is the name of a Job that is at work on the node, or begins now, whoever it is for:
+// two at a time would be in each other's way. Empty: none is.
+func (p *pass) workOn(n *node) string {
+	name := n.work
+	for _, j := range p.facts.Jobs {
+		if j.Annotations[annotationNode] == n.name && finishedAs(j) == nil && (name == "" || j.Name < name) {
+			name = j.Name
+		}
+	}
+	return name
+}
+
 func (p *pass) startJob(n *node, m *maintained, entry For) {
 	template := p.facts.Templates[m.template()]
 	if template == nil {
 		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, p.noTemplate(m.template()), reachedAt(n.drain))
 		return
 	}
-	p.do(CreateJob{Job: newJob(p.facts.Namespace, n.name, m, entry, template)})
+	if other := p.workOn(n); other != "" {
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{
+			slipwayv1alpha1.ReasonWaitingForOthers, fmt.Sprintf("Job %s/%s is at work on the node", p.facts.Namespace, other),
+		}, reachedAt(n.drain))
+		return
+	}
+	if !n.Node.Spec.Unschedulable {
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{slipwayv1alpha1.ReasonBlocked, "the node is not cordoned, so no work begins"}, time.Time{})
+		return
+	}
+	job := newJob(p.facts.Namespace, n.name, m, entry, template)
+	n.work = job.Name
+	p.do(CreateJob{Job: job})
 	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
 }
 
@@ -102,7 +135,7 @@ func newJob(namespace, node string, m *maintained, entry For, template *corev1.P
 				Controller: new(true),
 			}},
 		},
-		Spec: batchv1.JobSpec{Template: pod, BackoffLimit: new(int32(0))},
+		Spec: batchv1.JobSpec{Template: pod},
 	}
 	if m.Spec.Work.BackoffLimit != nil {
 		j.Spec.BackoffLimit = new(*m.Spec.Work.BackoffLimit)

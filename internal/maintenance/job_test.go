@@ -90,8 +90,8 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 	if got := j.Spec.Template.Spec.RestartPolicy; got != corev1.RestartPolicyOnFailure {
 		t.Errorf("restartPolicy is %s", got)
 	}
-	if *j.Spec.BackoffLimit != 0 || j.Spec.ActiveDeadlineSeconds != nil {
-		t.Errorf("backoffLimit %d, activeDeadlineSeconds %v", *j.Spec.BackoffLimit, j.Spec.ActiveDeadlineSeconds)
+	if j.Spec.BackoffLimit != nil || j.Spec.ActiveDeadlineSeconds != nil { // the server's defaults
+		t.Errorf("backoffLimit %v, activeDeadlineSeconds %v", j.Spec.BackoffLimit, j.Spec.ActiveDeadlineSeconds)
 	}
 }
 

@@ -225,7 +225,7 @@ func (p *pass) beforeDrain(n *node, m *maintained, entry For) (opens bool) {
 
 // notClaimed is what an event says of why it is not claimed.
 func notClaimed(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
-	for _, kind := range []string{lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ConditionClaimable} {
+	for _, kind := range []string{lifecyclev1alpha1.ConditionLeaseHeld, lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ConditionClaimable} {
 		if c := apimeta.FindStatusCondition(e.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			return reasoned{c.Reason, c.Message}
 		}
@@ -241,7 +241,8 @@ func removeGate(e *lifecyclev1alpha1.LifecycleEvent) {
 
 // draining is for a node whose pods leave.
 func (p *pass) draining(n *node, m *maintained, entry For) {
-	since := latest(claimedAt(n.drain), entry.Since)
+	// One that was drained, and has pods again, begins anew.
+	since := latest(latest(claimedAt(n.drain), entry.Since), reachedAt(n.drain))
 	if m.Spec.Drain != nil && m.Spec.Drain.Timeout != nil {
 		limit := m.Spec.Drain.Timeout.Duration
 		at := since.Add(limit)

@@ -80,6 +80,8 @@ type node struct {
 	fors []For
 	// begin are those that take it up now.
 	begin []For
+	// work is the name of a Job that is begun.
+	work string
 	// records are what is to be recorded.
 	records []Record
 }

@@ -178,6 +178,8 @@ func (w *world) endJob(t *testing.T, node, how string) {
 			finishJob(j, batchv1.JobFailed, batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
 		case "late":
 			finishJob(j, batchv1.JobFailed, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
+		case "lost": // its pod cannot end, as its node does not come back
+			finishJob(j, batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 		}
 		return
 	}

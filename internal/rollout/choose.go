@@ -82,8 +82,8 @@ func (s *state) fits(n *Node) bool {
 	switch {
 	case n.ControlPlane && len(s.othersOut(n)) > 0:
 		return false
-	case n.Down:
-		return true
+	case n.Down: // it costs nothing now; but those that were begun are out when they are up again
+		return s.mayBegin(n.Domain)
 	default:
 		return !s.full() && !s.domainFull(n.Domain)
 	}

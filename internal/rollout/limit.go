@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"math"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -27,6 +28,14 @@ func (s *state) limit() int {
 
 func (s *state) full() bool {
 	return len(s.out) >= s.limit()
+}
+
+// mayBegin says whether no more nodes than may be out have begun, whether they were down then
+// or not.
+func (s *state) mayBegin(domain string) bool {
+	begun := slices.Concat(s.before, s.begun)
+	inDomain := among(begun, func(n *Node) bool { return n.Domain == domain })
+	return len(begun) < s.limit() && (s.rollout.PerDomain == nil || len(inDomain) < int(*s.rollout.PerDomain))
 }
 
 func (s *state) whyFull() hold {

@@ -49,6 +49,8 @@ func TestTheAPIServerAcceptsTheChartWithAnyValues(t *testing.T) {
 	env := harness.Own(t, harness.Options{})
 	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "crd", "slm.slipway.dev"))
 	env.KubectlWith(t, stubs, "apply", "-f", "-")
+	// A dry run creates no namespace, and takes nothing for one that is not there.
+	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "rbac", "leases", "00-namespace.yaml"))
 	env.Kubectl(t, "wait", "--for=condition=Established", "crds", "--all")
 	chart := renderer(t)
 	for name, values := range variants {

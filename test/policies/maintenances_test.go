@@ -61,6 +61,10 @@ func TestWhoMayHaveNodesMaintained(t *testing.T) {
 		"change the stage":                    {request{alice, maintenances, pool, maintenance("", ofPool, ", stage: Drain")}, lacks},
 		"change the stage, with the right":    {request{deletesAll, maintenances, pool, maintenance("", ofPool, ", stage: Drain")}, ""},
 		"select others":                       {request{deletesA, maintenances, onA, onAB}, lacks},
+		"select others, with it for both":     {request{deletesAB, maintenances, onA, onAB}, "spec.nodeSelector: to change it, alice needs"},
+		"select others, with the right":       {request{deletesAll, maintenances, onA, pool}, ""},
+		"let go of some":                      {request{deletesA, maintenances, pool, onA}, "spec.nodeSelector: to change it, alice needs"},
+		"let go of all":                       {request{alice, maintenances, pool, maintenance("", "", "")}, "spec.nodeSelector: to change it, alice needs"},
 		"label it":                            {request{alice, maintenances, pool, maintenance(", labels: {a: b}", ofPool, "")}, ""},
 		"delete":                              {request{alice, maintenances, pool, ""}, lacks},
 		"delete, with the right":              {request{deletesAll, maintenances, pool, ""}, ""},
@@ -141,4 +145,52 @@ func TestWhoAsksForAMaintenanceInWhoseName(t *testing.T) {
 	if got := (request{alice, maintenances, "", "{spec: {stage: Idle}}"}).specAfter(t, policy); got != `{"requestedBy":"alice","stage":"Idle"}` {
 		t.Errorf("got %s", got)
 	}
+}
+
+func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
+	const refusal = "metadata: label slipway.dev/maintenance, annotation slipway.dev/maintenances and finalizer"
+	plain := event("", "", "Claimed")
+	labelled := event(", labels: {slipway.dev/maintenance: drain}", "", "Claimed")
+	noted := event(", annotations: {slipway.dev/maintenances: '[]'}", "", "Claimed")
+	again := event(", annotations: {slipway.dev/cordoned-again: '9'}", "", "Claimed")
+	kept := event(", finalizers: [slipway.dev/maintenance]", "", "Claimed")
+	hooked := event(", annotations: {slipway.dev/maintenances: '[]', hook.slipway.dev/a: Open, slipway.dev/work-done: alice}", "", "Claimed")
+	protected := event(", finalizers: [slipway.dev/maintenance, lifecycle.k8s.io/claim-protection]", "", "Claimed")
+	refusals(t, "maintenance-events.yaml", map[string]refused{
+		"an event of its own":               {request{alice, events, "", plain}, ""},
+		"one of a maintenance":              {request{alice, events, "", labelled}, refusal},
+		"one that says for which":           {request{alice, events, "", noted}, refusal},
+		"one that is kept":                  {request{alice, events, "", kept}, refusal},
+		"label one":                         {request{alice, events, plain, labelled}, refusal},
+		"take the label":                    {request{alice, events, labelled, plain}, refusal},
+		"say for which":                     {request{alice, events, plain, noted}, refusal},
+		"say for none":                      {request{alice, events, noted, plain}, refusal},
+		"count its cordons":                 {request{alice, events, plain, again}, refusal},
+		"let it go":                         {request{alice, events, kept, plain}, refusal},
+		"let it go, with another right":     {request{alice.with("override-budgets"), events, kept, plain}, refusal},
+		"let it go, where nobody else does": {request{alice.with("open-guards"), events, kept, plain}, ""},
+		"open a hook, and do the work":      {request{alice, events, noted, hooked}, ""},
+		"an agent, its own finalizer":       {request{agentOfA, events, kept, protected}, ""},
+		"an agent, ours":                    {request{agentOfA, events, kept, plain}, refusal},
+		"the controller":                    {request{controller, events, "", labelled}, ""},
+	})
+}
+
+func TestWhoRecordsThatAMaintenanceIsDoneWithANode(t *testing.T) {
+	const refusal, nodes, status = "metadata.annotations: slipway.dev/maintenances is written by", "nodes", "nodes/status"
+	kubelet := caller{name: "system:node:a"}
+	plain, done := "{metadata: {name: a}}", "{metadata: {name: a, annotations: {slipway.dev/maintenances: '[]'}}}"
+	labelled := "{metadata: {name: a, labels: {x: y}, annotations: {slipway.dev/maintenances: '[]'}}}"
+	refusals(t, "maintenance-records.yaml", map[string]refused{
+		"the controller":                   {request{controller, nodes, plain, done}, ""},
+		"a user":                           {request{alice, nodes, plain, done}, refusal},
+		"a user takes it away":             {request{alice, nodes, done, plain}, refusal},
+		"a user with the right":            {request{alice.with("open-guards"), nodes, done, plain}, ""},
+		"a user, anything else":            {request{alice, nodes, done, labelled}, ""},
+		"a kubelet, of its own Node":       {request{kubelet, nodes, plain, done}, refusal},
+		"a kubelet, with its status":       {request{kubelet, status, plain, done}, refusal},
+		"a kubelet, a heartbeat":           {request{kubelet, status, done, done}, ""},
+		"a kubelet that registers":         {request{kubelet, nodes, "", plain}, ""},
+		"a kubelet that registers with it": {request{kubelet, nodes, "", done}, refusal},
+	})
 }

@@ -198,8 +198,8 @@ type MaintenanceDrain struct {
 }
 
 // MaintenanceRollout takes some nodes out at a time. A node is out from its cordon until
-// it has returned and is healthy: Ready, schedulable, and with the pods of its DaemonSets
-// Ready.
+// it has returned and is healthy: Ready, schedulable, and with its static pods and those of
+// its DaemonSets Ready.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.perDomain) || has(self.topologyKey)",message="spec.rollout.perDomain needs topologyKey",fieldPath=".perDomain"
 type MaintenanceRollout struct {
@@ -353,7 +353,8 @@ type MaintenanceWork struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.work.timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// backoffLimit is how often a pod of the Job may fail. Unset: 0, which is never.
+	// backoffLimit is how often a pod of the Job may fail: a pod that reboots its node does each
+	// time. Unset: what Jobs have, which is 6.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
