@@ -136,6 +136,7 @@ func (t *tool) printMaintenance(f format, r *maintenanceRow) error {
 	case names:
 		fmt.Fprintln(t.Out, maintenanceName(r.Name))
 		return nil
+	case people, wide:
 	}
 	_, err := fmt.Fprint(t.Out, maintenanceText(r, show.StyleOf(t.Out, os.Getenv), t.clock.Now(), f == wide))
 	return err
