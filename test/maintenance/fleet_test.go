@@ -55,6 +55,11 @@ func TestAFleetZoneByZone(t *testing.T) {
 			MaxUnavailable: new(intstr.FromString("20%")), TopologyKey: corev1.LabelTopologyZone,
 			MaxPendingPods: new(int32(of.pods / 5)), // as many as are on the nodes that are out
 		}
+		// Two steps for each node: what a selector is about goes first.
+		s.DrainPlan = []slipwayv1alpha1.DrainTarget{{
+			PodType: slipwayv1alpha1.PodTypeDefault, PodPriority: new(int32(0)),
+			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "batch"}},
+		}}
 	})
 	for _, point := range killedAt {
 		p := start(t, c.env, point)

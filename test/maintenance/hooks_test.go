@@ -97,7 +97,7 @@ func byHand(c *scene) {
 
 func jobFails(c *scene) {
 	node := c.nodes[0]
-	m := c.maintain(job("failing"))
+	m := c.maintain(job("failing"), func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Work.BackoffLimit = new(int32(0)) })
 	c.env.EndJob(c.t, c.env.AwaitJob(c.t, node), false)
 	m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
 	c.awaitCordoned(node)
