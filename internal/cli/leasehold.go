@@ -23,7 +23,11 @@ func (t *tool) runWithLease(ctx context.Context, l leases, a *leaseAcquireFlags,
 		return usage("there is no command %s: %w", a.command[0], err)
 	}
 	err = l.Keep(ctx, a.node, holder, a.purpose, a.duration, func(ctx context.Context) error {
-		return t.run(ctx, program, a.command)
+		err := t.run(ctx, program, a.command)
+		if errors.Is(context.Cause(ctx), nodelease.ErrLost) {
+			return nil // that is why it was ended, and Keep says so
+		}
+		return err
 	})
 	if errors.Is(err, nodelease.ErrLost) {
 		return fmt.Errorf("the command was ended: %w", err)
