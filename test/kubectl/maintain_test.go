@@ -3,6 +3,7 @@
 package kubectl
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -30,7 +31,9 @@ func newMaintained(t *testing.T, name string) *maintained {
 	t.Helper()
 	env := harness.Shared(t)
 	m := &maintained{t: t, env: env, name: name, node: env.Node(t, name).Name}
-	t.Cleanup(func() { env.Kubectl(t, "delete", "nodemaintenance", name, "--ignore-not-found") })
+	t.Cleanup(func() { // the test's own context is over by then
+		_ = env.Client.Delete(context.WithoutCancel(t.Context()), &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	})
 	return m
 }
 
