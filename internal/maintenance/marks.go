@@ -4,8 +4,10 @@ package maintenance
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
@@ -46,8 +48,8 @@ func (p *pass) mark(n *node) {
 		}
 	}
 	var marks []corev1.NodeCondition
-	marks = n.marked(marks, NodeMaintenancePlanned, ReasonMaintenancePlanned, planned)
-	marks = n.marked(marks, NodeMaintenanceInProgress, ReasonMaintenanceStarted, going)
+	marks = n.marked(marks, p.now, NodeMaintenancePlanned, ReasonMaintenancePlanned, planned)
+	marks = n.marked(marks, p.now, NodeMaintenanceInProgress, ReasonMaintenanceStarted, going)
 	if len(marks) > 0 {
 		p.do(MarkNode{Node: n.name, Conditions: marks})
 	}
@@ -67,19 +69,27 @@ func (m *maintained) plannedText() string {
 	return text
 }
 
-// marked adds a condition, if the Node does not say it yet.
-func (n *node) marked(marks []corev1.NodeCondition, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
-	want := corev1.NodeCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: truncated(strings.Join(names, ", "), maxReason)}
+// marked adds a condition, if the Node does not say it yet. The time of the transition
+// changes only with the status.
+func (n *node) marked(marks []corev1.NodeCondition, now time.Time, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
+	want := corev1.NodeCondition{
+		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: truncated(strings.Join(names, ", "), maxReason),
+		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
+	}
 	if len(names) == 0 {
 		want.Status, want.Reason = corev1.ConditionFalse, ReasonNoMaintenance
 	}
-	for i := range n.Status.Conditions {
-		if have := &n.Status.Conditions[i]; have.Type == kind {
-			if have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message {
-				return marks
-			}
-			return append(marks, want)
+	for _, have := range n.Status.Conditions {
+		if have.Type != kind {
+			continue
 		}
+		if have.Status == want.Status {
+			want.LastTransitionTime = have.LastTransitionTime
+		}
+		if have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message {
+			return marks
+		}
+		return append(marks, want)
 	}
 	if len(names) == 0 {
 		return marks

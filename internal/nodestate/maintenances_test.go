@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,5 +60,19 @@ func TestMarkingANodeReturnsIt(t *testing.T) {
 	writer, _ = writerOf(nil)
 	if node, err := writer.Mark(t.Context(), conditions); err != nil || node != nil {
 		t.Errorf("a Node that is gone: got %v, error %v", node, err)
+	}
+}
+
+func TestAConditionLosesItsMessage(t *testing.T) {
+	writer, clients := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+	planned := corev1.NodeCondition{Type: "MaintenancePlanned", Status: corev1.ConditionTrue, Reason: "Planned", Message: "kernel"}
+	none := corev1.NodeCondition{Type: "MaintenancePlanned", Status: corev1.ConditionFalse}
+	for _, c := range []corev1.NodeCondition{planned, none} {
+		if err := writer.SetConditions(t.Context(), []corev1.NodeCondition{c}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]corev1.NodeCondition{c}, read(t, clients).Status.Conditions); diff != "" {
+			t.Errorf("what it says (-want +got):\n%s", diff)
+		}
 	}
 }

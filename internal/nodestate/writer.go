@@ -97,7 +97,11 @@ func (w *Writer) SetConditions(ctx context.Context, conditions []corev1.NodeCond
 
 // Mark is SetConditions for who wants the Node as it is then: nil, if it is gone.
 func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*corev1.Node, error) {
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": conditions}})
+	whole := make([]wholeCondition, len(conditions))
+	for i, c := range conditions {
+		whole[i] = wholeCondition{c, c.Reason, c.Message}
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": whole}})
 	if err != nil {
 		return nil, fmt.Errorf("encode the conditions of node %s: %w", w.nodeName, err)
 	}
@@ -110,4 +114,12 @@ func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*
 		return nil, fmt.Errorf("set conditions of node %s: %w", w.nodeName, err)
 	}
 	return node, nil
+}
+
+// wholeCondition is a condition whose empty reason and message are written too: what a merge
+// leaves out stays as it was.
+type wholeCondition struct {
+	corev1.NodeCondition
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
