@@ -6,16 +6,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -156,8 +159,12 @@ func TestOwnersOfNamespacesMayWriteRules(t *testing.T) {
 	env := harness.Shared(t)
 	for role, verb := range map[string]string{"admin": "create", "edit": "create", "view": "get"} {
 		// The rights are aggregated by a controller: wait until it has done so.
-		path := fmt.Sprintf(`{.rules[?(@.apiGroups[0]=="slipway.dev")].verbs[?(@==%q)]}`, verb)
-		env.Kubectl(t, "wait", "clusterrole/"+role, "--for=jsonpath="+path+"="+verb, "--timeout=60s")
+		harness.Await(t, env, role+" may "+verb+" DrainRules", &rbacv1.ClusterRoleList{}, func(r *rbacv1.ClusterRole) bool {
+			return slices.ContainsFunc(r.Rules, func(rule rbacv1.PolicyRule) bool {
+				return slices.Contains(rule.APIGroups, slipwayv1alpha1.GroupVersion.Group) &&
+					slices.Contains(rule.Resources, "drainrules") && slices.Contains(rule.Verbs, verb)
+			})
+		}, harness.Named(role))
 	}
 }
 
