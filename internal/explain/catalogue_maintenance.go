@@ -127,6 +127,10 @@ var ofMaintenances = slices.Concat(
 			Helps: "put a PodTemplate of that name into Slipway's namespace, or correct it",
 		},
 		Entry{
+			Code: slipwayv1alpha1.ReasonJobRefused, Means: "The Job of the node cannot be created: a right, a quota or a policy is in the way.",
+			Helps: "do what the message says; it is tried again by itself",
+		},
+		Entry{
 			Code: slipwayv1alpha1.ReasonWorkTimeout, Means: "The work was not done in time.",
 			Helps: "look at the node, then kubectl slipway maintenance retry NAME",
 		},

@@ -5,6 +5,7 @@ package maintainer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,8 +46,13 @@ func (m *Maintainer) taken(ctx context.Context, there, wanted client.Object) err
 	if err != nil || there.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] == wanted.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] {
 		return errStale
 	}
-	return fmt.Errorf("%s %s is in the way: it is none of a maintenance: delete it", kindOf(wanted), wanted.GetName())
+	return fmt.Errorf("%s %s %w: delete it", kindOf(wanted), wanted.GetName(), errInTheWay)
 }
+
+// errInTheWay means that there is an object of somebody else's of that name.
+var errInTheWay = errors.New("is in the way: it is none of a maintenance")
+
+func isInTheWay(err error) bool { return errors.Is(err, errInTheWay) }
 
 func kindOf(o client.Object) string {
 	if _, event := o.(*lifecyclev1alpha1.LifecycleEvent); event {

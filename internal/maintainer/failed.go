@@ -41,6 +41,8 @@ type failed struct {
 type failure struct {
 	times int
 	again time.Time
+	// refusal is what the API server has against the Job that was to be created.
+	refusal string
 }
 
 func newFailed(c clock.PassiveClock) *failed { return &failed{clock: c, steps: map[string]failure{}} }
@@ -86,8 +88,32 @@ func (f *failed) take(step any, err error) error {
 		return nil
 	}
 	n := f.steps[key].times
-	f.steps[key] = failure{times: n + 1, again: f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap))}
+	f.steps[key] = failure{n + 1, f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap)), refusalOf(err)}
 	return err
+}
+
+// refusals are the Jobs that could not be created, by name, and why not.
+func (f *failed) refusals() map[string]string {
+	all := map[string]string{}
+	for key, failure := range f.steps {
+		if name, ofJob := strings.CutPrefix(key, ofJobs); ofJob && failure.refusal != "" {
+			all[name] = failure.refusal
+		}
+	}
+	return all
+}
+
+// ofJobs is what the keys of the steps begin with that create Jobs.
+var ofJobs = fmt.Sprintf("%T ", maintenance.CreateJob{})
+
+// refusalOf is what people have to know of an error; empty, if it may pass by itself.
+func refusalOf(err error) string {
+	for _, is := range []func(error) bool{isInTheWay, apierrors.IsForbidden, apierrors.IsInvalid, apierrors.IsBadRequest, apierrors.IsInternalError} {
+		if is(err) {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // keep forgets the statuses of all maintenances but these: the others are gone.

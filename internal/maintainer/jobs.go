@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
-// createJob creates the Job of a node. What admission has against it is an error that is
-// logged, and tried again.
+// createJob creates the Job of a node. What the API server has against it is told in the
+// status of the maintenance, and it is tried again.
 func (m *Maintainer) createJob(ctx context.Context, s maintenance.CreateJob) error {
 	job := s.Job.DeepCopy()
 	err := m.Client.Create(ctx, job)

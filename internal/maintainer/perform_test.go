@@ -100,6 +100,42 @@ func TestAStepThatFailsIsTriedLessAndLessOften(t *testing.T) {
 	}
 }
 
+func TestWhatTheAPIServerHasAgainstAJobIsAFact(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for name, tc := range map[string]struct {
+		refusal error
+		want    string
+	}{
+		"a right is missing, or a quota is in the way": {
+			apierrors.NewForbidden(jobs, "j", errors.New("exceeded quota")),
+			`create Job slipway-system/j: jobs.batch "j" is forbidden: exceeded quota`,
+		},
+		"a webhook does not answer": {
+			apierrors.NewInternalError(errors.New("failed calling webhook")),
+			"create Job slipway-system/j: Internal error occurred: failed calling webhook",
+		},
+		"the API server is busy, which passes": {apierrors.NewTooManyRequests("busy", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Namespace: "slipway-system"}}
+			var refused map[string]string
+			w := newWorld(t, func(f maintenance.Facts) maintenance.Decision {
+				refused = f.Refused
+				return maintenance.Decision{Steps: []maintenance.Step{maintenance.CreateJob{Job: job}}}
+			}, refusing("j", tc.refusal))
+			w.mustPass(t)
+			w.mustPass(t)
+			want := map[string]string{}
+			if tc.want != "" {
+				want["j"] = tc.want
+			}
+			if diff := cmp.Diff(want, refused); diff != "" {
+				t.Errorf("in the next facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestAnObjectInTheWay(t *testing.T) {
 	foreign := anEvent("a")
 	foreign.Labels = nil

@@ -23,6 +23,9 @@ type Facts struct {
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Jobs are those of maintenances, in Slipway's own namespace.
 	Jobs []*batchv1.Job
+	// Refused are the Jobs that could not be created, by name, and what the API server, or a
+	// policy, has against them.
+	Refused map[string]string
 	// Templates are the PodTemplates of Slipway's own namespace, by name.
 	Templates map[string]*corev1.PodTemplate
 	// Pending are the times at which the pods were created that are Pending now.
@@ -90,6 +93,8 @@ type For struct {
 	Retry int64 `json:"retry,omitempty"`
 	// Since is when it did so, where that was after the creation of the event.
 	Since time.Time `json:"since,omitzero"`
+	// Begun: its Job was seen. If it is gone then, somebody has deleted it.
+	Begun bool `json:"begun,omitempty"`
 	// Worked is when its work was seen to be done, where hooks hold the node up after it.
 	Worked time.Time `json:"worked,omitzero"`
 	// Released: nobody needs the node any more, and it is on its way back. All of the event

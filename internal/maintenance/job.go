@@ -52,13 +52,20 @@ func jobCondition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.Jo
 	return nil
 }
 
-// job starts the Job of a node, and follows it to its end.
-func (p *pass) job(n *node, m *maintained, entry *For) {
+// job starts the Job of a node that is drained since then, and follows it to its end. It is
+// started once: one that is deleted on the way has done nobody knows how much.
+func (p *pass) job(n *node, m *maintained, entry *For, since time.Time) {
 	j := p.jobOf(n, *entry)
-	if j == nil {
-		p.startJob(n, m, *entry)
+	switch {
+	case j == nil && entry.Begun:
+		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonJobFailed, fmt.Sprintf(
+			"Job %s/%s was deleted before it had ended", p.facts.Namespace, JobName(n.name, entry.UID, entry.Retry))})
+		return
+	case j == nil:
+		p.startJob(n, m, *entry, since)
 		return
 	}
+	entry.Begun = true
 	c := finishedAs(j)
 	if c == nil { // its pods may never end, on a node that does not come back
 		c = jobCondition(j, batchv1.JobFailureTarget)
@@ -89,7 +96,7 @@ func (p *pass) workOn(n *node) string {
 	return name
 }
 
-func (p *pass) startJob(n *node, m *maintained, entry For) {
+func (p *pass) startJob(n *node, m *maintained, entry For, since time.Time) {
 	template := p.facts.Templates[m.template()]
 	if template == nil {
 		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, p.noTemplate(m.template()), reachedAt(n.drain))
@@ -106,9 +113,21 @@ func (p *pass) startJob(n *node, m *maintained, entry For) {
 		return
 	}
 	job := newJob(p.facts.Namespace, n.name, m, entry, template)
+	refusal, refused := p.facts.Refused[job.Name]
+	if refused {
+		if limit, over := p.workOver(m, since); over {
+			p.fail(n, m, reasoned{
+				slipwayv1alpha1.ReasonWorkTimeout,
+				fmt.Sprintf("spec.work.timeout: the Job could not be created within %s: %s", limit, refusal),
+			})
+			return
+		}
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{slipwayv1alpha1.ReasonJobRefused, refusal}, since)
+	} else {
+		p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
+	}
 	n.work = job.Name
 	p.do(CreateJob{Job: job})
-	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
 }
 
 // newJob makes the Job of a node of the template. Its pod runs on the node and nowhere

@@ -54,7 +54,7 @@ func (p *pass) standingOf(n *node, entry For) standing {
 // drainedFor says whether the node is drained as far as the maintenance wants, or was when
 // its work began: what comes later is evicted as well, and stops nothing.
 func (p *pass) drainedFor(n *node, m *maintained, entry For) bool {
-	if !entry.Worked.IsZero() || p.jobOf(n, entry) != nil {
+	if !entry.Worked.IsZero() || entry.Begun || p.jobOf(n, entry) != nil {
 		return true
 	}
 	return claimed(n.drain) && drainplan.Drained(m.plan, n.inPlan())
@@ -190,7 +190,7 @@ func (p *pass) tryAgain(n *node, m *maintained, entry *For, changed *lifecyclev1
 	if raw == nil || raw.State != RecordFailed || n.recordOf(m) != nil || entry.Retry >= m.Spec.Retry {
 		return false
 	}
-	entry.Retry, entry.Since, entry.Worked = m.Spec.Retry, p.second().Time, time.Time{}
+	entry.Retry, entry.Since, entry.Begun, entry.Worked = m.Spec.Retry, p.second().Time, false, time.Time{}
 	if !p.awaitsWord(n, m.UID) {
 		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation)
 	}

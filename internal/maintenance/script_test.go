@@ -32,7 +32,9 @@ import (
 //	cancel NODE                 somebody deletes that event
 //	template NAME               a PodTemplate
 //	jobs slow|fast              slow: they end when told
-//	job NODE complete|fail
+//	job NODE complete|fail|delete
+//	refuse                      the API server refuses Jobs, for the reason that follows; without
+//	                            one, it does so no more
 //	status NAME                 prints its status
 //	clock DURATION              time passes
 //	seen                        prints nodes, events, Jobs
@@ -88,6 +90,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.templates[name] = &corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}}
 	case "jobs":
 		w.slowJobs = name == "slow"
+	case "refuse":
+		w.refusal = strings.TrimSpace(d.Input)
 	case "job":
 		w.endJob(t, name, d.CmdArgs[1].Key)
 	case "clock":
@@ -178,12 +182,20 @@ func (w *world) endJob(t *testing.T, node, how string) {
 			finishJob(j, batchv1.JobFailed, batchv1.JobReasonBackoffLimitExceeded, "Job has reached the specified backoff limit")
 		case "late":
 			finishJob(j, batchv1.JobFailed, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
+		case "delete":
+			delete(w.jobs, j.Name)
 		case "lost": // its pod cannot end, as its node does not come back
 			finishJob(j, batchv1.JobFailureTarget, batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 		}
 		return
 	}
 	t.Fatalf("no Job is running on %s", node)
+}
+
+// refusesStill says whether the step has been tried, and would be refused again.
+func (w *world) refusesStill(step Step) bool {
+	s, creates := step.(CreateJob)
+	return creates && w.refusal != "" && w.refused[s.Job.Name] == w.refusal
 }
 
 // settle lets everybody work until nobody has anything to do.
@@ -193,6 +205,9 @@ func (w *world) settle(loud bool) string {
 		quiet := true
 		decision := Next(w.facts(), w.now)
 		for _, step := range decision.Steps {
+			if w.refusesStill(step) {
+				continue // it is tried again, later and later
+			}
 			fmt.Fprintln(&out, describe(step))
 			w.perform(step)
 			quiet = false

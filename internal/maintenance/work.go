@@ -22,14 +22,14 @@ func (p *pass) drained(n *node, m *maintained, entry *For) {
 	case !entry.Worked.IsZero():
 		p.worked(n, m, entry)
 		return
-	case p.jobOf(n, *entry) == nil && !p.hooksOpen(n, m, slipwayv1alpha1.AfterDrain, since):
+	case !entry.Begun && p.jobOf(n, *entry) == nil && !p.hooksOpen(n, m, slipwayv1alpha1.AfterDrain, since):
 		return
 	}
 	switch m.workType() {
 	case slipwayv1alpha1.WorkNone:
 		p.worked(n, m, entry)
 	case slipwayv1alpha1.WorkJob:
-		p.job(n, m, entry)
+		p.job(n, m, entry, since)
 	default:
 		p.byHand(n, m, entry, since)
 	}
@@ -48,22 +48,28 @@ func (p *pass) byHand(n *node, m *maintained, entry *For, since time.Time) {
 		p.worked(n, m, entry)
 		return
 	}
-	if m.Spec.Work != nil && m.Spec.Work.Timeout != nil {
-		limit := m.Spec.Work.Timeout.Duration
-		at := since.Add(limit)
-		p.wakeAt(at)
-		if !p.now.Before(at) {
-			p.fail(n, m, reasoned{
-				slipwayv1alpha1.ReasonWorkTimeout,
-				fmt.Sprintf("spec.work.timeout: nobody said within %s that the work is done", limit),
-			})
-			return
-		}
+	if limit, over := p.workOver(m, since); over {
+		p.fail(n, m, reasoned{
+			slipwayv1alpha1.ReasonWorkTimeout,
+			fmt.Sprintf("spec.work.timeout: nobody said within %s that the work is done", limit),
+		})
+		return
 	}
 	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
 		slipwayv1alpha1.ReasonWaitingForWork,
 		fmt.Sprintf("waiting for somebody who says that the work is done: kubectl slipway done %s", n.name),
 	}, since)
+}
+
+// workOver says whether work that might have begun then has taken longer than it may, where
+// there is no Job to say so.
+func (p *pass) workOver(m *maintained, since time.Time) (limit time.Duration, over bool) {
+	if m.Spec.Work == nil || m.Spec.Work.Timeout == nil {
+		return 0, false
+	}
+	limit = m.Spec.Work.Timeout.Duration
+	p.wakeAt(since.Add(limit))
+	return limit, !p.now.Before(since.Add(limit))
 }
 
 // worked records that the maintenance is done with the node, when no hook holds that up.

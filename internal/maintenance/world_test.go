@@ -41,6 +41,9 @@ type world struct {
 	told []string
 	// idle: the Job controller does nothing by itself.
 	slowJobs bool
+	// refusal is why Jobs cannot be created, and refused are those that were not.
+	refusal string
+	refused map[string]string
 }
 
 // machine is a node, and what is on it.
@@ -59,7 +62,7 @@ type machine struct {
 func newWorld() *world {
 	return &world{
 		now: epoch, maintenances: map[string]*slipwayv1alpha1.NodeMaintenance{}, nodes: map[string]*machine{},
-		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{},
+		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{}, refused: map[string]string{},
 		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{}, shared: map[types.UID]bool{},
 	}
 }
@@ -88,7 +91,7 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 
 // facts are copies: what Next would change shows nowhere.
 func (w *world) facts() Facts {
-	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending}
+	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: w.refused}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
 		f.Maintenances = append(f.Maintenances, w.maintenances[name].DeepCopy())
 	}
@@ -132,7 +135,11 @@ func (w *world) perform(step Step) {
 	case DeleteEvent:
 		w.deleteEvent(s.Event.Name)
 	case CreateJob:
-		if w.jobs[s.Job.Name] == nil {
+		delete(w.refused, s.Job.Name)
+		switch {
+		case w.refusal != "":
+			w.refused[s.Job.Name] = w.refusal
+		case w.jobs[s.Job.Name] == nil:
 			j := s.Job.DeepCopy()
 			j.UID, j.CreationTimestamp = w.uid(j.Name), metav1.NewTime(w.now)
 			w.jobs[j.Name] = j

@@ -30,6 +30,8 @@ func TestOnTheWay(t *testing.T) {
 			"a hook that nobody opens fails, or not":               hookTimeout,
 			"somebody says that the work is done":                  byHand,
 			"a Job that has failed is tried again":                 jobFails,
+			"a Job that is refused says why":                       jobRefused,
+			"a Job that is deleted is not run again":               jobDeleted,
 			"a PodTemplate that is missing holds all up":           noTemplate,
 			"the end of the window gives an unfinished drain back": windowCancels,
 			"the end of the window lets an unfinished drain go on": windowFinishes,

@@ -184,6 +184,7 @@ const (
 	ReasonJobRunning        = "JobRunning"
 	ReasonJobFailed         = "JobFailed"
 	ReasonJobInvalid        = "JobInvalid"
+	ReasonJobRefused        = "JobRefused"
 	ReasonWorkTimeout       = "WorkTimeout"
 	ReasonDrainFailed       = "DrainFailed"
 	ReasonDrainTimeout      = "DrainTimeout"
