@@ -27,7 +27,7 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 	case held.Holder == nodelease.Slipway:
 		// First the note: what has passed says why.
 		return note(e, metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeld,
-			fmt.Sprintf("Slipway holds the lease of node %q", f.NodeName), now).or(pass(e))
+			fmt.Sprintf("Slipway holds the lease of node %q", f.NodeName), now).Or(pass(e))
 	case lost(e):
 		return note(e, metav1.ConditionFalse, lifecyclev1alpha1.ReasonLeaseLost, taken(f, held), now)
 	default:

@@ -27,12 +27,12 @@ func Next(f Facts, now time.Time) Decision {
 		return Decision{}
 	}
 	held, is := nodelease.Read(f.Lease, now)
-	decision := keep(f, held, is, now).or(mirror(f, held, is))
+	decision := keep(f, held, is, now).Or(mirror(f, held, is))
 	for _, e := range transition.OldestFirst(f.Events) {
 		if decision.Step != nil {
 			return decision
 		}
-		decision = decision.or(admit(f, e, held, is, now))
+		decision = decision.Or(admit(f, e, held, is, now))
 	}
 	return decision
 }

@@ -8,15 +8,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/decision"
 )
 
 // Decision is one step and the time at which to ask again if nothing changes before.
-type Decision struct {
-	// Step is nil when there is nothing to do now.
-	Step Step
-	// Wake is zero when only a change of the facts can give a step.
-	Wake time.Time
-}
+type Decision = decision.Of[Step]
 
 // Step is one thing to do. Each may be done twice: a crash after it is as if it had
 // not been done.
@@ -64,14 +60,3 @@ func (RemoveGate) isStep()  {}
 
 func do(step Step) Decision          { return Decision{Step: step} }
 func waitUntil(t time.Time) Decision { return Decision{Wake: t} }
-
-// or is d, or other where d has no step; then with the earlier time of the two.
-func (d Decision) or(other Decision) Decision {
-	if d.Step != nil {
-		return d
-	}
-	if other.Wake.IsZero() || (!d.Wake.IsZero() && d.Wake.Before(other.Wake)) {
-		other.Wake = d.Wake
-	}
-	return other
-}

@@ -58,7 +58,7 @@ func driverLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, stalled *metav1.Co
 		return nil, ask
 	}
 	if silentAt := silent.Since.Add(SilentAfter); now.Before(silentAt) {
-		return nil, ask.or(waitUntil(silentAt))
+		return nil, ask.Or(waitUntil(silentAt))
 	}
 	return silent, Decision{}
 }

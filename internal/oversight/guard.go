@@ -38,7 +38,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	// First the note: nobody else writes the status while the gate is there.
 	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
-		or(do(RemoveGate{Event: e}))
+		Or(do(RemoveGate{Event: e}))
 }
 
 // leaseLost says whether the event has passed the gate of leases, and somebody else has taken

@@ -18,7 +18,7 @@ import (
 func Next(f Facts, now time.Time) Decision {
 	decision := Decision{}
 	for _, e := range transition.OldestFirst(f.Events) {
-		if decision = decision.or(next(f, e, now)); decision.Step != nil {
+		if decision = decision.Or(next(f, e, now)); decision.Step != nil {
 			return decision
 		}
 	}
@@ -36,7 +36,7 @@ func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision 
 	case f.Node == nil:
 		return awaitNode(f, e, now)
 	default:
-		return guard(f, e, now).or(noteAgent(f, e, now))
+		return guard(f, e, now).Or(noteAgent(f, e, now))
 	}
 }
 

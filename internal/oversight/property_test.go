@@ -255,7 +255,7 @@ func abandon(t *rapid.T, w *world) {
 			if decision.Step != nil {
 				t.Fatalf("does not come to rest: %s", describe(decision.Step))
 			}
-			wake = waitUntil(wake).or(waitUntil(decision.Wake)).Wake
+			wake = waitUntil(wake).Or(waitUntil(decision.Wake)).Wake
 		}
 		if wake.IsZero() {
 			t.Fatalf("stuck: %v, no step, no time to wake", slices.Sorted(maps.Keys(w.events)))

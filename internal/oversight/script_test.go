@@ -59,7 +59,7 @@ func settle(w *world) string {
 				w.perform(node, decision.Step)
 				moved = true
 			}
-			wake = waitUntil(wake).or(waitUntil(decision.Wake)).Wake
+			wake = waitUntil(wake).Or(waitUntil(decision.Wake)).Wake
 		}
 		if moved {
 			continue

@@ -28,9 +28,9 @@ func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, current *lifecyc
 		step := admitOne(f, e, taken, awaited, now)
 		if claims(step) {
 			// The notes of the younger ones are written while this one is worked on.
-			return decision.or(step)
+			return decision.Or(step)
 		}
-		decision = decision.or(step)
+		decision = decision.Or(step)
 	}
 	return decision
 }

@@ -28,7 +28,7 @@ func drive(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	decision := advance(f, e, now)
 	if e.Status.SLA != nil && now.Before(e.Status.SLA.Time) {
-		decision = decision.or(waitUntil(e.Status.SLA.Time))
+		decision = decision.Or(waitUntil(e.Status.SLA.Time))
 	}
 	return decision
 }
@@ -89,7 +89,7 @@ func endEarly(f Facts, e *lifecyclev1alpha1.LifecycleEvent, over ending, now tim
 		giveUp = f.Since.Add(LastEndTimeout)
 	}
 	if protected(e) && !told(f, e, now) && now.Before(giveUp) {
-		return tell(f, e, now).or(waitUntil(giveUp))
+		return tell(f, e, now).Or(waitUntil(giveUp))
 	}
 	return writeIfChanged(e, PurposeFinish, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		// The driver's last words: what it did until it was told to stop must not be lost.
@@ -150,9 +150,9 @@ func advance(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisi
 		return finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, answered(call).Message, now)
 	}
 	return mark.
-		or(availability(f, e, call, now)).
-		or(callNext(f, e, call, now)).
-		or(throttled(f, e, call, now))
+		Or(availability(f, e, call, now)).
+		Or(callNext(f, e, call, now)).
+		Or(throttled(f, e, call, now))
 }
 
 // availability notes whether the driver is there, and whether it answers.

@@ -22,10 +22,10 @@ func Next(f Facts, now time.Time) Decision {
 		decision = drive(f, current, now)
 	}
 	return decision.
-		or(sweep(f, events, current, now)).
-		or(admit(f, events, current, now)).
-		or(forgetDrain(f, now)).
-		or(forgetTransitions(f, now))
+		Or(sweep(f, events, current, now)).
+		Or(admit(f, events, current, now)).
+		Or(forgetDrain(f, now)).
+		Or(forgetTransitions(f, now))
 }
 
 // OldestFirst sorts by creation, then by name: the order in which events are claimed.
@@ -76,9 +76,9 @@ func sweep(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, current *lifecyc
 		switch {
 		case e == current, !over, !unclaimed && !ours(f, e):
 		case protected(e) && unclaimed:
-			decision = decision.or(do(Unprotect{Event: e}))
+			decision = decision.Or(do(Unprotect{Event: e}))
 		case !protected(e) && e.DeletionTimestamp == nil:
-			decision = decision.or(deleteAfterTTL(f, e, now))
+			decision = decision.Or(deleteAfterTTL(f, e, now))
 		}
 	}
 	return decision

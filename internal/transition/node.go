@@ -33,7 +33,7 @@ func set(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now ti
 		switch {
 		case due.IsZero():
 		case due.After(now):
-			decision = decision.or(waitUntil(due))
+			decision = decision.Or(waitUntil(due))
 		default:
 			changed = append(changed, c)
 		}
@@ -148,10 +148,10 @@ func forgetTransitions(f Facts, now time.Time) Decision {
 			continue
 		}
 		if at := driver.MissingSince.Add(DeregistrationTimeout); now.Before(at) {
-			decision = decision.or(waitUntil(at))
+			decision = decision.Or(waitUntil(at))
 			continue
 		}
-		decision = decision.or(do(DeleteTransition{Transition: t}))
+		decision = decision.Or(do(DeleteTransition{Transition: t}))
 	}
 	return decision
 }
