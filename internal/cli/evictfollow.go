@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-k8s/slipway/internal/follow"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
@@ -62,33 +63,10 @@ func (p *evictPursuit) follow(ctx context.Context) error {
 			heeded.Reset(unheeded)
 		default:
 		}
-		if err := p.pause(ctx, b); err != nil {
+		if err := follow.Pause(ctx, p.clock, b.changed); err != nil {
 			return p.stopped(ctx, rows, ended, err)
 		}
 	}
-}
-
-// pause waits for something to change, for as long as times on a terminal stay right.
-func (p *evictPursuit) pause(ctx context.Context, b *evictionBoard) error {
-	const (
-		atMostEvery  = 100 * time.Millisecond
-		atLeastEvery = time.Second
-	)
-	for _, wait := range []struct {
-		length time.Duration
-		wake   <-chan struct{}
-	}{{atMostEvery, nil}, {atLeastEvery, b.changed}} {
-		timer := p.clock.NewTimer(wait.length)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C():
-		case <-wait.wake:
-		}
-		timer.Stop()
-	}
-	return nil
 }
 
 // rows are how the evictions stand, in the order in which the pods were named. Those that

@@ -67,33 +67,10 @@ func (w *maintenanceWatch) run(ctx context.Context, begun ...*slipwayv1alpha1.No
 			w.drawn.clear(w.Out)
 			return row, err
 		}
-		if err := w.pause(ctx, b); err != nil {
+		if err := follow.Pause(ctx, w.clock, b.changed); err != nil {
 			return w.last(rows), err
 		}
 	}
-}
-
-// pause waits for something to change, for as long as times on a terminal stay right.
-func (w *maintenanceWatch) pause(ctx context.Context, b *board) error {
-	const (
-		atMostEvery  = 200 * time.Millisecond
-		atLeastEvery = time.Second
-	)
-	for _, wait := range []struct {
-		length time.Duration
-		wake   <-chan struct{}
-	}{{atMostEvery, nil}, {atLeastEvery, b.changed}} {
-		timer := w.clock.NewTimer(wait.length)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C():
-		case <-wait.wake:
-		}
-		timer.Stop()
-	}
-	return nil
 }
 
 // rows are what there is of what is shown.

@@ -103,22 +103,11 @@ func (t *tool) watchStatus(ctx context.Context, c cluster, f format, named []str
 		t.sayNoNodes()
 	}
 	w := &statusWriter{tool: t, format: f, nodesUnread: !seen.Nodes, shown: map[string]nodeStatus{}}
-	ticker := t.clock.NewTicker(time.Second) // for the times on a terminal
-	defer ticker.Stop()
-	const atMostEvery = 100 * time.Millisecond
 	for {
 		all, lost := b.overview(named)
 		w.show(all, lost, t.clock.Now())
-		breath := t.clock.NewTimer(atMostEvery)
-		select {
-		case <-ctx.Done():
-		case <-breath.C():
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-b.changed:
-		case <-ticker.C():
+		if err := follow.Pause(ctx, t.clock, b.changed); err != nil {
+			return err
 		}
 	}
 }

@@ -131,34 +131,17 @@ func (f *Follower) take(in func(at time.Time)) {
 	}
 }
 
-// The screen is brought up to date when something changes, but not more often than a
-// person can see; and each second, for the times on it.
-const (
-	atLeastEvery = time.Second
-	atMostEvery  = 100 * time.Millisecond
-)
-
 // untilOver keeps the screen up to date until all events have ended.
 func (f *Follower) untilOver(ctx context.Context) error {
-	ticker := f.clock.NewTicker(atLeastEvery)
-	defer ticker.Stop()
 	for {
 		over := f.show()
 		f.lookAfter(ctx)
 		if over {
 			return nil
 		}
-		breath := f.clock.NewTimer(atMostEvery)
-		select {
-		case <-ctx.Done():
-		case <-breath.C():
-		}
-		select {
-		case <-ctx.Done():
+		if err := Pause(ctx, f.clock, f.changed); err != nil {
 			f.screen.Clear()
-			return ctx.Err()
-		case <-f.changed:
-		case <-ticker.C():
+			return err
 		}
 	}
 }
