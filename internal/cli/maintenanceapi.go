@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -95,29 +94,6 @@ func getMaintenance(ctx context.Context, reader client.Reader, name string) (*sl
 	default:
 		return &m, nil
 	}
-}
-
-// changeMaintenance reads one, and writes what f makes of it. One that somebody else has
-// changed meanwhile is read again. What f does not change is not written.
-func changeMaintenance(ctx context.Context, c client.Client, name string, f func(*slipwayv1alpha1.NodeMaintenance) (changed bool, err error),
-) (m *slipwayv1alpha1.NodeMaintenance, changed bool, err error) {
-	var refused bool // by what has been read, or by f: not by the write
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
-		refused = true
-		if m, err = getMaintenance(ctx, c, name); err != nil {
-			return err
-		}
-		before := m.DeepCopy()
-		if changed, err = f(m); err != nil || !changed {
-			return err
-		}
-		refused = false
-		return c.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	})
-	if err != nil && !refused {
-		return nil, false, fmt.Errorf("change NodeMaintenance %s: %w", name, err)
-	}
-	return m, changed, err
 }
 
 // completeMaintenance suggests the names of maintenances, for a first argument.

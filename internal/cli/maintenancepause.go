@@ -27,15 +27,7 @@ drained stays so. A drain or a Job that is going on, goes on.`,
 }
 
 func (t *tool) pauseMaintenance(ctx context.Context, arg string) error {
-	name, err := cutMaintenance(arg)
-	if err != nil {
-		return err
-	}
-	_, client, err := t.openMaintenances(ctx)
-	if err != nil {
-		return err
-	}
-	m, changed, err := changeMaintenance(ctx, client, name, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) {
+	m, changed, err := t.editMaintenance(ctx, arg, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) {
 		if row := rowOfMaintenance(m); row.over() {
 			return false, overError(&row)
 		}
@@ -47,9 +39,9 @@ func (t *tool) pauseMaintenance(ctx context.Context, arg string) error {
 	case err != nil:
 		return err
 	case !changed:
-		t.say(maintenanceName(name) + " is paused already\n")
+		t.say(maintenanceName(m.Name) + " is paused already\n")
 	default:
-		t.say(fmt.Sprintf("%s paused; what goes on with %d nodes that are out, goes on as far as it has begun\n", maintenanceName(name), m.Status.Nodes.Out))
+		t.say(fmt.Sprintf("%s paused; what goes on with %d nodes that are out, goes on as far as it has begun\n", maintenanceName(m.Name), m.Status.Nodes.Out))
 	}
 	return nil
 }
@@ -85,24 +77,16 @@ it stands again when so many more nodes have returned.`,
 }
 
 func (t *tool) resumeMaintenance(ctx context.Context, arg string, after int32) error {
-	name, err := cutMaintenance(arg)
-	if err != nil {
-		return err
-	}
-	_, client, err := t.openMaintenances(ctx)
-	if err != nil {
-		return err
-	}
-	m, changed, err := changeMaintenance(ctx, client, name, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) { return resumed(m, after) })
+	m, changed, err := t.editMaintenance(ctx, arg, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) { return resumed(m, after) })
 	switch {
 	case err != nil:
 		return err
 	case !changed:
-		t.say(maintenanceName(name) + " is not paused\n")
+		t.say(maintenanceName(m.Name) + " is not paused\n")
 	case m.Spec.Rollout != nil && m.Spec.Rollout.PauseAfter != nil:
-		t.say(fmt.Sprintf("%s resumed, until %d nodes have returned\n", maintenanceName(name), *m.Spec.Rollout.PauseAfter))
+		t.say(fmt.Sprintf("%s resumed, until %d nodes have returned\n", maintenanceName(m.Name), *m.Spec.Rollout.PauseAfter))
 	default:
-		t.say(maintenanceName(name) + " resumed\n")
+		t.say(maintenanceName(m.Name) + " resumed\n")
 	}
 	return nil
 }

@@ -30,16 +30,8 @@ do that have not begun; what had failed is begun anew, from the drain on.`,
 }
 
 func (t *tool) retryMaintenance(ctx context.Context, arg string) error {
-	name, err := cutMaintenance(arg)
-	if err != nil {
-		return err
-	}
-	_, client, err := t.openMaintenances(ctx)
-	if err != nil {
-		return err
-	}
 	var failed []slipwayv1alpha1.MaintenanceNodeStatus
-	m, changed, err := changeMaintenance(ctx, client, name, func(m *slipwayv1alpha1.NodeMaintenance) (again bool, err error) {
+	m, changed, err := t.editMaintenance(ctx, arg, func(m *slipwayv1alpha1.NodeMaintenance) (again bool, err error) {
 		failed, again, err = retried(m)
 		return again, err
 	})
@@ -47,7 +39,7 @@ func (t *tool) retryMaintenance(ctx context.Context, arg string) error {
 	case err != nil:
 		return err
 	case !changed:
-		t.say(maintenanceName(name) + " has no nodes that have failed\n")
+		t.say(maintenanceName(m.Name) + " has no nodes that have failed\n")
 		return nil
 	}
 	for _, n := range failed {
