@@ -46,10 +46,6 @@ type Maintain struct {
 	Mode string
 }
 
-// MaintenanceEventName is the name of the event that drains a node for maintenances. There
-// is one for a node, whichever maintenances it is for.
-func MaintenanceEventName(node string) string { return "maintenance-" + node }
-
 // Maintenance is the object that is asked for. Now is for moments that are not absolute. An
 // error is about a flag, or about the name.
 func (m Maintain) Maintenance(name string, nodes corev1.NodeSelector, now time.Time) (*slipwayv1alpha1.NodeMaintenance, error) {

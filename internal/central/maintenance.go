@@ -6,13 +6,10 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintainer"
 	"github.com/slipway-k8s/slipway/internal/record"
 )
@@ -29,13 +26,4 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 		return fmt.Errorf("build what carries out maintenances: %w", err)
 	}
 	return p.manager.Add(manager.RunnableFunc(m.Run))
-}
-
-// ofMaintenances selects the Jobs of maintenances.
-func ofMaintenances() labels.Selector {
-	has, err := labels.NewRequirement(slipwayv1alpha1.MaintenanceEventLabel, selection.Exists, nil)
-	if err != nil {
-		panic(err) // only a label that can be none
-	}
-	return labels.NewSelector().Add(*has)
 }

@@ -22,6 +22,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/agent"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/oversight"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
@@ -82,7 +83,7 @@ func (p *process) caches() cache.Options {
 			&corev1.Node{}: {Transform: slimNode},
 			&batchv1.Job{}: {
 				Namespaces: map[string]cache.Config{p.options.Namespace: {}},
-				Label:      ofMaintenances(),
+				Label:      maintenance.Selector(),
 			},
 			&corev1.PodTemplate{}: {Namespaces: map[string]cache.Config{p.options.Namespace: {}}},
 			&corev1.Pod{}: {

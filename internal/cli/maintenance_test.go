@@ -63,10 +63,10 @@ func record(t *testing.T, node *corev1.Node, records ...maintenance.Record) {
 // eventFor is the drain of a node for maintenances.
 func eventFor(t *testing.T, node string, claim lifecyclev1alpha1.ClaimStatus, uids ...types.UID) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
-	event := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "maintenance-" + node, UID: types.UID("e-" + node)}}
+	event := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: maintenance.DrainName(node), UID: types.UID("e-" + node)}}
 	event.Spec.BindingNode, event.Spec.TransitionName = node, "drain.slm.k8s.io"
 	event.Status.ClaimStatus = claim
-	event.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
+	event.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: maintenance.LabelDrain}
 	var fors []maintenance.For
 	for _, uid := range uids {
 		fors = append(fors, maintenance.For{UID: uid, Name: "of-" + string(uid)})

@@ -14,7 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/ask"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
@@ -107,7 +107,7 @@ func hasHook(m *slipwayv1alpha1.NodeMaintenance, hook string) error {
 // maintenanceEvent is the event that has a node out for maintenances, or nil.
 func maintenanceEvent(ctx context.Context, reader client.Reader, node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	var event lifecyclev1alpha1.LifecycleEvent
-	name := ask.MaintenanceEventName(node)
+	name := maintenance.DrainName(node)
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &event)
 	switch {
 	case apierrors.IsNotFound(err):

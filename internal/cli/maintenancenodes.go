@@ -4,7 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,7 +50,7 @@ func domainsOf(m *slipwayv1alpha1.NodeMaintenance, nodes []*corev1.Node, events 
 	}
 	out := map[string]*lifecyclev1alpha1.LifecycleEvent{}
 	for _, event := range events {
-		if event.Labels[slipwayv1alpha1.MaintenanceEventLabel] == "drain" && isFor(event, m.UID) {
+		if event.Labels[slipwayv1alpha1.MaintenanceEventLabel] == maintenance.LabelDrain && isFor(event, m.UID) {
 			out[event.Spec.BindingNode] = event
 		}
 	}
@@ -77,7 +76,7 @@ func domainsOf(m *slipwayv1alpha1.NodeMaintenance, nodes []*corev1.Node, events 
 }
 
 func isFor(event *lifecyclev1alpha1.LifecycleEvent, uid types.UID) bool {
-	return slices.ContainsFunc(forMaintenances(event), func(f maintenance.For) bool { return f.UID == uid })
+	return slices.ContainsFunc(maintenance.ForsOf(event), func(f maintenance.For) bool { return f.UID == uid })
 }
 
 // phaseOf is where a node is that the status does not list.
@@ -102,9 +101,9 @@ func phaseOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node, event *lifec
 // recordOf is what a Node says of a maintenance that is done with it. A failure that is to
 // be tried again counts no more.
 func recordOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node) maintenance.RecordState {
-	var records []maintenance.Record
-	if err := json.Unmarshal([]byte(node.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &records); err != nil {
-		return ""
+	records, err := maintenance.RecordsOf(node)
+	if err != nil {
+		return "" // it was not written by Slipway
 	}
 	for _, record := range records {
 		if record.UID == m.UID && (record.State != maintenance.RecordFailed || record.Retry >= m.Spec.Retry) {

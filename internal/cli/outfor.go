@@ -3,27 +3,16 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/explain"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
-
-// forMaintenances are the maintenances that an event is for. What cannot be read is none.
-func forMaintenances(event *lifecyclev1alpha1.LifecycleEvent) []maintenance.For {
-	var all []maintenance.For
-	if err := json.Unmarshal([]byte(event.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &all); err != nil {
-		return nil
-	}
-	return all
-}
 
 // maintenanceNames are the names of the maintenances that a node is out for, by its events.
 func maintenanceNames(events []*lifecyclev1alpha1.LifecycleEvent, node string) []string {
@@ -32,7 +21,7 @@ func maintenanceNames(events []*lifecyclev1alpha1.LifecycleEvent, node string) [
 		if event.Spec.BindingNode != node {
 			continue
 		}
-		for _, m := range forMaintenances(event) {
+		for _, m := range maintenance.ForsOf(event) {
 			names = append(names, show.Clean(m.Name))
 		}
 	}

@@ -29,7 +29,7 @@ func (m *Maintainer) createEvent(ctx context.Context, s maintenance.CreateEvent)
 		return err
 	}
 	m.events.keep(created)
-	if faultOf(created) == returning {
+	if created.Labels[slipwayv1alpha1.MaintenanceEventLabel] == maintenance.LabelReturn {
 		faultpoint.Reach(faultpoint.MaintenanceReturnCreated)
 	} else {
 		faultpoint.Reach(faultpoint.MaintenanceEventCreated)
@@ -70,13 +70,6 @@ func (m *Maintainer) changeEvent(ctx context.Context, s maintenance.ChangeEvent)
 	m.events.keep(after)
 	reachChanged(s.Seen, s.Changed)
 	return nil
-}
-
-// returning is the value of the label of an event that returns a node.
-const returning = "return"
-
-func faultOf(e *lifecyclev1alpha1.LifecycleEvent) string {
-	return e.Labels[slipwayv1alpha1.MaintenanceEventLabel]
 }
 
 // reachChanged names what a change of an event was.

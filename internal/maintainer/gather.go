@@ -4,7 +4,6 @@ package maintainer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,7 +34,7 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 		{"NodeMaintenances", &maintenances, nil},
 		{"the events of maintenances", &events, []client.ListOption{client.MatchingFields{ofMaintenances: "true"}}},
 		{"Nodes", &nodes, nil},
-		{"the Jobs of maintenances", &jobs, []client.ListOption{inside, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel}}},
+		{"the Jobs of maintenances", &jobs, []client.ListOption{inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()}}},
 		{"PodTemplates", &templates, []client.ListOption{inside}},
 	} {
 		if err := m.reader.List(ctx, of.list, append(of.options, client.UnsafeDisableDeepCopy)...); err != nil {
@@ -58,36 +57,13 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 func (m *Maintainer) nodeOf(ctx context.Context, node *corev1.Node) maintenance.Node {
 	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node)}
 	n.Unready, n.Checked = m.health.unreadyOn(node.Name)
-	records, err := recordsOf(node)
+	records, err := maintenance.RecordsOf(node)
 	if err != nil && m.unreadable[node.UID] != node.ResourceVersion {
 		m.unreadable[node.UID] = node.ResourceVersion
 		log.FromContext(ctx).Error(err, "What a Node says of maintenances is ignored", "node", node.Name)
 	}
 	n.Records = records
 	return n
-}
-
-// recordsOf are what the Node says of maintenances.
-func recordsOf(node *corev1.Node) (records []maintenance.Record, err error) {
-	text := node.Annotations[nodestate.MaintenancesAnnotation]
-	if text == "" {
-		return nil, nil
-	}
-	if err := json.Unmarshal([]byte(text), &records); err != nil {
-		return nil, fmt.Errorf("read annotation %s of node %s: %w", nodestate.MaintenancesAnnotation, node.Name, err)
-	}
-	return records, nil
-}
-
-func textOf(records []maintenance.Record) (string, error) {
-	if len(records) == 0 {
-		return "", nil
-	}
-	text, err := json.Marshal(records)
-	if err != nil {
-		return "", fmt.Errorf("encode records of maintenances: %w", err)
-	}
-	return string(text), nil
 }
 
 func pointers[T any](items []T) []*T {

@@ -88,7 +88,7 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 		return nil, fmt.Errorf("build a client for what pods are Pending: %w", err)
 	}
 	index := func(o client.Object) []string {
-		if _, labelled := o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel]; labelled {
+		if maintenance.Labelled(o) {
 			return []string{"true"}
 		}
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 // patience is how long it takes until it is said that something is not known yet.
@@ -91,11 +92,7 @@ func (m *Maintainer) handler(changed func(before, after any) bool, gone func(cli
 // label.
 func concerns(o any) bool {
 	event, ok := o.(*lifecyclev1alpha1.LifecycleEvent)
-	if !ok {
-		return true
-	}
-	_, labelled := event.Labels[slipwayv1alpha1.MaintenanceEventLabel]
-	return labelled
+	return !ok || maintenance.Labelled(event)
 }
 
 // awaitKnown waits until all that there is has been shown. It is false if ctx ends before.

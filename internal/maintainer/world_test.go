@@ -50,7 +50,7 @@ func (*audience) Forget(types.UID) {}
 func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, funcs interceptor.Funcs, objects ...client.Object) *world {
 	t.Helper()
 	label := func(o client.Object) []string {
-		if o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] != "" {
+		if maintenance.Labelled(o) {
 			return []string{"true"}
 		}
 		return nil
@@ -80,7 +80,7 @@ func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision,
 func anEvent(name string) *lifecyclev1alpha1.LifecycleEvent {
 	return &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID("uid-of-" + name), Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"},
+			Name: name, UID: types.UID("uid-of-" + name), Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: maintenance.LabelDrain},
 			Finalizers: []string{slipwayv1alpha1.MaintenanceEventFinalizer},
 		},
 		Spec: lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "drain", BindingNode: "n"},

@@ -11,16 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The values of slipwayv1alpha1.MaintenanceEventLabel.
-const (
-	// LabelDrain is on the event that takes a node out.
-	LabelDrain = "drain"
-	// LabelReturn is on the event that puts it back.
-	LabelReturn = "return"
-	// LabelWork is on a Job and its pods.
-	LabelWork = "work"
-)
-
 const (
 	maxName      = 253 // of an object
 	maxLabel     = 63  // of a label's value, and of the name of a pod's Job
