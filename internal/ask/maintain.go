@@ -29,6 +29,8 @@ type Maintain struct {
 	Rollout
 	// Job is the name of a PodTemplate; Work is manual or none. At most one of them.
 	Job, Work string
+	// BackoffLimit is how often a pod of the Job may fail. Negative: as often as Jobs have it.
+	BackoffLimit int32
 	// WorkTimeout is how long the work may take on a node.
 	WorkTimeout time.Duration
 	// NotBefore and Deadline are moments, see [Moment]; the latter counts from the former.

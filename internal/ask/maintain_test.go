@@ -19,7 +19,7 @@ var ten = time.Date(2026, 5, 1, 10, 0, 0, 0, time.FixedZone("", 2*60*60))
 
 // usually are the flags' own values.
 func usually(change ...func(*Maintain)) Maintain {
-	m := Maintain{GracePeriod: -1, Rollout: Rollout{MaxPendingPods: -1}}
+	m := Maintain{GracePeriod: -1, BackoffLimit: -1, Rollout: Rollout{MaxPendingPods: -1}}
 	for _, f := range change {
 		f(&m)
 	}
@@ -54,6 +54,16 @@ allow: [AllControlPlaneNodes]
 stage: Drain
 rollout: {}
 work: {type: Job, podTemplate: reboot, timeout: 1h0m0s}
+`},
+		"a Job that reboots the node twice": {func(m *Maintain) { m.Job, m.BackoffLimit = "firmware", 2 }, `
+stage: Drain
+rollout: {}
+work: {type: Job, podTemplate: firmware, backoffLimit: 2}
+`},
+		"a Job that may not fail": {func(m *Maintain) { m.Job, m.BackoffLimit = "reboot", 0 }, `
+stage: Drain
+rollout: {}
+work: {type: Job, podTemplate: reboot, backoffLimit: 0}
 `},
 		"work that people do": {func(m *Maintain) { m.WorkTimeout = time.Hour }, `
 stage: Drain
@@ -133,6 +143,8 @@ func TestAWrongFlagOfAMaintenanceIsNamed(t *testing.T) {
 		"work of all together":         {func(m *Maintain) { m.Together, m.Job = true, "reboot" }, []string{"--job", "--all-together"}},
 		"two kinds of work":            {func(m *Maintain) { m.Work, m.Job = "none", "reboot" }, []string{"--job and --work"}},
 		"unknown work":                 {func(m *Maintain) { m.Work = "job" }, []string{"--work", `"job"`, "--job PODTEMPLATE"}},
+		"a limit of no Job":            {func(m *Maintain) { m.BackoffLimit = 0 }, []string{"--backoff-limit", "--job"}},
+		"a limit of work by hand":      {func(m *Maintain) { m.Work, m.BackoffLimit = "manual", 2 }, []string{"--backoff-limit", "--job"}},
 		"a time for no work":           {func(m *Maintain) { m.Work, m.WorkTimeout = "none", time.Hour }, []string{"--work-timeout"}},
 		"a time below zero":            {func(m *Maintain) { m.WorkTimeout = -time.Hour }, []string{"--work-timeout", "-1h"}},
 		"no time":                      {func(m *Maintain) { m.NotBefore = "soon" }, []string{"--not-before", `"soon"`, "22:00"}},

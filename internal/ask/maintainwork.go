@@ -12,6 +12,8 @@ import (
 func (m Maintain) work(spec *slipwayv1alpha1.NodeMaintenanceSpec) error {
 	none := m.Job == "" && m.Work == ""
 	switch {
+	case m.Job == "" && m.BackoffLimit >= 0:
+		return errors.New("--backoff-limit is of a Job: say which with --job")
 	case m.WorkTimeout < 0:
 		return fmt.Errorf("--work-timeout: %s is not a time that work can take", m.WorkTimeout)
 	case none && m.WorkTimeout == 0:
@@ -34,6 +36,9 @@ func (m Maintain) work(spec *slipwayv1alpha1.NodeMaintenanceSpec) error {
 		return fmt.Errorf("--work: %q is not manual or none; a Job is --job PODTEMPLATE", m.Work)
 	}
 	work.Timeout = lasting(m.WorkTimeout)
+	if m.BackoffLimit >= 0 {
+		work.BackoffLimit = &m.BackoffLimit
+	}
 	spec.Work = work
 	return nil
 }

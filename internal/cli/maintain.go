@@ -49,6 +49,12 @@ others maintain some of them, too. Whoever calls it must be allowed to delete no
 are written as 22:00, which is the next one in your time zone, 2026-05-01T22:00,
 2026-05-01T22:00:00Z, or +2h.
 
+What has no flag is written into a file, and created with 'kubectl create -f': a plan of who
+leaves first (spec.drainPlan), spec.drain.unmanagedPods, spec.drain.localStorage and
+spec.drain.volumeTimeout, and a spec.nodeSelector of several terms. --dry-run=client -o yaml
+makes such a file of the flags; 'kubectl slipway maintenance status NAME -w' follows what was
+created.
+
 Exit codes: 0 done, 1 error, or refused by a guard, 2 wrong usage, 3 nodes have failed or the
 window is over, 4 ended early or deleted, 5 not done when --timeout was over, 130 interrupted.
 
@@ -68,8 +74,9 @@ With -o json, each change is one JSON object on stdout.`,
   kubectl slipway maintenance stage rack-7 drain
   kubectl slipway maintenance stage rack-7 complete
 
-  # See what would be asked for
-  kubectl slipway maintain kernel-6.12 -l pool=web --dry-run=client -o yaml`,
+  # See what would be asked for, or write into it what has no flag, and ask for that
+  kubectl slipway maintain kernel-6.12 -l pool=web --dry-run=client -o yaml > kernel.yaml
+  kubectl create -f kernel.yaml`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: t.completeMaintained,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -98,6 +105,7 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f.StringVar(&m.Stage, "stage", "", "how far to go now: idle (only plan it), cordon or drain; empty: drain")
 	f.StringVar(&m.Reason, "reason", "", "why, for others to read")
 	f.StringVar(&m.Job, "job", "", "the PodTemplate in Slipway's namespace of which a Job does the work on each node")
+	f.Int32Var(&m.BackoffLimit, "backoff-limit", -1, "with --job, how often its pod may fail, as it does with each reboot; -1: as Jobs have it, 6")
 	f.StringVar(&m.Work, "work", "", "manual (until 'kubectl slipway done NODE') or none; empty: manual, if there is no --job")
 	f.DurationVar(&m.WorkTimeout, "work-timeout", 0, "how long the work may take on a node; 0: without limit")
 	f.StringVar(&m.NotBefore, "not-before", "", "when the first node may be taken out; empty: at once")

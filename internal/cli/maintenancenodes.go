@@ -101,7 +101,7 @@ func phaseOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node, event *lifec
 // recordOf is what a Node says of a maintenance that is done with it. A failure that is to
 // be tried again counts no more.
 func recordOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node) maintenance.RecordState {
-	records, err := maintenance.RecordsOf(node)
+	records, err := maintenance.RecordsOn(node)
 	if err != nil {
 		return "" // it was not written by Slipway
 	}

@@ -4,6 +4,7 @@ package maintainer
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -57,13 +58,24 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 func (m *Maintainer) nodeOf(ctx context.Context, node *corev1.Node) maintenance.Node {
 	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node)}
 	n.Unready, n.Checked = m.health.unreadyOn(node.Name)
-	records, err := maintenance.RecordsOf(node)
+	records, err := maintenance.RecordsOn(node)
 	if err != nil && m.unreadable[node.UID] != node.ResourceVersion {
 		m.unreadable[node.UID] = node.ResourceVersion
 		log.FromContext(ctx).Error(err, "What a Node says of maintenances is ignored", "node", node.Name)
 	}
 	n.Records = records
 	return n
+}
+
+func textOf(records []maintenance.Record) (string, error) {
+	if len(records) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(records)
+	if err != nil {
+		return "", fmt.Errorf("encode records of maintenances: %w", err)
+	}
+	return string(text), nil
 }
 
 func pointers[T any](items []T) []*T {

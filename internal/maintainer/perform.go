@@ -105,7 +105,7 @@ func (m *Maintainer) recordOnNode(ctx context.Context, seen *corev1.Node, s main
 	if seen == nil {
 		return errStale
 	}
-	text, err := maintenance.TextOf(s.Records)
+	text, err := textOf(s.Records)
 	if err != nil {
 		return err
 	}

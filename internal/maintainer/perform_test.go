@@ -292,7 +292,7 @@ func TestRecordsThatCannotBeReadAreNone(t *testing.T) {
 		`[{"uid":"u","at":"half past ten"}]`: -1,
 	} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{slipwayv1alpha1.MaintenancesAnnotation: text}}}
-		records, err := maintenance.RecordsOf(node)
+		records, err := maintenance.RecordsOn(node)
 		if want < 0 != (err != nil) || len(records) != max(want, 0) {
 			t.Errorf("%q: got %v, %v", text, records, err)
 		}
