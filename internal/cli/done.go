@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -55,12 +56,12 @@ func (t *tool) workDone(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := waitsForWork(node, event, all); err != nil {
-		return err
-	}
-	if by, told := event.Annotations[slipwayv1alpha1.WorkDoneAnnotation]; told {
+	if by, told := toldDone(event, all); told {
 		t.say(fmt.Sprintf("node/%s: the work is done already, by %s\n", node, show.Clean(by)))
 		return nil
+	}
+	if err := waitsForWork(node, event, all); err != nil {
+		return err
 	}
 	if err := annotate(ctx, client, event, slipwayv1alpha1.WorkDoneAnnotation, t.whoami(ctx, c)); err != nil {
 		return err
@@ -81,6 +82,21 @@ func (t *tool) whoami(ctx context.Context, c cluster) string {
 		return somebody
 	}
 	return cmp.Or(review.Status.UserInfo.Username, somebody)
+}
+
+// toldDone says by whom a maintenance was told already that the work is done, though
+// something else may hold the node since then.
+func toldDone(event *lifecyclev1alpha1.LifecycleEvent, all []*slipwayv1alpha1.NodeMaintenance) (by string, told bool) {
+	if event == nil || !slices.ContainsFunc(all, func(m *slipwayv1alpha1.NodeMaintenance) bool { return isFor(event, m.UID) && byHand(m) }) {
+		return "", false
+	}
+	by, told = event.Annotations[slipwayv1alpha1.WorkDoneAnnotation]
+	return by, told
+}
+
+// byHand says whether people do the work of a maintenance, a node after the other.
+func byHand(m *slipwayv1alpha1.NodeMaintenance) bool {
+	return m.Spec.Rollout != nil && (m.Spec.Work == nil || m.Spec.Work.Type == slipwayv1alpha1.WorkManual)
 }
 
 // waitsForWork is an error where nobody waits for work on a node, and says what is there
@@ -121,15 +137,26 @@ func waitsFor(node string, m *slipwayv1alpha1.NodeMaintenance) error {
 	if i < 0 {
 		return nil // its status has no room for it
 	}
-	switch s := m.Status.NodeStatuses[i]; s.Phase {
-	case slipwayv1alpha1.NodeWorking, slipwayv1alpha1.NodeDrained:
+	switch s := m.Status.NodeStatuses[i]; {
+	case s.Phase == slipwayv1alpha1.NodeWorking, s.Phase == slipwayv1alpha1.NodeDrained:
 		return nil
-	case slipwayv1alpha1.NodeHeld, slipwayv1alpha1.NodeDraining:
+	case s.Phase == slipwayv1alpha1.NodeHeld && drainedBefore(s):
+		return fmt.Errorf("node %s is drained, and held: %s; so nothing waits for work on it yet; "+
+			"'kubectl slipway explain %s' says how it is", node, show.Clean(s.Message), node)
+	case s.Phase == slipwayv1alpha1.NodeHeld, s.Phase == slipwayv1alpha1.NodeDraining:
 		return fmt.Errorf("node %s is not drained yet (%s), so nothing can have been done to it that NodeMaintenance %s waits for; "+
 			"'kubectl slipway explain %s' says how it is", node, markOf(s.Phase).word, m.Name, node)
 	default:
 		return fmt.Errorf("nothing waits for work on node %s; 'kubectl slipway maintenance status %s' says how far it is: %s", node, m.Name, markOf(s.Phase).word)
 	}
+}
+
+// drainedBefore says whether what holds a node comes after its drain: its message begins with
+// the point at which it waits.
+func drainedBefore(s slipwayv1alpha1.MaintenanceNodeStatus) bool {
+	return slices.ContainsFunc([]slipwayv1alpha1.HookPoint{slipwayv1alpha1.AfterDrain, slipwayv1alpha1.BeforeReturn}, func(at slipwayv1alpha1.HookPoint) bool {
+		return strings.HasPrefix(s.Message, string(at)+": ")
+	})
 }
 
 // annotationPatch sets an annotation of this very event.

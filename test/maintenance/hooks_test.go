@@ -23,12 +23,15 @@ func TestOnTheWay(t *testing.T) {
 	s := newStage(t)
 	s.env.PodTemplate(t, "work", time.Millisecond)
 	s.env.PodTemplate(t, "failing", 24*time.Hour)
+	people(t, s.env)
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
 		for name, test := range map[string]func(*scene){
 			"hooks hold a node until somebody opens them":          hooks,
 			"a hook that nobody opens fails, or not":               hookTimeout,
 			"somebody says that the work is done":                  byHand,
+			"kubectl slipway done says that the work is done":      doneByCommand,
+			"kubectl slipway done says that nothing waits":         notDoneYet,
 			"a Job that has failed is tried again":                 jobFails,
 			"a Job that is refused says why":                       jobRefused,
 			"a Job that is deleted is not run again":               jobDeleted,
