@@ -110,6 +110,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(w.nodes))).Draw(t, "node")
 		return name, w.nodes[name]
 	}
+	// Skip has rapid take another action: there is always one that works, and no run is lost.
 	anyMaintenance := func(t *rapid.T) *slipwayv1alpha1.NodeMaintenance {
 		names := slices.Sorted(maps.Keys(w.maintenances))
 		if len(names) == 0 {
