@@ -31,6 +31,11 @@ type Options struct {
 	Cordoned []string
 	// Unfinished are the events that may be left at the end.
 	Unfinished []string
+	// Leases is that Slipway takes the lease of each node that it works on.
+	Leases bool
+	// Tools are users that work on nodes as well: they hold leases by their own names, and
+	// write to a Node when they work on it.
+	Tools []string
 }
 
 // Check replays the requests and returns what broke a promise, in order. Requests

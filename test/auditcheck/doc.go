@@ -12,7 +12,8 @@
 //	claims      one claim per node at a time, in the order of phases, each event ended once
 //	evictions   what we write of Evictions and EvictionRequests the server takes in, each
 //	            changes something, and one Eviction of a pod runs at a time
-//	leases      no node is cordoned, and no lease written, that somebody else has leased
+//	leases      no node is cordoned, emptied or worked on, and no lease written, that somebody
+//	            else has leased; of all holders, one works on a node at a time
 //	rollouts    no more nodes of a maintenance are out than it allows, and no second one of
 //	            the control plane; none begins while it may not; work is done once, to empty nodes
 //	traces      no finalizer, cordon, annotation or taint of ours is left at the end

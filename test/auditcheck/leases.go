@@ -3,6 +3,8 @@
 package auditcheck
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +32,17 @@ func (l *lease) othersAt(now time.Time) bool {
 	if l == nil || l.Spec.HolderIdentity == "" || l.Spec.HolderIdentity == ourHolder {
 		return false
 	}
-	end := l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds)*time.Second + leaseSkew)
-	return strings.HasPrefix(l.Spec.HolderIdentity, "kubeadm") || l.Spec.LeaseDurationSeconds > 0 && !now.After(end)
+	return strings.HasPrefix(l.Spec.HolderIdentity, "kubeadm") || l.Spec.LeaseDurationSeconds > 0 && !now.After(l.ends().Add(leaseSkew))
+}
+
+// oursAt says whether Slipway holds the lease, and may count on it.
+func (l *lease) oursAt(now time.Time) bool {
+	return l != nil && l.Spec.HolderIdentity == ourHolder && !now.After(l.ends())
+}
+
+// ends is until when its holder may count on the lease.
+func (l *lease) ends() time.Time {
+	return l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds) * time.Second)
 }
 
 // leaseWritten takes in the lease of a node, and judges whether it was ours to take.
@@ -55,12 +66,49 @@ func (c *checker) leaseWritten(r auditlog.Request) {
 	if before.othersAt(r.Began) && c.options.Ours(r) {
 		c.violated(r, "writes the lease of %q", before.Spec.HolderIdentity)
 	}
+	c.judgeTaken(r, before, o)
 	c.leases[o.Metadata.Name] = o
 }
 
-// judgeLease: nobody of us takes a node out on which somebody else works.
-func (c *checker) judgeLease(r auditlog.Request, node string) {
-	if l := c.leases[node]; l.othersAt(r.Began) {
-		c.violated(r, "cordons a node that %q has leased", l.Spec.HolderIdentity)
+// judgeTaken: a tool takes no lease that somebody else has, Slipway included, and none of a
+// node that Slipway has out.
+func (c *checker) judgeTaken(r auditlog.Request, before, o *lease) {
+	tool, is := c.tool(r)
+	if !is || o.Spec.HolderIdentity == "" {
+		return
 	}
+	if before.oursAt(r.Began) || before.othersAt(r.Began) && before.Spec.HolderIdentity != tool {
+		c.violated(r, "takes the lease of %q", before.Spec.HolderIdentity)
+	}
+	if n := c.nodes[o.Metadata.Name]; n != nil && n.cordoned {
+		c.violated(r, "takes the lease of a node that Slipway has out")
+	}
+}
+
+// judgeLease: none of us works on a node on which somebody else does; nor on one of which
+// Slipway has no lease, where it takes them.
+func (c *checker) judgeLease(r auditlog.Request, node, does string) {
+	switch l := c.leases[node]; {
+	case l.othersAt(r.Began):
+		c.violated(r, "%s a node that %q has leased", does, l.Spec.HolderIdentity)
+	case c.options.Leases && !l.oursAt(r.Began):
+		c.violated(r, "%s a node of which Slipway has no lease", does)
+	}
+}
+
+// judgeTool: a tool writes to a Node only while it has its lease.
+func (c *checker) judgeTool(r auditlog.Request, node string) {
+	tool, is := c.tool(r)
+	if !is {
+		return
+	}
+	if l := c.leases[node]; !l.othersAt(r.Began) || l.Spec.HolderIdentity != tool {
+		c.violated(r, "works on a node of which %q has no lease", tool)
+	}
+}
+
+// tool is the one that has made the request.
+func (c *checker) tool(r auditlog.Request) (name string, is bool) {
+	name = cmp.Or(r.Impersonated, r.User)
+	return name, slices.Contains(c.options.Tools, name)
 }

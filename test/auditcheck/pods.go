@@ -109,6 +109,7 @@ func (c *checker) evicted(r auditlog.Request) {
 	if judged {
 		c.judgeScope(r, known)
 		c.judgeBudget(r, known)
+		c.judgeLease(r, known.Spec.NodeName, "evicts from")
 	} else {
 		c.useBudget(r, known)
 	}

@@ -53,8 +53,12 @@ func (c *checker) nodeWritten(r auditlog.Request) {
 		c.judgeTaints(r)
 	}
 	before := known != nil && known.Spec.Unschedulable
-	if ours && o.Spec.Unschedulable && !before {
-		c.judgeLease(r, o.Metadata.Name)
+	c.judgeTool(r, o.Metadata.Name)
+	switch {
+	case ours && o.Spec.Unschedulable && !before:
+		c.judgeLease(r, o.Metadata.Name, "cordons")
+	case ours && !o.Spec.Unschedulable && before && c.options.Leases:
+		c.judgeLease(r, o.Metadata.Name, "returns")
 	}
 	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
 	c.nodes[o.Metadata.Name] = o
