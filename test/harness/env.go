@@ -83,9 +83,6 @@ func Main(m *testing.M) {
 	if shared.env != nil {
 		errs = append(errs, shared.env.Close())
 	}
-	if binaries.dir != "" {
-		errs = append(errs, os.RemoveAll(binaries.dir))
-	}
 	if err := errors.Join(errs...); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 		code = max(code, 1)
