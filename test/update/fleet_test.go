@@ -3,7 +3,6 @@
 package update
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
-// updateTime is how long a rolling update may take.
+// updateTime is how long a rolling update may take, from its beginning on.
 const updateTime = 3 * time.Minute
 
 // fleet are the processes of agents, each as that of its node's pod. It plays the
@@ -28,7 +27,6 @@ type fleet struct {
 	env    *harness.Env
 	agents map[string]*agent // by node
 	pods   watch.Interface
-	ctx    context.Context // of the watch
 	// replaced is how many have been.
 	replaced int
 }
@@ -44,18 +42,16 @@ type agent struct {
 // startFleet starts an agent on each node, and follows their pods from now on.
 func startFleet(t *testing.T, env *harness.Env, nodes []*harness.Node) *fleet {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), updateTime)
-	t.Cleanup(cancel)
-	f := &fleet{t: t, env: env, agents: map[string]*agent{}, ctx: ctx}
+	f := &fleet{t: t, env: env, agents: map[string]*agent{}}
 	for _, node := range nodes {
-		pod, err := env.AgentPod(ctx, node.Name)
+		pod, err := env.AgentPod(t.Context(), node.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.agents[node.Name] = &agent{node: node, process: node.Agent(""), pod: pod.UID}
 	}
 	var err error
-	f.pods, err = env.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(devcluster.Namespace), client.MatchingLabels(oversight.AgentLabels()))
+	f.pods, err = env.Client.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(devcluster.Namespace), client.MatchingLabels(oversight.AgentLabels()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +63,19 @@ func startFleet(t *testing.T, env *harness.Env, nodes []*harness.Node) *fleet {
 // when one is about to end. Every fourth does not end in order.
 func (f *fleet) replaceAll(before func(*harness.Node)) {
 	f.t.Helper()
+	tooLong := time.NewTimer(updateTime)
+	defer tooLong.Stop()
 	for f.replaced < len(f.agents) {
 		select {
-		case event := <-f.pods.ResultChan():
+		case event, open := <-f.pods.ResultChan():
+			if !open {
+				f.t.Fatalf("of %d agents, %d were replaced when the watch ended", len(f.agents), f.replaced)
+			}
 			if pod, ok := event.Object.(*corev1.Pod); ok {
 				f.saw(pod, event.Type == watch.Deleted, before)
 			}
-		case <-f.ctx.Done():
-			f.t.Fatalf("of %d agents, %d were replaced", len(f.agents), f.replaced)
+		case <-tooLong.C:
+			f.t.Fatalf("of %d agents, %d were replaced in %s", len(f.agents), f.replaced, updateTime)
 		}
 	}
 }
