@@ -61,10 +61,12 @@ func TestAFleetZoneByZone(t *testing.T) {
 			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "batch"}},
 		}}
 	})
+	began := time.Now()
 	for _, point := range killedAt {
 		p := start(t, c.env, point)
 		p.AwaitFaultPoint(point)
 		p.Kill()
+		t.Logf("killed at %s, %s after it began", point, time.Since(began).Round(time.Second))
 	}
 	last := start(t, c.env, "")
 	for done := range of.nodes {
