@@ -58,7 +58,7 @@ func doneByCommand(c *scene) {
 	node := c.nodes[0]
 	m := c.maintain(somebody, hook("test", slipwayv1alpha1.BeforeReturn))
 	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
-	c.saysDone("nobody", node, 1, `"nobody" cannot get resource "lifecycleevents"`)
+	c.saysDone("nobody", node, 1, `"nobody" cannot list resource "lifecycletransitions"`)
 	c.saysDone(viewer, node, 1, `annotate LifecycleEvent `+drainOf(node), `"`+viewer+`" cannot patch resource "lifecycleevents"`)
 	c.saysDone(operator, node, 0, "node/"+node+": the work is done\n")
 	c.awaitHook(m, "test")

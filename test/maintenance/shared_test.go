@@ -8,10 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/nodelease"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
+	"github.com/slipway-k8s/slipway/test/auditlog"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -85,6 +87,13 @@ func TestNodesAreShared(t *testing.T) {
 			_, leased := n.Annotations[nodelease.Annotation]
 			return !n.Spec.Unschedulable && !leased
 		})
+	}
+	harness.AwaitNone[*corev1.Pod](t, env, &corev1.PodList{}, client.MatchingLabels{"app": c.group})
+	// What the log is held to, it has: each turn is a cordon and a return.
+	if work := env.Requests(t, func(r auditlog.Request) bool {
+		return r.Impersonated == toolName && r.Resource == "nodes" && r.Verb == "patch"
+	}); len(work) != 2*(turns+1) {
+		t.Errorf("the audit log has %d patches of Nodes by %s in %d turns", len(work), toolName, turns+1)
 	}
 	first.Delete()
 	last.Delete()

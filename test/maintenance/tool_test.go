@@ -49,6 +49,7 @@ kubectl create rolebinding fwup --namespace=`+nodelease.Namespace+` --role=slipw
 kubectl create clusterrole fwup --verb=get,patch --resource=nodes
 kubectl create clusterrolebinding fwup --clusterrole=fwup --user=`+toolName)
 	config := rest.CopyConfig(c.env.Admin)
+	config.WarningHandler = rest.NoWarnings{}
 	config.Impersonate = rest.ImpersonationConfig{UserName: toolName}
 	clients, err := kubernetes.NewForConfig(config)
 	c.must(err)
