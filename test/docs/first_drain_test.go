@@ -121,7 +121,13 @@ func (n *newcomer) build(program string, args ...string) {
 // types types commands into the terminal, and returns what is on the screen then.
 func (n *newcomer) types(commands string) (screen string) {
 	n.t.Helper()
-	screen = n.run(commands)
+	return n.typesUntil("", commands)
+}
+
+// typesUntil types Ctrl-C when the screen shows enough, if that is not empty.
+func (n *newcomer) typesUntil(enough, commands string) (screen string) {
+	n.t.Helper()
+	screen = n.runUntil(enough, commands)
 	n.t.Logf("$ %s\n%s", strings.TrimSpace(commands), screen)
 	for line := range strings.Lines(commands) {
 		if strings.HasPrefix(line, "export ") {
@@ -133,7 +139,12 @@ func (n *newcomer) types(commands string) (screen string) {
 
 func (n *newcomer) run(commands string) string {
 	n.t.Helper()
-	return typeInto(n.t, n.home, []string{"TERM=xterm"}, shim+n.exported+commands)
+	return n.runUntil("", commands)
+}
+
+func (n *newcomer) runUntil(enough, commands string) string {
+	n.t.Helper()
+	return typeInto(n.t, n.home, []string{"TERM=xterm"}, shim+n.exported+commands, enough)
 }
 
 // finds wants the node to be as a command promises.

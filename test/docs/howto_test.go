@@ -16,6 +16,7 @@ func (n *newcomer) followsTheHowTos() {
 	n.t.Helper()
 	n.followed = true
 	n.types(hasten)
+	n.maintains() // before the evictions: their API group moves that of the events
 	for _, guide := range []struct {
 		page string
 		says []string

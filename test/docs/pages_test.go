@@ -11,9 +11,15 @@ import (
 )
 
 // blocks are the blocks of commands of a page, in their order.
-func blocks(t *testing.T, page string) (found []string) {
+func blocks(t *testing.T, page string) []string {
 	t.Helper()
-	for _, part := range strings.Split(text(t, page), "\n```sh\n")[1:] {
+	return blocksIn(t, page, "sh")
+}
+
+// blocksIn are those in a language.
+func blocksIn(t *testing.T, page, language string) (found []string) {
+	t.Helper()
+	for _, part := range strings.Split(text(t, page), "\n```"+language+"\n")[1:] {
 		block, _, closed := strings.Cut(part, "\n```\n")
 		if !closed {
 			t.Fatalf("a block of %s has no end", page)
@@ -30,4 +36,17 @@ func text(t *testing.T, page string) string {
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+// commands are the commands of a page, one by one; some take several lines.
+func commands(t *testing.T, page string) (all []string) {
+	t.Helper()
+	begun := ""
+	for line := range strings.Lines(strings.Join(blocks(t, page), "\n") + "\n") {
+		if begun += line; strings.HasSuffix(begun, "\\\n") {
+			continue
+		}
+		all, begun = append(all, strings.TrimSuffix(begun, "\n")), ""
+	}
+	return all
 }

@@ -17,12 +17,16 @@ import (
 // question is what a command asks before it does something.
 const question = "[y/N] "
 
+// ctrlC is what the key types.
+const ctrlC = "\x03"
+
 // patience is only reached when a test fails.
 const patience = 5 * time.Minute
 
-// typeInto runs commands in bash on a terminal of their own, says yes to what they ask, and
-// returns what was on the screen. It fails as soon as one of them does.
-func typeInto(t *testing.T, dir string, env []string, script string) (screen string) {
+// typeInto runs commands in bash on a terminal of their own, says yes to what they ask, types
+// Ctrl-C when the screen shows enough, if that is not empty, and returns what was on the
+// screen. It fails as soon as one of them does.
+func typeInto(t *testing.T, dir string, env []string, script, enough string) (screen string) {
 	t.Helper()
 	terminal, theirs := openTerminal(t)
 	defer terminal.Close()
@@ -39,7 +43,7 @@ func typeInto(t *testing.T, dir string, env []string, script string) (screen str
 	stop := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
 	defer stop.Stop()
 	seen := make(chan string)
-	go func() { seen <- answering(terminal) }()
+	go func() { seen <- answering(terminal, enough) }()
 	err := command.Wait()
 	screen = <-seen
 	if err != nil {
@@ -48,8 +52,9 @@ func typeInto(t *testing.T, dir string, env []string, script string) (screen str
 	return screen
 }
 
-// answering reads until nobody has the terminal open any more, and answers each question.
-func answering(terminal *os.File) string {
+// answering reads until nobody has the terminal open any more, answers each question, and
+// types Ctrl-C when the screen shows enough.
+func answering(terminal *os.File, enough string) string {
 	var screen strings.Builder
 	asked := 0
 	buffer := make([]byte, 4096)
@@ -62,6 +67,10 @@ func answering(terminal *os.File) string {
 		if now := strings.Count(screen.String(), question); now > asked {
 			asked = now
 			_, _ = terminal.WriteString("y\n") // who does not get it, waits until the test fails
+		}
+		if enough != "" && strings.Contains(screen.String(), enough) {
+			enough = ""
+			_, _ = terminal.WriteString(ctrlC)
 		}
 	}
 }
