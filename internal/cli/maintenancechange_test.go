@@ -133,6 +133,12 @@ func TestWorkIsDoneOnlyWhereSomethingWaitsForIt(t *testing.T) {
 		manual.Status.NodeStatuses = []slipwayv1alpha1.MaintenanceNodeStatus{{Name: "worker-09", Phase: phase}}
 		say(string(phase), waitsFor("worker-09", manual))
 	}
+	for _, point := range []slipwayv1alpha1.HookPoint{slipwayv1alpha1.AfterDrain, slipwayv1alpha1.BeforeReturn} {
+		manual.Status.NodeStatuses = []slipwayv1alpha1.MaintenanceNodeStatus{{
+			Name: "worker-09", Phase: slipwayv1alpha1.NodeHeld, Message: string(point) + ": waiting for hook test",
+		}}
+		say("Held "+string(point), waitsFor("worker-09", manual))
+	}
 	golden(t, "done/waits", text.String())
 }
 

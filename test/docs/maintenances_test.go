@@ -48,8 +48,8 @@ func (n *newcomer) maintains() {
 	}
 	n.followsOneByOne(fleetPage, "name: kernel-6.12", "podTemplate: reboot", "zone-a", "3 nodes have returned", "PodDisruptionBudget default/stays",
 		"node/worker-4 is tried again", "nodemaintenance.slipway.dev/kernel-6.12 has ended", "hook backup is open", "the work is done")
-	n.types("kubectl wait --for=condition=Completed nodemaintenance/firmware --timeout=2m\n" + n.everyMonth() +
-		"\nkubectl wait --for=condition=Completed nodemaintenance --all --timeout=4m\nkubectl delete nodemaintenance --all")
+	n.types("kubectl wait --for=condition=Completed nodemaintenance/firmware --timeout=2m\nkubectl delete nodemaintenance firmware\n" + n.everyMonth() +
+		"\nkubectl wait nodemaintenance --all --for=jsonpath='{.status.nodes.out}'=1 --timeout=2m\nkubectl delete nodemaintenance --all")
 	n.followsOneByOne(stagesPage, "rack-7 drained", "nodemaintenance.slipway.dev/rack-7 has ended")
 }
 
