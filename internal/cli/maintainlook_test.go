@@ -23,7 +23,7 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 	for _, name := range []string{"kernel-6.12", "april", "by-hand", "brains"} {
 		others = append(others, readMaintenances(t)[name])
 	}
-	rollout, together := ask.Maintain{GracePeriod: -1}, ask.Maintain{GracePeriod: -1, Together: true}
+	rollout, together := ask.Maintain{GracePeriod: -1, BackoffLimit: -1}, ask.Maintain{GracePeriod: -1, BackoffLimit: -1, Together: true}
 	rollout.MaxPendingPods, together.MaxPendingPods = -1, -1
 	allowed := together
 	allowed.AllControlPlaneNodes = true
