@@ -45,13 +45,17 @@ func pods(sent []*driverv1.PodReference) []lifecyclev1alpha1.PodReference {
 	return got
 }
 
+// latest is the last second that can be written into a status: the server refuses what comes
+// after the year 9999, with all that is written beside it.
+const latest = 253402300799
+
 func blockers(sent []*driverv1.Blocker) []lifecyclev1alpha1.Blocker {
 	var got []lifecyclev1alpha1.Blocker
 	for _, b := range sent {
 		blocker := lifecyclev1alpha1.Blocker{
 			Object: b.GetObject(), Reason: b.GetReason(), By: b.GetBy(), Message: b.GetMessage(),
 		}
-		if seconds := b.GetSinceSeconds(); seconds > 0 {
+		if seconds := b.GetSinceSeconds(); seconds > 0 && seconds <= latest {
 			blocker.Since = &metav1.Time{Time: time.Unix(seconds, 0)}
 		}
 		got = append(got, blocker)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,12 @@ import (
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 )
+
+// What drivers can be called, as in the CRD's validation of spec.driver: no transition could
+// name any other, and names are listed on the Node with commas between them.
+const maxName = 253
+
+var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
 
 // registrationTimeout is for each of the two calls of a registration.
 const registrationTimeout = 5 * time.Second
@@ -151,6 +158,10 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 		return fmt.Errorf("plugin type is %q, must be %q", info.GetType(), driverv1.PluginType)
 	case info.GetName() == "":
 		return errors.New("plugin name is empty, must be the name of the driver")
+	case len(info.GetName()) > maxName:
+		return fmt.Errorf("plugin name has %d characters, must have at most %d", len(info.GetName()), maxName)
+	case !namePattern.MatchString(info.GetName()):
+		return fmt.Errorf("plugin name is %q, must be lower case letters, digits, '-' and '.', with at most one '/' inside", info.GetName())
 	case !filepath.IsAbs(endpoint):
 		return fmt.Errorf("endpoint is %q, must be the absolute path of a socket", endpoint)
 	case !slices.Contains(info.GetSupportedVersions(), driverv1.ServiceName):

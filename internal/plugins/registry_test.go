@@ -112,6 +112,14 @@ func TestRegisterRefuses(t *testing.T) {
 			func(i *registerapi.PluginInfo) { i.Name = "" },
 			"plugin name is empty, must be the name of the driver",
 		},
+		"a name that no transition can have": {
+			func(i *registerapi.PluginInfo) { i.Name = "a,b" },
+			`plugin name is "a,b", must be lower case letters, digits, '-' and '.', with at most one '/' inside`,
+		},
+		"a name that is too long": {
+			func(i *registerapi.PluginInfo) { i.Name = strings.Repeat("a", 254) },
+			"plugin name has 254 characters, must have at most 253",
+		},
 		"an endpoint that is no path": {
 			func(i *registerapi.PluginInfo) { i.Endpoint = "slm.sock" },
 			`endpoint is "slm.sock", must be the absolute path of a socket`,
