@@ -65,6 +65,20 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
 
+# FUZZTIME is for each target. What is found is written into testdata/fuzz beside the test, and
+# is a seed of go test from then on.
+FUZZTIME ?= 30s
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test for FUZZTIME=30s: whatever is parsed, from parameters to what drivers answer
+	@targets="$$(git grep -oh --untracked -E '^func Fuzz[A-Za-z0-9]+' -- '*_test.go' | wc -l)"; \
+	n=0; \
+	while IFS=: read -r file name; do \
+		n=$$((n + 1)); name="$${name#func }"; \
+		echo "fuzz: $$n of $$targets: $$name in $$(dirname "$$file"), for $(FUZZTIME)"; \
+		$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) "./$$(dirname "$$file")"; \
+	done < <(git grep -o --untracked -E '^func Fuzz[A-Za-z0-9]+' -- '*_test.go')
+
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
 bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent and 2,000 EvictionRequests cost

@@ -3,6 +3,7 @@
 package drainrequest
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -174,7 +175,35 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q: asks for a negative time: %+v", raw, request)
 			}
 		}
+		survives(t, raw, request)
 	})
+}
+
+// survives wants that parameters that are understood ask for the same when they are written
+// anew, as whoever changes a field of them does.
+func survives(t *testing.T, raw []byte, request drain.Request) {
+	t.Helper()
+	if len(raw) == 0 {
+		return
+	}
+	parameters, err := parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := json.Marshal(parameters)
+	if err != nil {
+		t.Fatalf("%q cannot be written: %v", raw, err)
+	}
+	again, err := Parse(written)
+	if err != nil {
+		t.Fatalf("%q is understood, and %q is not: %v", raw, written, err)
+	}
+	same := cmp.Comparer(func(a, b labels.Selector) bool {
+		return (a == nil) == (b == nil) && (a == nil || a.String() == b.String())
+	})
+	if diff := cmp.Diff(request, again, same); diff != "" {
+		t.Errorf("%q asks for something else as %q (-before +after):\n%s", raw, written, diff)
+	}
 }
 
 func TestTheSampleIsUnderstood(t *testing.T) {
