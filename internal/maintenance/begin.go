@@ -52,7 +52,21 @@ func (p *pass) turn(m *maintained) []*node {
 }
 
 func (p *pass) rollout(m *maintained) []*node {
-	facts := rollout.Facts{Rollout: *m.Spec.Rollout, PendingPods: p.pendingSince(m)}
+	m.rollout = rollout.Next(p.rolloutFacts(m))
+	var turn []*node
+	for _, name := range m.rollout.Begin {
+		turn = append(turn, p.byName[name])
+	}
+	return turn
+}
+
+// rolloutFacts are what is known of the nodes of a maintenance, for who decides which of them
+// begin.
+func (p *pass) rolloutFacts(m *maintained) rollout.Facts {
+	var facts rollout.Facts
+	if m.Spec.Rollout != nil {
+		facts.Rollout, facts.PendingPods = *m.Spec.Rollout, p.pendingSince(m)
+	}
 	for _, n := range p.nodes {
 		if n.exists() && n.controlPlane() && (n.busy() || !n.ready() || len(n.CordonedFor) > 0) {
 			facts.ControlPlaneOut = append(facts.ControlPlaneOut, n.name)
@@ -70,16 +84,11 @@ func (p *pass) rollout(m *maintained) []*node {
 			state = rollout.Out
 		}
 		facts.Nodes = append(facts.Nodes, rollout.Node{
-			Name: n.name, State: state, Domain: n.Labels[m.Spec.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
+			Name: n.name, State: state, Domain: n.Labels[facts.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
 			Down: !n.ready() || n.outForOthers(m), Budgets: n.Budgets,
 		})
 	}
-	m.rollout = rollout.Next(facts)
-	var turn []*node
-	for _, name := range m.rollout.Begin {
-		turn = append(turn, p.byName[name])
-	}
-	return turn
+	return facts
 }
 
 // stillOut says whether the node is out for a maintenance, or cordoned for a drain of its

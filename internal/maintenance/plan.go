@@ -92,12 +92,17 @@ func (p *pass) parameters(n *node, changed *lifecyclev1alpha1.LifecycleEvent) sl
 		if m == nil || m.Spec.Drain == nil {
 			continue
 		}
-		d := m.Spec.Drain.DeepCopy()
-		wanted.Mode, wanted.GracePeriodSeconds, wanted.PodTimeout = d.Mode, d.GracePeriodSeconds, d.PodTimeout
-		wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
+		sayHow(&wanted, m.Spec.Drain)
 		break // the first that says how pods leave
 	}
 	return wanted
+}
+
+// sayHow has a drain let pods leave as a maintenance says.
+func sayHow(wanted *slipwayv1alpha1.DrainParameters, how *slipwayv1alpha1.MaintenanceDrain) {
+	d := how.DeepCopy()
+	wanted.Mode, wanted.GracePeriodSeconds, wanted.PodTimeout = d.Mode, d.GracePeriodSeconds, d.PodTimeout
+	wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
 }
 
 func (p *pass) targets(n *node) []slipwayv1alpha1.DrainTarget {
