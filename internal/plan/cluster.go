@@ -3,9 +3,6 @@
 package plan
 
 import (
-	"cmp"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/resource"
@@ -28,9 +25,11 @@ type room struct {
 	node *corev1.Node
 	// drained: it is one of those that are drained.
 	drained bool
-	free    corev1.ResourceList
-	pods    []*corev1.Pod
-	ports   map[hostPort]bool
+	// isLent: it is one of a stock, and not to be changed.
+	isLent bool
+	free   corev1.ResourceList
+	pods   []*corev1.Pod
+	ports  map[hostPort]bool
 }
 
 type placedPod struct {
@@ -39,7 +38,11 @@ type placedPod struct {
 }
 
 func newCluster(f Facts, outlooks []drain.Outlook) *cluster {
-	c := &cluster{facts: f, largest: corev1.ResourceList{}}
+	stock := f.Stock
+	if stock == nil {
+		stock = NewStock(f.Nodes, f.Pods)
+	}
+	c := &cluster{facts: f, largest: stock.largest}
 	drained, gone := map[string]bool{}, map[types.UID]bool{}
 	for _, o := range outlooks {
 		drained[o.Node] = true
@@ -47,21 +50,23 @@ func newCluster(f Facts, outlooks []drain.Outlook) *cluster {
 			gone[p.Pod.UID] = leaves(p) || p.Verdict == drain.AwaitCompletion || p.Verdict == drain.Ending
 		}
 	}
-	by := map[string]*room{}
-	for _, node := range f.Nodes {
-		r := &room{node: node, drained: drained[node.Name], free: node.Status.Allocatable.DeepCopy(), ports: map[hostPort]bool{}}
-		by[node.Name] = r
-		c.rooms = append(c.rooms, r)
-		for name, q := range r.free {
-			if most, ok := c.largest[name]; !ok || q.Cmp(most) > 0 {
-				c.largest[name] = q
-			}
+	for _, p := range stock.picky {
+		if !drained[p.room.node.Name] {
+			c.picky = append(c.picky, p)
 		}
 	}
-	slices.SortFunc(c.rooms, func(a, b *room) int { return cmp.Compare(a.node.Name, b.node.Name) })
-	for _, pod := range f.Pods {
-		if r := by[pod.Spec.NodeName]; r != nil && !isFinished(pod) && !gone[pod.UID] {
-			c.take(r, pod)
+	for _, full := range stock.rooms {
+		if !drained[full.node.Name] {
+			c.rooms = append(c.rooms, full.lent())
+			continue
+		}
+		r := newRoom(full.node)
+		r.drained = true
+		c.rooms = append(c.rooms, r)
+		for _, pod := range full.pods {
+			if !gone[pod.UID] {
+				c.take(r, pod)
+			}
 		}
 	}
 	return c
@@ -69,6 +74,7 @@ func newCluster(f Facts, outlooks []drain.Outlook) *cluster {
 
 // take puts a pod onto a node.
 func (c *cluster) take(r *room, pod *corev1.Pod) {
+	r.own()
 	r.pods = append(r.pods, pod)
 	for name, want := range requestsOf(pod) {
 		if free, ok := r.free[name]; ok {

@@ -20,6 +20,9 @@ type Facts struct {
 	// Nodes and Pods are all of the cluster. Without Nodes, nothing is said of replacements.
 	Nodes []*corev1.Node
 	Pods  []*corev1.Pod
+	// Stock is what [NewStock] makes of these, for who plans many drains of one cluster. Nil: it
+	// is made anew.
+	Stock *Stock
 	// Namespaces are the labels of all namespaces.
 	Namespaces map[string]labels.Set
 	// Claims and Volumes are those of the pods that may leave.

@@ -23,24 +23,31 @@ var always = []string{
 	"what a cluster autoscaler and others do meanwhile",
 }
 
-// notLookedAt is what may change what happens: in general, and for these pods.
 func notLookedAt(outlooks []drain.Outlook) []string {
-	all := slices.Clone(always)
-	devices, ephemeral, schedulers := 0, 0, map[string]bool{}
+	var leaving []*corev1.Pod
 	for _, o := range outlooks {
 		for _, p := range o.Pods {
-			if !leaves(p) {
-				continue
+			if leaves(p) {
+				leaving = append(leaving, p.Pod)
 			}
-			if len(p.Pod.Spec.ResourceClaims) > 0 {
-				devices++
-			}
-			if slices.ContainsFunc(p.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
-				ephemeral++
-			}
-			if name := p.Pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
-				schedulers[name] = true
-			}
+		}
+	}
+	return NotLookedAt(leaving)
+}
+
+// NotLookedAt is what may change what happens: in general, and for the pods that leave.
+func NotLookedAt(leaving []*corev1.Pod) []string {
+	all := slices.Clone(always)
+	devices, ephemeral, schedulers := 0, 0, map[string]bool{}
+	for _, pod := range leaving {
+		if len(pod.Spec.ResourceClaims) > 0 {
+			devices++
+		}
+		if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+			ephemeral++
+		}
+		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+			schedulers[name] = true
 		}
 	}
 	if devices > 0 {
