@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package survey reads the facts of explain and plan, with the rights of who asks.
+// Package survey reads the facts of explain, plan and forecast, with the rights of who asks.
 //
 //	API server ── bounded requests, as whoever calls ──▶ Facts, and what could not be read
 //

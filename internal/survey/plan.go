@@ -47,12 +47,14 @@ func (r *Reader) Plan(ctx context.Context, now time.Time, nodes []string, reques
 
 // unsure notes what may not be read. Other errors are errors.
 func (p *planning) unsure(err error, what, effect string) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+	if isRefused(err) {
 		p.facts.Unread = append(p.facts.Unread, fmt.Sprintf("%s cannot be read, so %s (%s)", what, effect, why(err)))
 		return nil
 	}
 	return fmt.Errorf("read %s: %w", what, err)
 }
+
+func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // nodes reads all nodes, or else those that are asked about.
 func (p *planning) nodes(ctx context.Context, names []string, request drain.Request) error {

@@ -63,6 +63,7 @@ func mapper(h home.Home) meta.RESTMapper {
 	}{
 		{corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot},
 		{corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), meta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PodTemplate"), meta.RESTScopeNamespace},
 		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), meta.RESTScopeRoot},
 		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
 		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},

@@ -30,6 +30,32 @@ func (p *planning) volumes(ctx context.Context) error {
 	return nil
 }
 
+// allVolumes reads all claims and volumes of the cluster.
+func (f *fleet) allVolumes(ctx context.Context) error {
+	if f.noPods {
+		return nil
+	}
+	f.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
+	f.facts.Volumes = map[string]*corev1.PersistentVolume{}
+	err := pages(ctx, f.r.client, func(list *corev1.PersistentVolumeClaimList) {
+		for i := range list.Items {
+			f.facts.Claims[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
+		}
+	})
+	if err == nil {
+		err = pages(ctx, f.r.client, func(list *corev1.PersistentVolumeList) {
+			for i := range list.Items {
+				f.facts.Volumes[list.Items[i].Name] = &list.Items[i]
+			}
+		})
+	}
+	if err != nil {
+		f.facts.Claims, f.facts.Volumes = nil, nil
+		return f.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
+	}
+	return nil
+}
+
 func (p *planning) volume(ctx context.Context, key client.ObjectKey) error {
 	claim := &corev1.PersistentVolumeClaim{}
 	if err := p.r.client.Get(ctx, key, claim); err != nil {
