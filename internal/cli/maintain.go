@@ -20,6 +20,7 @@ type maintainFlags struct {
 	nodes   nodeChoice
 	output  *outputFlag
 	dry     *dryRun
+	plan    bool
 	wait    bool
 	timeout time.Duration
 }
@@ -58,7 +59,10 @@ created.
 Exit codes: 0 done, 1 error, or refused by a guard, 2 wrong usage, 3 nodes have failed or the
 window is over, 4 ended early or deleted, 5 not done when --timeout was over, 130 interrupted.
 
-With -o json, each change is one JSON object on stdout.`,
+With -o json, each change is one JSON object on stdout.
+
+With --plan, it says what the maintenance would do, as 'kubectl slipway plan' does, and creates
+nothing: it then ends with 0 if nothing would block, and with 5 if something would.`,
 		Example: `  # Reboot a pool at night, one zone after the other, by the PodTemplate "reboot"
   kubectl slipway maintain kernel-6.12 -l pool=web --topology-key topology.kubernetes.io/zone \
     --max-unavailable 20% --job reboot --not-before 22:00 --deadline 05:00 --reason 'kernel 6.12'
@@ -73,6 +77,9 @@ With -o json, each change is one JSON object on stdout.`,
   kubectl slipway maintain rack-7 -l rack=7 --all-together --stage cordon
   kubectl slipway maintenance stage rack-7 drain
   kubectl slipway maintenance stage rack-7 complete
+
+  # See which nodes would go together and what would block, then leave out --plan
+  kubectl slipway maintain kernel-6.12 -l pool=web --max-unavailable 2 --plan
 
   # See what would be asked for, or write into it what has no flag, and ask for that
   kubectl slipway maintain kernel-6.12 -l pool=web --dry-run=client -o yaml > kernel.yaml
@@ -116,10 +123,11 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f.DurationVar(&m.PodTimeout, "pod-timeout", 0, "how long a drain waits for a pod before those leave that come after it; 0: without limit")
 	f.DurationVar(&m.DrainTimeout, "drain-timeout", 0, "how long the drain of a node may take; 0: without limit")
 	f.StringVar(&m.Mode, "eviction-mode", "", "who makes pods leave: Auto, EvictionRequest (their responders alone) or Eviction (the drain alone); empty means Auto")
+	f.BoolVar(&m.plan, "plan", false, "say in which order nodes would be taken out and what would block, and create nothing")
 	f.BoolVar(&m.wait, "wait", true, "follow it to its end")
 	f.DurationVar(&m.timeout, "timeout", 0, "how long to wait; 0: without limit")
 	m.dry = addDryRun(f)
-	m.output = addOutput(f, jsonText, yamlText, names)
+	m.output = addOutput(f, jsonText, yamlText, names, wide)
 	_ = command.RegisterFlagCompletionFunc("stage", cobra.FixedCompletions([]string{"idle", "cordon", "drain"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("work", cobra.FixedCompletions([]string{"manual", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("at-deadline", cobra.FixedCompletions([]string{"finish", "cancel"}, cobra.ShellCompDirectiveNoFileComp))
@@ -138,6 +146,12 @@ func (m *maintainFlags) check(args []string) (err error) {
 	}
 	if m.timeout < 0 {
 		return usage("--timeout: %s is not a time to wait; 0 is without limit", m.timeout)
+	}
+	if m.plan {
+		return m.checkPlan()
+	}
+	if m.output.format == wide {
+		return usage("-o wide goes with --plan")
 	}
 	if m.output.format == yamlText && m.wait && *m.dry == dryRunNone {
 		return usage("-o yaml goes with --dry-run or --wait=false; what is followed is printed with -o json")
@@ -169,6 +183,9 @@ func (t *tool) maintain(ctx context.Context, m *maintainFlags) error {
 	p := &maintaining{tool: t, cluster: c, client: client, flags: m, wanted: wanted}
 	if err := p.look(ctx); err != nil {
 		return err
+	}
+	if m.plan {
+		return p.plan(ctx)
 	}
 	if *m.dry == dryRunClient {
 		return p.print(wanted, "created")
