@@ -155,9 +155,19 @@ type refused struct {
 // specAfter is the spec that a mutating policy leaves, as JSON.
 func (r request) specAfter(t *testing.T, by mutator) string {
 	t.Helper()
+	spec, err := json.Marshal(r.after(t, by, nil).Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(spec)
+}
+
+// after is what a mutating policy leaves, with a parameter where it has any.
+func (r request) after(t *testing.T, by mutator, parameter runtime.Object) *unstructured.Unstructured {
+	t.Helper()
 	a := r.attributes(t)
 	ctx := by.compiler.CreateContext(t.Context())
-	matched := by.matcher.Match(ctx, a, nil, r.by)
+	matched := by.matcher.Match(ctx, a, parameter, r.by)
 	if matched.Error != nil {
 		t.Fatal(matched.Error)
 	}
@@ -167,15 +177,11 @@ func (r request) specAfter(t *testing.T, by mutator) string {
 		after, err = by.patcher.Patch(ctx, patch.Request{
 			MatchedResource: a.GetResource(), VersionedAttributes: a,
 			ObjectInterfaces:  admission.NewObjectInterfacesFromScheme(runtime.NewScheme()),
-			OptionalVariables: cel.OptionalVariableBindings{Authorizer: r.by},
+			OptionalVariables: cel.OptionalVariableBindings{VersionedParams: parameter, Authorizer: r.by},
 		}, celconfig.RuntimeCELCostBudget)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	spec, err := json.Marshal(after.(*unstructured.Unstructured).Object["spec"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(spec)
+	return after.(*unstructured.Unstructured)
 }

@@ -78,13 +78,16 @@ func (c compiler) conditions(expressions []cel.ExpressionAccessor, options cel.O
 	return compiled
 }
 
-func (c compiler) matcher(name string, conditions []admissionregistrationv1.MatchCondition, policy *admissionregistrationv1.FailurePolicyType) matchconditions.Matcher {
+func (c compiler) matcher(
+	name string, conditions []admissionregistrationv1.MatchCondition, policy *admissionregistrationv1.FailurePolicyType,
+	options cel.OptionalVariableDeclarations,
+) matchconditions.Matcher {
 	c.t.Helper()
 	var expressions []cel.ExpressionAccessor
 	for i := range conditions {
 		expressions = append(expressions, (*matchconditions.MatchCondition)(&conditions[i]))
 	}
-	return matchconditions.NewMatcher(c.conditions(expressions, withAuthorizer), policy, "policy", "validate", name)
+	return matchconditions.NewMatcher(c.conditions(expressions, options), policy, "policy", "validate", name)
 }
 
 // validator is the validating policy of a file.
@@ -102,7 +105,7 @@ func validator(t *testing.T, file string) validating.Validator {
 		messages = append(messages, message)
 	}
 	return validating.NewValidator(
-		c.conditions(validations, withAuthorizer), c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy),
+		c.conditions(validations, withAuthorizer), c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, withAuthorizer),
 		c.conditions(nil, withAuthorizer), c.conditions(messages, cel.OptionalVariableDeclarations{}), policy.Spec.FailurePolicy, nil)
 }
 
@@ -121,11 +124,13 @@ func newMutator(t *testing.T, file string) mutator {
 		t.Fatalf("%s has %d mutations, want 1", file, n)
 	}
 	options := withAuthorizer
+	options.HasParams = policy.Spec.ParamKind != nil
+	matcher := c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, options)
 	options.HasPatchTypes = true
 	expression := &patch.JSONPatchCondition{Expression: policy.Spec.Mutations[0].JSONPatch.Expression}
 	evaluator := c.CompileMutatingEvaluator(expression, options, environment.NewExpressions)
 	for _, err := range evaluator.CompilationErrors() {
 		t.Error(err)
 	}
-	return mutator{c, c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy), patch.NewJSONPatcher(evaluator)}
+	return mutator{c, matcher, patch.NewJSONPatcher(evaluator)}
 }

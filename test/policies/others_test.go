@@ -81,6 +81,9 @@ func TestWhatTheControllerWritesOfNodes(t *testing.T) {
 		"an annotation of others":    {request{controller, nodes, a, node(others, "", "")}, "metadata.annotations: the controller"},
 		"take one of others away":    {request{controller, nodes, node(others, "", ""), a}, "metadata.annotations: the controller"},
 		"label":                      {request{controller, nodes, a, node(", labels: {x: y}", "", "")}, "metadata.labels: the controller"},
+		"keep DaemonSets away":       {request{controller, nodes, a, node(", labels: {slipway.dev/kept-away: daemonsets}", "", "")}, ""},
+		"let them back":              {request{controller, nodes, node(", labels: {slipway.dev/kept-away: daemonsets}", "", ""), a}, ""},
+		"take a label away":          {request{controller, nodes, node(", labels: {x: y}", "", ""), a}, "metadata.labels: the controller"},
 		"taint":                      {request{controller, nodes, a, node("", "taints: [{key: x, effect: NoExecute}]", "")}, "spec: the controller"},
 		"taint like a cordon": {
 			request{controller, nodes, a, node("", "taints: [{key: node.kubernetes.io/unschedulable, effect: NoExecute}]", "")}, "spec: the controller",
