@@ -258,3 +258,30 @@ func TestNothingNamesAnotherNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestEachPolicyIsInstalled has no policy of config/admission forgotten, but for what is
+// optional, in folders of its own.
+func TestEachPolicyIsInstalled(t *testing.T) {
+	root := repository(t)
+	texts, err := rendered(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "config", "admission", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are %d policies: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range documents(string(text)) {
+			for name := range manifests {
+				if !strings.Contains(texts[name], document) {
+					t.Errorf("config/%s has not all of %s: charts/slipway/templates/admission.yaml names what is installed", name, filepath.Base(file))
+				}
+			}
+		}
+	}
+}
