@@ -35,8 +35,8 @@ type Config struct {
 	// Responders tells what becomes of Evictions (KEP-4563). Nil means that nobody knows of any: all pods are evicted.
 	Responders ResponderReader
 
-	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others: without them nobody
-	// would finish.
+	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others, and those of its
+	// DaemonSets never: without them nobody would finish.
 	OwnNamespace string
 
 	// Clock tells the time and makes the timers of the drain. Nil means the real one.

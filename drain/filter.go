@@ -23,7 +23,7 @@ type stayer struct {
 
 // filter tells the pods that must leave from those that stay although they are covered.
 func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
-	for _, pod := range covered(pods, f.request.Targets) {
+	for _, pod := range covered(pods, f.request.Targets, f.own) {
 		t := treat(pod, f.rules[pod.Namespace], f.request.PodTimeout)
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
@@ -40,24 +40,27 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 
 // covered keeps the pods that the targets speak of. The verdicts for the default target are those of kubectl drain with
 // --ignore-daemonsets, --delete-emptydir-data and --force.
-func covered(pods []*corev1.Pod, targets []Target) []*corev1.Pod {
+func covered(pods []*corev1.Pod, targets []Target, own string) []*corev1.Pod {
 	var in []*corev1.Pod
 	for _, pod := range pods {
-		if exemption(pod, targets) == "" {
+		if exemption(pod, targets, own) == "" {
 			in = append(in, pod)
 		}
 	}
 	return in
 }
 
-// exemption says why the targets do not speak of a pod. Empty: they do.
-func exemption(pod *corev1.Pod, targets []Target) Exemption {
+// exemption says why the targets do not speak of a pod. Empty: they do. Pods of a DaemonSet of those who drain stay,
+// whatever the targets say: they are at work on the node, and would drain themselves again and again.
+func exemption(pod *corev1.Pod, targets []Target, own string) Exemption {
 	if len(targets) == 0 {
 		targets = []Target{{PodType: PodTypeDefault}}
 	}
 	switch {
 	case isMirror(pod):
 		return StaticPod
+	case own != "" && pod.Namespace == own && typeOf(pod) == PodTypeDaemonSet:
+		return DaemonSetPod
 	case isTarget(pod, targets):
 		return ""
 	case typeOf(pod) == PodTypeDaemonSet:

@@ -34,7 +34,7 @@ func (r *run) gather(ctx context.Context) facts {
 	f.node = r.nodeFacts()
 	f.pods, f.podsKnown = r.pods.list()
 	f.pods = scope(f.nodeName, f.pods)
-	pods := covered(f.pods, r.req.Targets)
+	pods := covered(f.pods, r.req.Targets, f.own)
 	r.saw(pods, r.pods.has)
 	r.tell(&f)
 	r.join(ctx, pods)

@@ -101,7 +101,7 @@ func (d *rehearsed) explainRules(p *PodOutlook) {
 
 // stays is a pod that need not leave.
 func (d *rehearsed) stays(pod *corev1.Pod) PodOutlook {
-	p := PodOutlook{Pod: pod, Verdict: Stay, Exemption: exemption(pod, d.request.Targets)}
+	p := PodOutlook{Pod: pod, Verdict: Stay, Exemption: exemption(pod, d.request.Targets, d.own)}
 	if p.Exemption != "" {
 		return p
 	}

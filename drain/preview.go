@@ -110,7 +110,7 @@ type Exemption string
 const (
 	// StaticPod: the kubelet runs it from a file, so that nobody can evict it.
 	StaticPod Exemption = "Static"
-	// DaemonSetPod: its DaemonSet would start it again, and no target names such pods.
+	// DaemonSetPod: its DaemonSet would start it again, and no target names such pods; or it is of those who drain.
 	DaemonSetPod Exemption = "DaemonSet"
 	// NotTargeted: the request speaks of other pods.
 	NotTargeted Exemption = "NotTargeted"

@@ -81,7 +81,10 @@ func (m *stepModel) decide(t *rapid.T) plan {
 
 // due are the pods that are to be sent now, in the words of the documentation.
 func (m *stepModel) due() []string {
-	leaving := slices.DeleteFunc(slices.Clone(m.pods), func(p *corev1.Pod) bool { return m.rules[p.Labels["role"]].Behavior == Skip })
+	leaving := slices.DeleteFunc(slices.Clone(m.pods), func(p *corev1.Pod) bool {
+		needed := p.Namespace == "own" && len(p.OwnerReferences) > 0 && p.Status.Phase == corev1.PodRunning
+		return needed || m.rules[p.Labels["role"]].Behavior == Skip
+	})
 	slices.SortStableFunc(leaving, m.compare)
 	var names []string
 	turns, open := map[types.UID]time.Time{}, true

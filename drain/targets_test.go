@@ -11,6 +11,7 @@ import (
 
 func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 	ofDaemonSet := ownedBy("apps/v1", "DaemonSet", true)
+	ofOwn := func(p *corev1.Pod) { p.Namespace = "slipway-system" }
 	postgres := labels.SelectorFromSet(labels.Set{"app": "postgres"})
 	isPostgres := func(p *corev1.Pod) { p.Labels["app"] = "postgres" }
 	cases := map[string]struct {
@@ -28,11 +29,13 @@ func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 		"a DaemonSet's pod is of another type":       {newPod("p", ofDaemonSet), []Target{upTo(PodTypeDefault, 1000, nil)}, false},
 		"a DaemonSet's pod leaves if asked for":      {newPod("p", ofDaemonSet), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, true},
 		"an ordinary pod is no DaemonSet's":          {newPod("p"), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, false},
+		"a DaemonSet's pod of those who drain stays": {newPod("p", ofDaemonSet, ofOwn), []Target{{PodType: PodTypeDaemonSet}}, false},
+		"another pod of those who drain leaves":      {newPod("p", ofOwn), []Target{{PodType: PodTypeDefault}}, true},
 		"a mirror pod never leaves":                  {newPod("p", mirror), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDaemonSet, 1000, nil)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := len(covered([]*corev1.Pod{tc.pod}, tc.targets)) == 1; got != tc.want {
+			if got := len(covered([]*corev1.Pod{tc.pod}, tc.targets, "slipway-system")) == 1; got != tc.want {
 				t.Errorf("covered: got %t, want %t", got, tc.want)
 			}
 		})

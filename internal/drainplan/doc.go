@@ -4,6 +4,7 @@
 // (KEP-4212, drain plans).
 //
 //	spec.drainPlan ── Complete ──▶ steps, in order
+//	targets ── KeptAway ──▶ which pods of DaemonSets a node keeps away, as a text that admission reads
 //	maintenances that drain, nodes with their targets ── Next ──▶ targets for each node, what limits whom
 //
 // A maintenance is at the first step that is not over on one of its nodes. A node goes as

@@ -61,5 +61,7 @@ const (
 	MaintenanceRecorded      = "maintenance-recorded"       // a Node says that a maintenance is done with it
 	MaintenanceHoldDropped   = "maintenance-hold-dropped"   // the drain of a node may end
 	MaintenanceReturnCreated = "maintenance-return-created" // the event of its return was created
+	MaintenanceKeptAway      = "maintenance-kept-away"      // a Node says which pods of DaemonSets it keeps away
+	MaintenanceLetBack       = "maintenance-let-back"       // it says so no more, and they have not been let go
 	MaintenanceEventReleased = "maintenance-event-released" // our finalizer was removed from an event
 )

@@ -165,6 +165,12 @@ func keyOf(step any) string {
 		name = s.Node
 	case maintenance.MarkNode:
 		name = s.Node
+	case maintenance.KeepAway:
+		name = s.Node
+	case maintenance.LetBack:
+		name = s.Node
+	case maintenance.Lift:
+		name = s.Pod.Namespace + "/" + s.Pod.Name
 	case maintenance.ChangeMaintenance:
 		name = s.Seen.Name
 	case writeStatus:

@@ -69,6 +69,7 @@ func (m *Maintainer) pass(ctx context.Context) (due time.Time, err error) {
 	now := m.Clock.Now()
 	decision := m.next(facts, now)
 	m.health.watch(ctx, decision.Check)
+	decision.Wake = earliest(decision.Wake, m.keptAway.watch(ctx, decision.WatchKeptAway, now))
 	if until := m.pending.watch(ctx, decision.CountPending, now); !until.IsZero() {
 		return until, nil // it is decided again with the pods that are Pending
 	}

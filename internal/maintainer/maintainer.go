@@ -59,9 +59,10 @@ type Maintainer struct {
 	next    func(maintenance.Facts, time.Time) maintenance.Decision
 	changed chan struct{} // has something in it after each change
 
-	health  *health
-	pending *pending
-	failed  *failed
+	health   *health
+	pending  *pending
+	keptAway *keptAway
+	failed   *failed
 
 	// What has been written, and the watches have not shown yet.
 	events       *memory[*lifecyclev1alpha1.LifecycleEvent]
@@ -98,6 +99,7 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	}
 	m := with(o)
 	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
+	m.keptAway = newKeptAway(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
 	return m, nil
 }
@@ -116,6 +118,7 @@ func with(o Options) *Maintainer {
 func (m *Maintainer) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer m.pending.close()
+	defer m.keptAway.close()
 	defer m.health.close()
 	defer stop()
 	known, unlisten, err := m.listen(ctx)

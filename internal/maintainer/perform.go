@@ -89,6 +89,12 @@ func (m *Maintainer) perform(ctx context.Context, nodes map[string]*corev1.Node,
 		err = m.recordOnNode(ctx, nodes[s.Node], s)
 	case maintenance.MarkNode:
 		err = m.markNode(ctx, s)
+	case maintenance.KeepAway:
+		err = m.keepAway(ctx, s.Node, s.Which)
+	case maintenance.LetBack:
+		err = m.keepAway(ctx, s.Node, "")
+	case maintenance.Lift:
+		err = m.lift(ctx, s.Pod)
 	case maintenance.ChangeMaintenance:
 		err = m.changeMaintenance(ctx, s)
 	default:

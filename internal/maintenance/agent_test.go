@@ -27,6 +27,7 @@ func (w *world) others() (did []string) {
 			}
 		}
 	}
+	did = append(did, w.daemonSets()...)
 	if !w.slowJobs {
 		for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
 			if j := w.jobs[name]; finishedAs(j) == nil {
@@ -129,6 +130,11 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 		}
 		wanted++
 	}
+	for _, d := range n.daemons {
+		if d.state == running && d.covered(parameters.Targets) {
+			wanted++
+		}
+	}
 	e.Status.Progress = &lifecyclev1alpha1.Progress{Total: int32(wanted)}
 	if wanted > 0 && n.stuck {
 		e.Status.Blockers = []lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart", Reason: "BudgetExhausted", Message: "its budget allows none"}}
@@ -139,6 +145,7 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 		return ""
 	}
 	e.Status.Blockers, n.pods = nil, left
+	n.evictDaemons(parameters.Targets)
 	switch {
 	case !parameters.Hold:
 		e.Status.ClaimStatus = lifecyclev1alpha1.Succeeded

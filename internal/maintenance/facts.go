@@ -32,6 +32,10 @@ type Facts struct {
 	Pending []time.Time
 	// Namespace is Slipway's own.
 	Namespace string
+	// KeptAway are the pods of DaemonSets that were kept away from a node, and are on none.
+	KeptAway []KeptPod
+	// KeptAwayUnknown: they are watched for, and it is not known yet which there are.
+	KeptAwayUnknown bool
 }
 
 // Node is a Node, and what is known of it.

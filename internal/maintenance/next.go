@@ -21,7 +21,9 @@ func Next(f Facts, now time.Time) Decision {
 		p.advance(n)
 		p.record(n)
 		p.mark(n)
+		p.keepAway(n)
 	}
+	p.lift()
 	p.tidyJobs()
 	for _, m := range p.maintenances {
 		p.stage(m)

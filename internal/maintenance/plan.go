@@ -82,7 +82,7 @@ func (p *pass) drainsFor(n *node, m *maintained, entry For) bool {
 // parameters are what the drain of a node is to be asked now. What is not to go on keeps
 // the targets that it has.
 func (p *pass) parameters(n *node, changed *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
-	wanted := slipwayv1alpha1.DrainParameters{Hold: true, Targets: p.targets(n)}
+	wanted := slipwayv1alpha1.DrainParameters{Hold: true, Targets: n.withheld(p.wants(n))}
 	if changed != nil {
 		wanted.Targets = stirred(changed, wanted.Targets)
 	}
@@ -105,7 +105,9 @@ func sayHow(wanted *slipwayv1alpha1.DrainParameters, how *slipwayv1alpha1.Mainte
 	wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
 }
 
-func (p *pass) targets(n *node) []slipwayv1alpha1.DrainTarget {
+// wants are the targets that the drain of a node is to have, now or as soon as the Node says
+// what it keeps away.
+func (p *pass) wants(n *node) []slipwayv1alpha1.DrainTarget {
 	planned, drains := p.planned.Targets[n.name]
 	switch {
 	case n.drain == nil && drains:

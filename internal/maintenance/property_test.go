@@ -36,7 +36,7 @@ func TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd(t *testing.T) {
 			if rapid.IntRange(0, 2).Draw(t, "control plane") == 0 {
 				labels[labelControlPlane] = ""
 			}
-			w.addNode(fmt.Sprintf("n%d", i), labels)
+			w.addNode(fmt.Sprintf("n%d", i), labels).daemons = randomDaemons(t)
 		}
 		w.templates["reboot"] = &corev1.PodTemplate{}
 		for i := range rapid.IntRange(1, 3).Draw(t, "maintenances") {
@@ -86,6 +86,7 @@ func randomSpec(t *rapid.T) slipwayv1alpha1.NodeMaintenanceSpec {
 			spec.Hooks = append(spec.Hooks, hook)
 		}
 	}
+	spec.DrainPlan = randomPlan(t)
 	if rapid.IntRange(0, 3).Draw(t, "drain timeout") == 0 {
 		spec.Drain = &slipwayv1alpha1.MaintenanceDrain{Timeout: &metav1.Duration{Duration: 5 * time.Minute}}
 	}
@@ -219,6 +220,7 @@ func (w *world) check(t *rapid.T) {
 			t.Fatalf("of the control plane are out: %v", controlPlane)
 		}
 	}
+	w.checkDaemons(t)
 	for name, times := range w.ran {
 		if times > 1 {
 			t.Fatalf("Job %s ran %d times", name, times)
@@ -286,6 +288,7 @@ func (w *world) left() (left []string) {
 		if len(n.records) > 0 || !n.failed && (len(n.cordonedFor) > 0 || n.node.Spec.Unschedulable) {
 			left = append(left, fmt.Sprintf("node %s: records %v, cordoned %v for %v", name, n.records, n.node.Spec.Unschedulable, n.cordonedFor))
 		}
+		left = append(left, n.daemonsLeft(name)...)
 		for _, c := range n.node.Status.Conditions {
 			if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
 				left = append(left, fmt.Sprintf("node %s: condition %s", name, c.Type))

@@ -110,6 +110,11 @@ func (p *pass) unhealthy(n *node) reasoned {
 		return reasoned{slipwayv1alpha1.ReasonNodeCordoned, "the node was cordoned by somebody else after its return"}
 	case !n.Checked:
 		return reasoned{slipwayv1alpha1.ReasonDaemonSetsUnready, "the pods of its DaemonSets are looked at"}
+	case p.facts.KeptAwayUnknown:
+		return reasoned{slipwayv1alpha1.ReasonDaemonSetsUnready, "the pods of its DaemonSets that were kept away are looked at"}
+	case len(p.keptFrom(n)) > 0:
+		kept := p.keptFrom(n)
+		return reasoned{slipwayv1alpha1.ReasonDaemonSetsUnready, fmt.Sprintf("%d pods of DaemonSets are on their way back: %s", len(kept), some(kept))}
 	case len(n.Unready) > 0:
 		return reasoned{slipwayv1alpha1.ReasonDaemonSetsUnready, fmt.Sprintf("%d pods of DaemonSets are not Ready: %s", len(n.Unready), some(n.Unready))}
 	default:

@@ -28,6 +28,7 @@ import (
 //	edit NAME                   merges YAML into its spec
 //	delete NAME                 deletes it
 //	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
+//	                            daemon=NAME/PRIORITY: a pod of a DaemonSet with label app=NAME
 //	annotate NODE KEY=VALUE     of the event of its drain
 //	cancel NODE                 somebody deletes that event
 //	template NAME               a PodTemplate
@@ -160,6 +161,8 @@ func (w *world) disturb(t *testing.T, name string, arg datadriven.CmdArg) {
 		n.node.Spec.Unschedulable = true
 	case "daemons":
 		n.unready = slices.DeleteFunc(arg.Vals, func(v string) bool { return v == "none" })
+	case "daemon":
+		n.runs(arg.Vals[0])
 	case "pod":
 		n.pods = append(n.pods, 0)
 	case "label":
@@ -275,7 +278,7 @@ func (w *world) seen() string {
 		if len(n.records) > 0 {
 			out.WriteString(", records" + recordText(n.records))
 		}
-		out.WriteString("\n")
+		out.WriteString(n.daemonsText() + "\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		fmt.Fprintf(&out, "event %s: %s\n", name, w.events[name].Status.ClaimStatus)

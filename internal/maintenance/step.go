@@ -22,6 +22,8 @@ type Decision struct {
 	Statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus
 	// Check are the names of the nodes whose pods of DaemonSets are to be watched.
 	Check []string
+	// WatchKeptAway: the pods that are kept away from nodes are to be watched.
+	WatchKeptAway bool
 	// CountPending: the pods that are Pending are to be watched.
 	CountPending bool
 	// Wake is zero when only a change of the facts can give a step.
@@ -60,6 +62,12 @@ type (
 		Node       string
 		Conditions []corev1.NodeCondition
 	}
+	// KeepAway has the Node say which pods of DaemonSets are kept away from it.
+	KeepAway struct{ Node, Which string }
+	// LetBack has the Node say so no more.
+	LetBack struct{ Node string }
+	// Lift takes our scheduling gate off a pod.
+	Lift struct{ Pod KeptPod }
 	// ChangeMaintenance writes the stage and the finalizers of a maintenance.
 	ChangeMaintenance struct {
 		Seen, Changed *slipwayv1alpha1.NodeMaintenance
@@ -81,5 +89,8 @@ func (CreateJob) isStep()         {}
 func (DeleteJob) isStep()         {}
 func (RecordOnNode) isStep()      {}
 func (MarkNode) isStep()          {}
+func (KeepAway) isStep()          {}
+func (LetBack) isStep()           {}
+func (Lift) isStep()              {}
 func (ChangeMaintenance) isStep() {}
 func (Tell) isStep()              {}

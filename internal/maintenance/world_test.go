@@ -57,6 +57,7 @@ type machine struct {
 	broken      bool    // its returns fail
 	failed      bool    // the last one has
 	unready     []string
+	daemons     []*daemonPod
 }
 
 func newWorld() *world {
@@ -102,6 +103,7 @@ func (w *world) facts() Facts {
 			Checked: true, Unready: slices.Clone(n.unready),
 		})
 	}
+	f.KeptAway = w.keptAway()
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		f.Events = append(f.Events, w.events[name].DeepCopy())
 	}
@@ -155,6 +157,8 @@ func (w *world) perform(step Step) {
 		if n := w.nodes[s.Node]; n != nil {
 			n.mark(s.Conditions)
 		}
+	case KeepAway, LetBack, Lift:
+		w.performKeptAway(step)
 	case ChangeMaintenance:
 		w.changeMaintenance(s)
 	case Tell:
@@ -237,6 +241,12 @@ func describe(step Step) string {
 		return "record on " + s.Node + ":" + recordText(s.Records)
 	case MarkNode:
 		return "mark " + s.Node + ":" + markText(s.Conditions)
+	case KeepAway:
+		return fmt.Sprintf("%s keeps away %q", s.Node, s.Which)
+	case LetBack:
+		return s.Node + " lets back"
+	case Lift:
+		return "lift the gate of " + s.Pod.Name
 	case ChangeMaintenance:
 		return fmt.Sprintf("change %s: stage %s, finalizers %d", s.Seen.Name, s.Changed.Spec.Stage, len(s.Changed.Finalizers))
 	case Tell:

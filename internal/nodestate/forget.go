@@ -10,13 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // annotations are those that this package writes.
-var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation}
+var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway}
 
-// Marked says whether there is an annotation of ours on the Node.
+// Marked says whether there is an annotation of ours on the Node, or our label.
 func Marked(node *corev1.Node) bool {
+	if _, ok := node.Labels[slipwayv1alpha1.KeptAway]; ok {
+		return true
+	}
 	for _, name := range annotations {
 		if _, ok := node.Annotations[name]; ok {
 			return true
@@ -25,14 +30,16 @@ func Marked(node *corev1.Node) bool {
 	return false
 }
 
-// Forget takes our annotations off the Node, for an uninstall. What they say is lost: undo
+// Forget takes our annotations and our label off the Node, for an uninstall. What they say is lost: undo
 // our cordons before.
 func (w *Writer) Forget(ctx context.Context) error {
 	nothing := map[string]any{}
 	for _, name := range annotations {
 		nothing[name] = nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": nothing}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": nothing, "labels": map[string]any{slipwayv1alpha1.KeptAway: nil},
+	}})
 	if err != nil {
 		return fmt.Errorf("encode the annotations of node %s: %w", w.nodeName, err)
 	}

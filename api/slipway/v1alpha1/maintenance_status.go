@@ -219,6 +219,13 @@ const (
 	// WorkDoneAnnotation on the LifecycleEvent of a node's drain says that the work of type
 	// Manual is done, and by whom.
 	WorkDoneAnnotation = "slipway.dev/work-done"
+	// KeptAway is a label on Nodes that keep pods of DaemonSets away, with the value
+	// [KeptAwayDaemonSets], and their annotation that says which; and a label on pods that were
+	// created for such a Node, with the value "true".
+	KeptAway           = "slipway.dev/kept-away"
+	KeptAwayDaemonSets = "daemonsets"
+	// KeptAwayGate is the scheduling gate of such pods.
+	KeptAwayGate = "slipway.dev/maintenance"
 	// WorkNodeLabel on a Job says for which node it is.
 	WorkNodeLabel = "slipway.dev/node"
 )
