@@ -57,7 +57,9 @@ func (c *Cluster) Install(ctx context.Context, group string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{filepath.Join("crd", group), filepath.Join("crd", slipwayv1alpha1.GroupVersion.Group), "rbac", "admission"} {
+	for _, dir := range []string{
+		filepath.Join("crd", group), filepath.Join("crd", slipwayv1alpha1.GroupVersion.Group), "rbac", "admission", filepath.Join("admission", "daemonsets"),
+	} {
 		if err := apply(ctx, admin, filepath.Join(root, "config", dir)); err != nil {
 			return err
 		}

@@ -11,7 +11,10 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-const cordonsAnnotation = "slipway.dev/cordons"
+const (
+	cordonsAnnotation  = "slipway.dev/cordons"
+	keptAwayAnnotation = "slipway.dev/kept-away" // and a label
+)
 
 type node struct {
 	thing
@@ -100,6 +103,10 @@ func (c *checker) judgeNode(name string, n *node) {
 		if strings.Contains(t.Key, "slipway.dev/") || strings.Contains(t.Key, "lifecycle.k8s.io/") {
 			c.left("node %s has taint %s", name, t.Key)
 		}
+	}
+	_, label := n.Metadata.Labels[keptAwayAnnotation]
+	if which, annotation := n.Metadata.Annotations[keptAwayAnnotation]; label || annotation {
+		c.left("node %s keeps pods of DaemonSets away: %q", name, which)
 	}
 	cordons, said := n.Metadata.Annotations[cordonsAnnotation]
 	switch expected := slices.Contains(c.options.Cordoned, name); {

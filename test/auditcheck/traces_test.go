@@ -40,6 +40,13 @@ func TestCheckOfTraces(t *testing.T) {
 			script: begun().marks(user, "{}", `"taints":[{"key":"slipway.dev/draining"}]`).end("drain"),
 			want:   []string{"node w1 has taint slipway.dev/draining"},
 		},
+		"a node keeps pods of DaemonSets away": {
+			script: begun().node(`"slipway.dev/kept-away":"1000"`).end("drain"),
+			want:   []string{`node w1 keeps pods of DaemonSets away: "1000"`},
+		},
+		"a node kept them away": {
+			script: begun().node(`"slipway.dev/kept-away":"1000"`).node("").end("drain"),
+		},
 		"the taint of a cordon, which is the control plane's": {
 			script: begun().marks(user, "{}", `"taints":[{"key":"node.kubernetes.io/unschedulable"}]`).end("drain"),
 		},

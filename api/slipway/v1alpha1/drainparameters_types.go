@@ -107,8 +107,9 @@ type PodType string
 const (
 	// PodTypeDefault is every pod that is neither of a DaemonSet nor static.
 	PodTypeDefault PodType = "Default"
-	// PodTypeDaemonSet is every pod of a DaemonSet. Its DaemonSet starts it again at
-	// once, unless somebody sees to it that it does not.
+	// PodTypeDaemonSet is every pod of a DaemonSet, but for those of Slipway's own namespace.
+	// Its DaemonSet starts it again at once, unless somebody sees to it that it does not, as
+	// a NodeMaintenance does.
 	PodTypeDaemonSet PodType = "DaemonSet"
 	// PodTypeStatic is every pod that the kubelet runs from a file. The drain driver
 	// refuses it: nobody can evict a static pod through the API.

@@ -64,8 +64,8 @@ type NodeMaintenanceSpec struct {
 	// drainPlan says in which order pods leave, as steps: by podType, then by podPriority,
 	// those with a podSelector first. A step begins when the one before is over on all nodes
 	// of the maintenance; with a rollout, when it is over on the node itself. Pods of DaemonSets
-	// leave only if it names them, and their DaemonSets start them again. Static pods cannot be
-	// evicted. For each podType that it names, and for Default always, the steps up to the
+	// leave only if it names them, and stay away until the node returns (Kubernetes 1.36 or
+	// newer; before, their DaemonSets start them again). Static pods cannot be evicted. For each podType that it names, and for Default always, the steps up to the
 	// highest priorities are added: 1000000000, 2000000000, 2000001000, 2147483647.
 	// +optional
 	// +listType=atomic
