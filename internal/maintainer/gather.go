@@ -46,8 +46,11 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 	facts.Maintenances = m.maintenances.newest(pointers(maintenances.Items))
 	facts.Events = m.events.newest(pointers(events.Items))
 	facts.Jobs = m.jobs.newest(pointers(jobs.Items))
+	budgets := m.budgets.byNode()
 	for _, node := range m.nodes.newest(pointers(nodes.Items)) {
-		facts.Nodes = append(facts.Nodes, m.nodeOf(ctx, node))
+		n := m.nodeOf(ctx, node)
+		n.Budgets = budgets[node.Name]
+		facts.Nodes = append(facts.Nodes, n)
 	}
 	for _, template := range pointers(templates.Items) {
 		facts.Templates[template.Name] = template

@@ -70,8 +70,9 @@ func (m *Maintainer) pass(ctx context.Context) (due time.Time, err error) {
 	decision := m.next(facts, now)
 	m.health.watch(ctx, decision.Check)
 	decision.Wake = earliest(decision.Wake, m.keptAway.watch(ctx, decision.WatchKeptAway, now))
-	if until := m.pending.watch(ctx, decision.CountPending, now); !until.IsZero() {
-		return until, nil // it is decided again with the pods that are Pending
+	until := earliest(m.pending.watch(ctx, decision.CountPending, now), m.budgets.watch(ctx, decision.Budgets, now))
+	if !until.IsZero() {
+		return until, nil // it is decided again with the pods that are Pending, and with budgets
 	}
 	changed := m.performAll(ctx, facts, decision.Steps)
 	later := m.writeStatuses(ctx, facts, decision.Statuses, changed)

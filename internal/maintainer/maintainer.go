@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -62,6 +63,7 @@ type Maintainer struct {
 	health   *health
 	pending  *pending
 	keptAway *keptAway
+	budgets  *budgets
 	failed   *failed
 
 	// What has been written, and the watches have not shown yet.
@@ -97,11 +99,24 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	if err := o.Cache.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, index); err != nil {
 		return nil, fmt.Errorf("index the events of maintenances: %w", err)
 	}
+	all, err := kubernetes.NewForConfig(inProtobuf(o.Self))
+	if err != nil {
+		return nil, fmt.Errorf("build a client for the disruption budgets of pods: %w", err)
+	}
 	m := with(o)
 	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.keptAway = newKeptAway(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
+	m.budgets = newBudgets(all, m.wake)
 	return m, nil
+}
+
+// inProtobuf asks for the form that costs the server and us least, where there are many
+// objects.
+func inProtobuf(self *rest.Config) *rest.Config {
+	config := rest.CopyConfig(self)
+	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
+	return config
 }
 
 // with is a Maintainer that watches no pods.
@@ -117,6 +132,7 @@ func with(o Options) *Maintainer {
 // Run works until ctx ends. It leaves nothing running.
 func (m *Maintainer) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	defer m.budgets.close()
 	defer m.pending.close()
 	defer m.keptAway.close()
 	defer m.health.close()

@@ -41,6 +41,13 @@ func (s *shelf[T]) all() (all []T, filled bool) {
 	return all, s.filled
 }
 
+// isFilled says whether all that there is has been shown.
+func (s *shelf[T]) isFilled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.filled
+}
+
 func (s *shelf[T]) put(obj any) {
 	o, ok := obj.(metav1.Object)
 	if !ok {

@@ -53,6 +53,7 @@ func (p *pass) turn(m *maintained) []*node {
 
 func (p *pass) rollout(m *maintained) []*node {
 	m.rollout = rollout.Next(p.rolloutFacts(m))
+	p.decision.Budgets = p.decision.Budgets || m.rollout.Budgets
 	var turn []*node
 	for _, name := range m.rollout.Begin {
 		turn = append(turn, p.byName[name])

@@ -50,8 +50,8 @@ type Node struct {
 	Checked bool
 	// Unready are the pods of DaemonSets on the node that are not Ready, as namespace/name.
 	Unready []string
-	// Budgets are the disruption budgets of its pods, as namespace/name, as far as they are
-	// known.
+	// Budgets are the disruption budgets of its pods, as namespace/name: of all nodes, or of
+	// none. They are asked for by Decision.Budgets.
 	Budgets []string
 }
 

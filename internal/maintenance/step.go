@@ -26,6 +26,8 @@ type Decision struct {
 	WatchKeptAway bool
 	// CountPending: the pods that are Pending are to be watched.
 	CountPending bool
+	// Budgets: which disruption budgets the pods of each node have is to be watched.
+	Budgets bool
 	// Wake is zero when only a change of the facts can give a step.
 	Wake time.Time
 }

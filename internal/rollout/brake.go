@@ -15,9 +15,9 @@ const (
 
 // brake says why nobody may begin, however few are out.
 func (s *state) brake() (hold, bool) {
-	if most := orElse(s.rollout.FailureThreshold, defaultFailureThreshold); len(s.failed) >= most {
+	if s.tooManyFailed() {
 		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
-			have(len(s.failed)), most, list(s.failed))}, true
+			have(len(s.failed)), s.failureThreshold(), list(s.failed))}, true
 	}
 	// How many there are changes all the time, and would change the message each time.
 	if most := orElse(s.rollout.MaxPendingPods, defaultMaxPendingPods); most > 0 && s.pendingPods >= most {
@@ -25,6 +25,12 @@ func (s *state) brake() (hold, bool) {
 			"of the pods that were created since the maintenance began, %d or more are Pending (maxPendingPods %d)", most, most)}, true
 	}
 	return hold{}, false
+}
+
+func (s *state) tooManyFailed() bool { return len(s.failed) >= s.failureThreshold() }
+
+func (s *state) failureThreshold() int {
+	return orElse(s.rollout.FailureThreshold, defaultFailureThreshold)
 }
 
 // pause holds back who would return after the pause: those that are at work count as if they

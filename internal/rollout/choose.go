@@ -112,6 +112,16 @@ func (s *state) othersOut(n *Node) []string {
 	return others
 }
 
+// asksBudgets says whether who begins can hang on budgets: where more than one may be out, and
+// more than one waits, unless nobody begins until somebody says so. It does not change with
+// each node that begins or returns, as what is asked for costs a list of all pods.
+func (s *state) asksBudgets() bool {
+	if _, paused := s.pause(); paused || s.tooManyFailed() {
+		return false
+	}
+	return len(s.waiting) > 1 && s.limit() > 1
+}
+
 // best is the first of those that cost nothing, else of those that share no budget with a
 // node that is out, else of all.
 func (s *state) best(fit []*Node) *Node {

@@ -27,8 +27,10 @@ type Node struct {
 	ControlPlane bool
 	// Down: it is not Ready, or is out for somebody else. It counts as out.
 	Down bool
-	// Budgets are the disruption budgets of its pods, as namespace/name, as far as they are
-	// known. Nodes that share none go together, before those that do.
+	// Budgets are the disruption budgets of its pods, as namespace/name. Nodes that share none
+	// go together, before those that do. They are known of all nodes, or of none: where
+	// Decision.Budgets asks for them, a decision that was made without is not to be carried
+	// out while they may still become known.
 	Budgets []string
 }
 
@@ -58,4 +60,6 @@ type Decision struct {
 	Reason string
 	// Message says the same for people.
 	Message string
+	// Budgets: who begins hangs on the budgets of the nodes, now or when others return.
+	Budgets bool
 }

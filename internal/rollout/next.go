@@ -23,10 +23,11 @@ func Next(f Facts) Decision {
 	if len(s.waiting) == 0 {
 		return Decision{}
 	}
+	d := Decision{Budgets: s.asksBudgets()}
 	if h, brakes := s.brake(); brakes {
-		return Decision{Reason: h.reason, Message: h.message}
+		d.Reason, d.Message = h.reason, h.message
+		return d
 	}
-	var d Decision
 	for len(s.waiting) > 0 {
 		n, h := s.choose()
 		if n == nil {

@@ -130,6 +130,24 @@ func TestTheOrderOfFactsDoesNotMatter(t *testing.T) {
 	})
 }
 
+// TestBudgetsAreAskedForWhereTheyMatter wants that where a decision does not ask for budgets,
+// it is the same whatever they are.
+func TestBudgetsAreAskedForWhereTheyMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		with := Next(f)
+		if with.Budgets {
+			return
+		}
+		for i := range f.Nodes {
+			f.Nodes[i].Budgets = nil
+		}
+		if diff := cmp.Diff(with, Next(f)); diff != "" {
+			t.Errorf("without budgets (-with +without):\n%s", diff)
+		}
+	})
+}
+
 func (w *world) begin(t *rapid.T, d Decision) {
 	for _, name := range d.Begin {
 		n := w.node(name)
