@@ -3,7 +3,6 @@
 package maintenance
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,17 +26,21 @@ func TestNodesWhosePodsShareNoBudgetGoTogether(t *testing.T) {
 	p := start(t, s.env, "")
 	c := s.scene(t, 4)
 	slices.Sort(c.nodes)
-	shared, other := c.group+"-shared", c.group+"-other"
-	c.lenient(shared, c.nodes[0], c.nodes[1])
-	c.lenient(other, c.nodes[2])
+	shared := c.budgetOf(c.group+"-shared", 2, c.nodes[0], c.nodes[1]) // refuses both
+	c.budgetOf(c.group+"-other", 0, c.nodes[2])
 	m := c.maintain(rolling(2), somebody)
-	c.awaitOut(m, 0, 2)
-	c.done(c.nodes[2])
-	c.awaitOut(m, 0, 3) // the second still shares one with a node that is out
-	c.done(c.nodes[3])
-	c.awaitOut(m, 0, 1) // it is the last: a budget slows a drain down, and forbids none
-	c.done(c.nodes[0])
-	c.done(c.nodes[1])
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
+	for _, free := range []int{2, 3} { // while the second shares a budget with a node that is out
+		m.AwaitNode(c.nodes[free], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+		c.done(c.nodes[free])
+	}
+	// It is the last: a budget slows a drain down, and forbids none.
+	m.AwaitNode(c.nodes[1], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
+	c.env.Delete(t, shared)
+	for _, node := range c.nodes[:2] {
+		m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+		c.done(node)
+	}
 	m.AwaitCompleted()
 	want := []string{c.nodes[0], c.nodes[2], c.nodes[3], c.nodes[1]}
 	if diff := cmp.Diff(want, c.takenOut()); diff != "" {
@@ -62,13 +65,12 @@ func (c *scene) takenOut() (nodes []string) {
 	return nodes
 }
 
-// lenient creates a pod on each of the nodes, and a budget that is for all of them and
-// refuses none.
-func (c *scene) lenient(app string, nodes ...string) {
+// budgetOf creates a pod on each of the nodes, and a budget that wants so many of them.
+func (c *scene) budgetOf(app string, minAvailable int32, nodes ...string) *policyv1.PodDisruptionBudget {
 	c.t.Helper()
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault}}
 	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
-	b.Spec.MinAvailable = new(intstr.FromInt32(0))
+	b.Spec.MinAvailable = new(intstr.FromInt32(minAvailable))
 	c.must(c.env.Client.Create(c.t.Context(), b))
 	c.t.Cleanup(func() { c.env.DeleteQuietly(b) })
 	for _, node := range nodes {
@@ -81,22 +83,5 @@ func (c *scene) lenient(app string, nodes ...string) {
 	}
 	harness.Await(c.t, c.env, "budget "+b.Name+" counts its pods", &policyv1.PodDisruptionBudgetList{},
 		func(b *policyv1.PodDisruptionBudget) bool { return int(b.Status.CurrentHealthy) == len(nodes) }, harness.Named(b.Name))
-}
-
-// awaitOut waits until the nodes with these numbers wait for their work to be done.
-func (c *scene) awaitOut(m *harness.Maintenance, numbers ...int) {
-	c.t.Helper()
-	m.Await(fmt.Sprintf("has nodes %v at work", numbers), func(o *slipwayv1alpha1.NodeMaintenance) bool {
-		var out, want []string
-		for _, n := range o.Status.NodeStatuses {
-			if n.Phase == slipwayv1alpha1.NodeWorking {
-				out = append(out, n.Name)
-			}
-		}
-		for _, number := range numbers {
-			want = append(want, c.nodes[number])
-		}
-		slices.Sort(out)
-		return slices.Equal(out, want)
-	})
+	return b
 }
