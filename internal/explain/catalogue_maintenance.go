@@ -76,6 +76,14 @@ var ofMaintenances = slices.Concat(
 			Helps: "look at what it names", Passes: true,
 		},
 		Entry{
+			Code: slipwayv1alpha1.ReasonDeadlock, Means: "Drains of nodes wait for each other, and none of the nodes may give way. They do not end.",
+			Helps: "add room for the pods of the budgets that it names, relax these budgets, or take one of the nodes out of the maintenance",
+		},
+		Entry{
+			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "Drains of nodes wait for each other, and one of the nodes is returned so that the others come to their end.",
+			Passes: true,
+		},
+		Entry{
 			Code: slipwayv1alpha1.ReasonDrained, Means: "No pod is left on the nodes that the plan is to move.",
 			Passes: true,
 		},
@@ -109,6 +117,14 @@ var ofMaintenances = slices.Concat(
 		Entry{
 			Code: slipwayv1alpha1.ReasonBlocked, Means: "Pods do not leave the node.",
 			Helps: "kubectl slipway explain NODE",
+		},
+		Entry{
+			Code: slipwayv1alpha1.ReasonDeadlock, Means: "The node's drain and those of others wait for each other, for pods that find no node but these, and none of them may give way.",
+			Helps: "add room for these pods, relax the budgets, or kubectl slipway maintenance retry NAME",
+		},
+		Entry{
+			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "The node's drain and those of others waited for each other. It gives way: it takes pods again, and begins anew when these drains have ended.",
+			Passes: true,
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonWaitingForWork, Means: "The node is drained, and its work is waited for.",

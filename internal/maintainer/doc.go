@@ -5,7 +5,7 @@
 //
 //	NodeMaintenances, Nodes, LifecycleEvents, Jobs, PodTemplates (watched, in the process's cache)
 //	pods that are Pending; pods of nodes that have returned; pods that are kept away from nodes;
-//	the budgets of the pods of all nodes (watched while Next asks for it)
+//	the budgets of the pods of all nodes; pods that no node takes (watched while Next asks for it)
 //	        │ any change: one pass, of the whole cluster, at most five a second
 //	        ▼
 //	maintenance.Next ──▶ steps, side by side ──▶ API server

@@ -14,6 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 )
@@ -46,6 +47,7 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 	facts.Maintenances = m.maintenances.newest(pointers(maintenances.Items))
 	facts.Events = m.events.newest(pointers(events.Items))
 	facts.Jobs = m.jobs.newest(pointers(jobs.Items))
+	m.starving.tell(&facts)
 	budgets := m.budgets.byNode()
 	for _, node := range m.nodes.newest(pointers(nodes.Items)) {
 		n := m.nodeOf(ctx, node)
@@ -60,7 +62,7 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 
 // nodeOf is what is known of a Node.
 func (m *Maintainer) nodeOf(ctx context.Context, node *corev1.Node) maintenance.Node {
-	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node)}
+	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.NotedOn(node).Before != nil}
 	n.Unready, n.Checked = m.health.unreadyOn(node.Name)
 	records, err := maintenance.RecordsOn(node)
 	if err != nil && m.unreadable[node.UID] != node.ResourceVersion {

@@ -64,6 +64,7 @@ type Maintainer struct {
 	pending  *pending
 	keptAway *keptAway
 	budgets  *budgets
+	starving *starving
 	failed   *failed
 
 	// What has been written, and the watches have not shown yet.
@@ -107,7 +108,7 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.keptAway = newKeptAway(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
-	m.budgets = newBudgets(all, m.wake)
+	m.budgets, m.starving = newBudgets(all, m.wake), newStarving(all, m.wake)
 	return m, nil
 }
 
@@ -132,6 +133,7 @@ func with(o Options) *Maintainer {
 // Run works until ctx ends. It leaves nothing running.
 func (m *Maintainer) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	defer m.starving.close()
 	defer m.budgets.close()
 	defer m.pending.close()
 	defer m.keptAway.close()

@@ -74,6 +74,7 @@ func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision,
 	})
 	m.reader, m.health, m.pending, m.budgets = api, newHealth(nil, m.wake), newPending(nil, m.wake), newBudgets(nil, m.wake)
 	m.keptAway = &keptAway{until: time.Unix(1, 0)} // it has begun long ago
+	m.starving = newStarving(nil, m.wake)
 	m.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
 	return &world{m, api, nodes, said}
 }

@@ -44,6 +44,9 @@ func (p *pass) at(n *node, uid types.UID, phase slipwayv1alpha1.MaintenanceNodeP
 			is.pods = max(0, progress.Total-progress.Done)
 		}
 	}
+	if entry := entryOf(n.fors, uid); entry != nil && p.givesWay(n, *entry) {
+		is.reasoned = reasoned{slipwayv1alpha1.ReasonDeadlockHeldBack, rawRecord(n.Records, uid).Message}
+	}
 	if n.drain != nil && n.uncordoned() && phase != slipwayv1alpha1.NodeFailed {
 		is.reasoned = reasoned{ReasonNodeUncordoned, uncordoned}
 	}

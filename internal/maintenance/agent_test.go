@@ -137,7 +137,7 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 	}
 	e.Status.Progress = &lifecyclev1alpha1.Progress{Total: int32(wanted)}
 	if wanted > 0 && n.stuck {
-		e.Status.Blockers = []lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart", Reason: "BudgetExhausted", Message: "its budget allows none"}}
+		w.refuse(e, n)
 		if reached(e) || apimeta.FindStatusCondition(e.Status.Conditions, conditionTargetsReached) == nil {
 			w.condition(e, conditionTargetsReached, metav1.ConditionFalse, "Draining", "")
 			return "agent: " + e.Name + " is blocked"

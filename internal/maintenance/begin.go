@@ -117,6 +117,8 @@ func (n *node) stateFor(m *maintained) rollout.State {
 		return rollout.Returned
 	case r != nil || out:
 		return rollout.Out
+	case n.isHeldBack(m):
+		return rollout.HeldBack
 	default:
 		return rollout.Waiting
 	}

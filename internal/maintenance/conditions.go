@@ -124,6 +124,8 @@ func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, c
 		return false, nothingSelected
 	case m.Spec.Paused && m.works():
 		return false, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
+	case m.deadlock.reason != "":
+		return m.deadlock.reason == slipwayv1alpha1.ReasonDeadlockHeldBack, m.deadlock
 	case m.holdUp.reason != "" && counts.Out == 0:
 		return false, m.holdUp
 	case m.holdUp.reason != "":

@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -36,6 +37,19 @@ type Facts struct {
 	KeptAway []KeptPod
 	// KeptAwayUnknown: they are watched for, and it is not known yet which there are.
 	KeptAwayUnknown bool
+	// Unscheduled are the pods that no node takes, and BudgetStatuses those of the disruption
+	// budgets that select them, by namespace/name. They are asked for by Decision.Starving;
+	// without, no deadlock is found.
+	Unscheduled    []Unscheduled
+	BudgetStatuses map[string]policyv1.PodDisruptionBudgetStatus
+}
+
+// Unscheduled is a pod that no node takes.
+type Unscheduled struct {
+	// Pod has what it asks of nodes, and its conditions.
+	Pod *corev1.Pod
+	// Budgets select it, as namespace/name.
+	Budgets []string
 }
 
 // Node is a Node, and what is known of it.
@@ -43,6 +57,8 @@ type Node struct {
 	*corev1.Node
 	// CordonedFor are the UIDs of the LifecycleEvents that it is cordoned for.
 	CordonedFor []types.UID
+	// CordonedBefore: it was cordoned by somebody else before, and stays so.
+	CordonedBefore bool
 	// Records are what the Node says of maintenances that are done with it.
 	Records []Record
 	// Checked: it is known which pods of DaemonSets are not Ready. It is asked for by
@@ -73,6 +89,10 @@ type Record struct {
 	Event types.UID `json:"event,omitempty"`
 	// Cordon is an event for which the node was still cordoned then.
 	Cordon types.UID `json:"cordon,omitempty"`
+	// Times is how often the node gave way to others, of a record HeldBack.
+	Times int `json:"times,omitempty"`
+	// Behind are the UIDs of the drains that it gave way to, with commas between.
+	Behind string `json:"behind,omitempty"`
 }
 
 // RecordState is how a maintenance is done with a node.
@@ -86,6 +106,9 @@ const (
 	RecordReturned RecordState = "Returned"
 	// RecordFailed: something has failed. Raising spec.retry has it tried again.
 	RecordFailed RecordState = "Failed"
+	// RecordHeldBack: the drain that it names gives way to others that wait for it. The
+	// maintenance is not done with the node.
+	RecordHeldBack RecordState = "HeldBack"
 )
 
 // For is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a

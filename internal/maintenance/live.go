@@ -40,6 +40,8 @@ func (p *pass) standingOf(n *node, entry For) standing {
 		return leaves
 	}
 	switch r := n.recordOf(m); {
+	case p.givesWay(n, entry):
+		return leaves
 	case r != nil && r.State == RecordFailed:
 		return needs
 	case r != nil:
@@ -73,6 +75,10 @@ func (p *pass) live(n *node) {
 	for _, entry := range n.fors {
 		if p.standingOf(n, entry) == leaves {
 			p.leave(n, entry)
+			if m := p.byUID[entry.UID]; m != nil && m.Spec.Paused && !m.returns() {
+				fors = append(fors, entry) // it goes on to its return when that is over
+				p.at(n, m.UID, slipwayv1alpha1.NodeDraining, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}, claimedAt(n.drain))
+			}
 			continue
 		}
 		opens = p.step(n, &entry, changed) && opens
@@ -261,6 +267,9 @@ func (p *pass) draining(n *node, m *maintained, entry For) {
 	if len(n.drain.Status.Blockers) > 0 {
 		b := n.drain.Status.Blockers[0]
 		why = reasoned{slipwayv1alpha1.ReasonBlocked, fmt.Sprintf("%s: %s", b.Object, b.Message)}
+	}
+	if n.deadlock.reason != "" {
+		why = n.deadlock
 	}
 	p.at(n, m.UID, slipwayv1alpha1.NodeDraining, why, since)
 }

@@ -6,10 +6,12 @@ import "time"
 
 // Next is what is to be done now, for all maintenances and nodes.
 //
-// It looks at each node by itself, but for two things that nodes share: who begins, which
-// rollout decides, and how far the drains go, which drainplan decides.
+// It looks at each node by itself, but for three things that nodes share: who begins, which
+// rollout decides, how far the drains go, which drainplan decides, and which of them wait for
+// each other, which deadlock finds.
 func Next(f Facts, now time.Time) Decision {
 	p := newPass(f, now)
+	p.findHeldBack()
 	for _, m := range p.maintenances {
 		p.judge(m)
 	}
@@ -17,6 +19,7 @@ func Next(f Facts, now time.Time) Decision {
 		p.begin(m)
 	}
 	p.plan()
+	p.deadlocks()
 	for _, n := range p.nodes {
 		p.advance(n)
 		p.record(n)

@@ -50,6 +50,8 @@ type maintained struct {
 	holdUp reasoned
 	// rollout says who begins.
 	rollout rollout.Decision
+	// deadlock is what is to be said of nodes of its that wait for each other.
+	deadlock reasoned
 	// places are where its nodes are: those that are selected, and those that are out for it.
 	places map[string]place
 }
@@ -82,6 +84,11 @@ type node struct {
 	begin []For
 	// work is the name of a Job that is begun.
 	work string
+	// deadlock is what is to be said of its drain, behind are the nodes whose drains are to
+	// end before it begins anew, and helped is when a node last gave way to it.
+	deadlock reasoned
+	behind   []string
+	helped   time.Time
 	// records are what is to be recorded.
 	records []Record
 }

@@ -143,6 +143,18 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		"retry":  func(t *rapid.T) { anyMaintenance(t).Spec.Retry++ },
 		"delete": func(t *rapid.T) { w.deleteMaintenance(anyMaintenance(t).Name) },
 		"stuck":  func(t *rapid.T) { _, n := anyNode(t); n.stuck = !n.stuck },
+		"refused": func(t *rapid.T) {
+			_, n := anyNode(t)
+			n.stuck, n.refusedBy = true, rapid.SampledFrom([]string{"shop/x", "shop/y"}).Draw(t, "budget")
+		},
+		"starve": func(t *rapid.T) {
+			budget := rapid.SampledFrom([]string{"shop/x", "shop/y"}).Draw(t, "budget")
+			if _, is := w.starved[budget]; is {
+				delete(w.starved, budget)
+			} else {
+				w.starved[budget] = w.now
+			}
+		},
 		"broken": func(t *rapid.T) { _, n := anyNode(t); n.broken = !n.broken },
 		"daemons": func(t *rapid.T) {
 			_, n := anyNode(t)

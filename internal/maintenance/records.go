@@ -14,11 +14,12 @@ import (
 // maxRecordMessage is how many bytes a record says why something failed.
 const maxRecordMessage = 256
 
-// recordOf is what the Node says of a maintenance. A failure from before spec.retry was
-// raised is as if it had not been; so is what is said of a node that is out again.
+// recordOf is what the Node says of how a maintenance is done with it. A failure from before
+// spec.retry was raised is as if it had not been; so is what is said of a node that is out
+// again, or has given way.
 func (n *node) recordOf(m *maintained) *Record {
 	r := rawRecord(n.Records, m.UID)
-	if r != nil && r.State == RecordFailed && r.Retry < m.Spec.Retry {
+	if r != nil && (r.State == RecordFailed && r.Retry < m.Spec.Retry || r.State == RecordHeldBack) {
 		return nil
 	}
 	return r

@@ -27,6 +27,7 @@ import (
 //	                            nodeSelector it selects all nodes with label pool=NAME
 //	edit NAME                   merges YAML into its spec
 //	delete NAME                 deletes it
+//	node NAME refused=BUDGET    it is stuck, for the sake of that budget
 //	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
 //	                            daemon=NAME/PRIORITY: a pod of a DaemonSet with label app=NAME
 //	annotate NODE KEY=VALUE     of the event of its drain
@@ -37,6 +38,7 @@ import (
 //	refuse                      the API server refuses Jobs, for the reason that follows; without
 //	                            one, it does so no more
 //	status NAME                 prints its status
+//	starve BUDGET...            of each, a pod finds no node from now on; feed: it finds one
 //	clock DURATION              time passes
 //	seen                        prints nodes, events, Jobs
 func TestScripts(t *testing.T) {
@@ -95,6 +97,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.refusal = strings.TrimSpace(d.Input)
 	case "job":
 		w.endJob(t, name, d.CmdArgs[1].Key)
+	case "starve", "feed":
+		w.starveOrFeed(d)
 	case "clock":
 		passed, err := time.ParseDuration(name)
 		if err != nil {
@@ -147,6 +151,8 @@ func (w *world) disturb(t *testing.T, name string, arg datadriven.CmdArg) {
 	switch arg.Key {
 	case "stuck", "unstuck":
 		n.stuck = arg.Key == "stuck"
+	case "refused":
+		n.stuck, n.refusedBy = true, arg.Vals[0]
 	case "broken", "mended":
 		n.broken = arg.Key == "broken"
 	case "unready":

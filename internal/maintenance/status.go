@@ -55,7 +55,8 @@ func (p *pass) fillPlaces(m *maintained) {
 		case r != nil:
 			p.at(n, m.UID, slipwayv1alpha1.NodeReturned, reasoned{}, r.At)
 		default:
-			m.places[n.name] = place{phase: slipwayv1alpha1.NodeWaiting}
+			why, _ := n.heldBack(m)
+			m.places[n.name] = place{phase: slipwayv1alpha1.NodeWaiting, reasoned: why}
 		}
 	}
 }
@@ -117,8 +118,12 @@ func urgency(at place) int {
 		return 0
 	case slipwayv1alpha1.NodeHeld, slipwayv1alpha1.NodeUnhealthy:
 		return 1
-	case slipwayv1alpha1.NodeWaiting, slipwayv1alpha1.NodeReturned:
+	case slipwayv1alpha1.NodeReturned:
 		return notListed
+	case slipwayv1alpha1.NodeWaiting:
+		if at.reason == "" {
+			return notListed
+		}
 	default:
 	}
 	if at.reason != "" {

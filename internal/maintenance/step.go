@@ -28,6 +28,8 @@ type Decision struct {
 	CountPending bool
 	// Budgets: which disruption budgets the pods of each node have is to be watched.
 	Budgets bool
+	// Starving: the pods that no node takes are to be watched, and their budgets.
+	Starving bool
 	// Wake is zero when only a change of the facts can give a step.
 	Wake time.Time
 }

@@ -44,6 +44,8 @@ type world struct {
 	// refusal is why Jobs cannot be created, and refused are those that were not.
 	refusal string
 	refused map[string]string
+	// starved are budgets of which pods find no node, since when.
+	starved map[string]time.Time
 }
 
 // machine is a node, and what is on it.
@@ -54,6 +56,7 @@ type machine struct {
 	records     []Record
 	pods        []int32 // the priorities of those that can leave
 	stuck       bool    // no pod leaves
+	refusedBy   string  // the budget that keeps them then
 	broken      bool    // its returns fail
 	failed      bool    // the last one has
 	unready     []string
@@ -64,7 +67,7 @@ func newWorld() *world {
 	return &world{
 		now: epoch, maintenances: map[string]*slipwayv1alpha1.NodeMaintenance{}, nodes: map[string]*machine{},
 		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{}, refused: map[string]string{},
-		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{}, shared: map[types.UID]bool{},
+		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{}, shared: map[types.UID]bool{}, starved: map[string]time.Time{},
 	}
 }
 
@@ -100,10 +103,11 @@ func (w *world) facts() Facts {
 		n := w.nodes[name]
 		f.Nodes = append(f.Nodes, Node{
 			Node: n.node.DeepCopy(), CordonedFor: slices.Clone(n.cordonedFor), Records: slices.Clone(n.records),
-			Checked: true, Unready: slices.Clone(n.unready),
+			Checked: true, Unready: slices.Clone(n.unready), CordonedBefore: n.before,
 		})
 	}
 	f.KeptAway = w.keptAway()
+	w.starve(&f)
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		f.Events = append(f.Events, w.events[name].DeepCopy())
 	}

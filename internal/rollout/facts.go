@@ -49,6 +49,8 @@ const (
 	Failed
 	// FailedBack: it has failed, and takes pods.
 	FailedBack
+	// HeldBack: it waits, takes pods, and does not begin yet.
+	HeldBack
 )
 
 // Decision is who begins, or why nobody does.

@@ -89,7 +89,7 @@ func TestSomebodyBegins(t *testing.T) {
 		w.facts.PendingPods, w.facts.ControlPlaneOut, w.facts.Rollout.PauseAfter, w.facts.Rollout.FailureThreshold = 0, nil, nil, nil
 		for i := range w.facts.Nodes {
 			w.facts.Nodes[i].Down = false
-			if state := &w.facts.Nodes[i].State; *state == Failed || *state == FailedBack {
+			if state := &w.facts.Nodes[i].State; *state == Failed || *state == FailedBack || *state == HeldBack {
 				*state = Waiting
 			}
 		}
@@ -193,7 +193,7 @@ func drawFacts(t *rapid.T) Facts {
 	for i := range rapid.IntRange(0, 12).Draw(t, "count") {
 		n := Node{
 			Name:         fmt.Sprintf("n%02d", i),
-			State:        rapid.SampledFrom([]State{Waiting, Waiting, Waiting, Out, Returned, Failed, FailedBack}).Draw(t, "state"),
+			State:        rapid.SampledFrom([]State{Waiting, Waiting, Waiting, Out, Returned, Failed, FailedBack, HeldBack}).Draw(t, "state"),
 			Domain:       rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "domain"),
 			ControlPlane: down.Draw(t, "control plane"),
 			Down:         down.Draw(t, "down"),

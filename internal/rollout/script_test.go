@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 }
 
 func (w *world) command(t *testing.T, d *datadriven.TestData) {
-	states := map[string]State{"wait": Waiting, "out": Out, "return": Returned, "fail": Failed, "failed-back": FailedBack}
+	states := map[string]State{"wait": Waiting, "out": Out, "return": Returned, "fail": Failed, "failed-back": FailedBack, "hold-back": HeldBack}
 	for _, arg := range d.CmdArgs {
 		n := w.node(arg.Key)
 		switch state, ok := states[d.Cmd]; {

@@ -51,6 +51,7 @@ func survey(f Facts) *state {
 			s.failed = append(s.failed, n)
 		case Returned:
 			s.returned++
+		case HeldBack: // neither out, nor one of those that may begin
 		}
 		if isOut(n) {
 			s.takeOut(n)

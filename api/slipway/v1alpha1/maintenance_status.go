@@ -180,6 +180,8 @@ const (
 	ReasonHookTimeout       = "HookTimeout"
 	ReasonGated             = "Gated"
 	ReasonBlocked           = "Blocked"
+	ReasonDeadlock          = "Deadlock"
+	ReasonDeadlockHeldBack  = "DeadlockHeldBack"
 	ReasonWaitingForWork    = "WaitingForWork"
 	ReasonJobRunning        = "JobRunning"
 	ReasonJobFailed         = "JobFailed"
