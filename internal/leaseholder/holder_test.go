@@ -30,7 +30,8 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// reader has the objects, as a cache or as the API server.
+// reader has the objects, as a cache that shows what it should not, or as the API server
+// beside it. What the holder does where nothing goes wrong is in test/leases.
 func reader(objects ...client.Object) client.Reader {
 	return fake.NewClientBuilder().WithScheme(home.In(lifecyclev1alpha1.GroupKubernetes).Scheme()).WithObjects(objects...).
 		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, func(o client.Object) []string {
@@ -71,11 +72,19 @@ func written(clients *clientsfake.Clientset) (verbs []string) {
 	return verbs
 }
 
-func TestTheLeaseOfANodeIsTaken(t *testing.T) {
+// The error that is injected is that somebody else is faster, and gives the lease back at once.
+func TestTheLeaseOfANodeIsTakenWithTheNextPass(t *testing.T) {
 	clients, all := clientsfake.NewClientset(), reader(theNode(), theDrain())
-	result, err := holder(all, all, clients).Reconcile(t.Context(), "a")
-	if err != nil || result.RequeueAfter != afterStep {
-		t.Fatalf("got %v, %v", result, err)
+	tried := 0
+	clients.PrependReactor("create", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		tried++
+		return tried == 1, nil, apierrors.NewAlreadyExists(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "a")
+	})
+	for range 2 {
+		result, err := holder(all, all, clients).Reconcile(t.Context(), "a")
+		if err != nil || result.RequeueAfter != afterStep {
+			t.Fatalf("got %v, %v", result, err)
+		}
 	}
 	lease, err := clients.CoordinationV1().Leases(nodelease.Namespace).Get(t.Context(), "a", metav1.GetOptions{})
 	if err != nil {
@@ -90,7 +99,8 @@ func TestTheLeaseOfANodeIsTaken(t *testing.T) {
 	}
 }
 
-// A cache may not show yet what the API server has: the cordon of a node, or an event.
+// A cache may not show yet what the API server has: the cordon of a node, or an event. The
+// error that is injected is a cache that is late; no test can have the real one be so.
 func TestALeaseIsNotGivenBackForWhatACacheShows(t *testing.T) {
 	mirrored := theNode()
 	mirrored.Annotations = map[string]string{nodelease.Annotation: "{}"}
@@ -131,35 +141,67 @@ func TestWhoeverIsFasterHasTheLease(t *testing.T) {
 	}
 }
 
+// The error here is a cache that shows the Node no more, and shows the lease, which went with
+// it: nobody makes it anew. What the API server does with the leases of Nodes that go is in
+// test/nodelease.
 func TestOfANodeThatIsGoneNothingIsDone(t *testing.T) {
-	clients, all := clientsfake.NewClientset(), reader(theDrain(), ours())
-	result, err := holder(all, all, clients).Reconcile(t.Context(), "a")
+	clients, late := clientsfake.NewClientset(), reader(theDrain(), ours())
+	result, err := holder(late, late, clients).Reconcile(t.Context(), "a")
 	if err != nil || result.RequeueAfter != 0 || len(written(clients)) > 0 {
 		t.Errorf("got %v, %v, and it has done %v", result, err, written(clients))
 	}
 }
 
-func TestWhichNodesAreLookedAt(t *testing.T) {
-	b := bell{reader(theDrain())}
-	annotated := func(name, key string) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{key: "{}"}}}
+// The error here is that the cache of Nodes is later than that of events: a Node with events
+// wakes when it comes.
+func TestANodeThatIsShownAfterItsEventsWakes(t *testing.T) {
+	if got := (bell{reader(theDrain())}).nodeChanged(t.Context(), theNode()); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("it wakes %v", got)
 	}
+}
+
+// The error here is a cache that cannot be read.
+func TestACacheThatCannotBeReadWakesNobody(t *testing.T) {
+	b := bell{unreadable{}}
+	transition := &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: "t"}}
+	if got := b.transitionChanged(t.Context(), transition); got != nil {
+		t.Errorf("a transition wakes %v", got)
+	}
+	if got := b.nodeChanged(t.Context(), theNode()); got != nil {
+		t.Errorf("a node wakes %v", got)
+	}
+	leased := theNode()
+	leased.Annotations = map[string]string{nodelease.Annotation: "{}"}
+	if got := b.nodeChanged(t.Context(), leased); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("a node that says who has leased it wakes %v", got)
+	}
+}
+
+// unreadable injects an error into each list.
+type unreadable struct{ client.Reader }
+
+func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("the cache has not begun")
+}
+
+func TestWhichNodesAreLookedAt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		got, want []string
+		key  string
+		want bool
 	}{
-		"one with events":                 {b.nodeChanged(context.Background(), theNode()), []string{"a"}},
-		"one that is cordoned for us":     {b.nodeChanged(context.Background(), annotated("b", nodestate.CordonsAnnotation)), []string{"b"}},
-		"one that says who has leased it": {b.nodeChanged(context.Background(), annotated("b", nodelease.Annotation)), []string{"b"}},
-		"any other":                       {b.nodeChanged(context.Background(), annotated("b", "x")), nil},
-		"those of a transition": {
-			b.transitionChanged(context.Background(), &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: "t"}}), []string{"a"},
-		},
-		"those of another": {
-			b.transitionChanged(context.Background(), &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: "u"}}), nil,
-		},
+		"one that is cordoned for us":     {nodestate.CordonsAnnotation, true},
+		"one that says who has leased it": {nodelease.Annotation, true},
+		"any other":                       {"x", false},
 	} {
-		if !slices.Equal(tc.got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{tc.key: "{}"}}}
+		if got := speaksOfSlipway(node); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	events := []lifecyclev1alpha1.LifecycleEvent{*theDrain()}
+	for transition, want := range map[string][]string{"t": {"a"}, "u": nil} {
+		if got := nodesWith(events, transition); !slices.Equal(got, want) {
+			t.Errorf("of transition %s: %v, want %v", transition, got, want)
 		}
 	}
 }

@@ -65,9 +65,13 @@ func (b bell) transitionChanged(ctx context.Context, t *lifecyclev1alpha1.Lifecy
 		log.FromContext(ctx).Error(err, "The cache of events cannot be read")
 		return nil
 	}
-	var nodes []string
-	for i := range events.Items {
-		if e := &events.Items[i]; e.Spec.TransitionName == t.Name {
+	return nodesWith(events.Items, t.Name)
+}
+
+// nodesWith are the nodes of the events of a transition.
+func nodesWith(events []lifecyclev1alpha1.LifecycleEvent, transition string) (nodes []string) {
+	for i := range events {
+		if e := &events[i]; e.Spec.TransitionName == transition {
 			nodes = append(nodes, e.Spec.BindingNode)
 		}
 	}
@@ -78,10 +82,15 @@ func (bell) leaseChanged(_ context.Context, l *coordinationv1.Lease) []string {
 	return []string{l.Name}
 }
 
+// speaksOfSlipway: it is cordoned for Slipway, or says who holds its lease.
+func speaksOfSlipway(n *corev1.Node) bool {
+	return n.Annotations[nodestate.CordonsAnnotation] != "" || n.Annotations[nodestate.LeaseAnnotation] != ""
+}
+
 // nodeChanged is the node, if it is cordoned for Slipway, says who holds its lease, or has
 // events. One with a lease and nothing else is woken by that.
 func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
-	if n.Annotations[nodestate.CordonsAnnotation] != "" || n.Annotations[nodestate.LeaseAnnotation] != "" {
+	if speaksOfSlipway(n) {
 		return []string{n.Name}
 	}
 	var events lifecyclev1alpha1.LifecycleEventList

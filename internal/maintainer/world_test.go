@@ -25,7 +25,9 @@ import (
 )
 
 // world is an API whose errors a test chooses, and a Maintainer on it whose decisions it
-// makes.
+// makes. The errors are: requests that are refused, or fail for a while; objects of somebody
+// else's in the way; watches that show too late, or never, what was written; decisions that
+// panic or come too often. What is done where nothing goes wrong is in test/maintenance.
 type world struct {
 	*Maintainer
 	api   client.Client
