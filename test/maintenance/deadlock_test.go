@@ -29,8 +29,8 @@ func TestDrainsThatWaitForEachOther(t *testing.T) {
 	c.spread(x, 1)
 	yBudget := c.spread(y, 2) // refuses both, for now
 	m := c.maintain(rolling(2), nobody)
-	harness.Await(t, c.env, "a pod of x has left", &policyv1.PodDisruptionBudgetList{},
-		func(b *policyv1.PodDisruptionBudget) bool { return b.Status.CurrentHealthy == 1 }, harness.Named(x))
+	harness.Await(t, c.env, "a pod of x has left, and what replaces it finds no node", &corev1.PodList{},
+		func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" }, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{"app": x})
 	stays := c.podsOf(x)
 	if len(stays) != 1 {
 		t.Fatalf("%d pods of x are on nodes", len(stays))
