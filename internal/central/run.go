@@ -97,6 +97,9 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	if err := p.addMaintenances(ctx, self); err != nil {
 		return err
 	}
+	if err := p.addShutdowns(); err != nil {
+		return err
+	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	return errors.Join(
 		p.manager.Add(manager.RunnableFunc(p.lead)),

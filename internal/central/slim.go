@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
 // slimNode keeps of a Node what is decided on: the cache has those of the whole
@@ -18,13 +19,17 @@ func slimNode(object any) (any, error) {
 	}
 	slim := &corev1.Node{TypeMeta: node.TypeMeta, ObjectMeta: slimMeta(node.ObjectMeta)}
 	slim.Labels = node.Labels // transitions select by them
-	for _, key := range []string{nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation} {
+	for _, key := range []string{
+		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation,
+		shutdown.Annotation, shutdown.DrainAnnotation,
+	} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
 		}
 	}
 	slim.Spec.Unschedulable, slim.Spec.Taints = node.Spec.Unschedulable, node.Spec.Taints
 	slim.Status.Conditions = node.Status.Conditions
+	slim.Status.NodeInfo.BootID = node.Status.NodeInfo.BootID
 	return slim, nil
 }
 

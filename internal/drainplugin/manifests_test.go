@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
 // No node may publish what is for all nodes: the transitions are applied from files, in
@@ -19,12 +20,24 @@ import (
 func TestTheManifestsHaveTheTransitionsOfTheDriver(t *testing.T) {
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		want := Transitions(DefaultDriverName, DefaultSLA)
+		before := ShutdownTransition(DefaultDriverName)
+		if before.Name != shutdown.Transition {
+			t.Errorf("events of shutdowns ask for %s, the driver knows %s", shutdown.Transition, before.Name)
+		}
+		want = append(want, before)
 		for i := range want {
 			want[i].APIVersion, want[i].Kind = group+"/"+lifecyclev1alpha1.Version, "LifecycleTransition"
 		}
-		text, err := os.ReadFile(filepath.Join("..", "..", "config", "transitions", group, "drain.yaml"))
-		if err != nil {
-			t.Fatal(err)
+		var text []byte
+		for _, file := range []string{"drain.yaml", "host/shutdown.yaml"} {
+			read, err := os.ReadFile(filepath.Join("..", "..", "config", "transitions", group, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != nil {
+				text = append(text, "\n---\n"...)
+			}
+			text = append(text, read...)
 		}
 		var got []lifecyclev1alpha1.LifecycleTransition
 		for document := range strings.SplitSeq(string(text), "\n---\n") {

@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/responders"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
 const (
@@ -32,6 +33,8 @@ const (
 	// transition back has the suffix returnSuffix.
 	DefaultDriverName = "drain.slm.k8s.io"
 	returnSuffix      = "-uncordon"
+	// shutdownSuffix is that of the drain before the node's machine goes down.
+	shutdownSuffix = "-shutdown"
 	// DefaultNamespace is Slipway's own.
 	DefaultNamespace = "slipway-system"
 	// DefaultSLA is how long a drain may take, unless the event says otherwise.
@@ -46,6 +49,9 @@ const (
 	DrainComplete       = "drain-complete"
 	Uncordoning         = "uncordoning"
 	MaintenanceComplete = lifecyclev1alpha1.StateMaintenanceComplete
+	// Those of the drain before a shutdown.
+	Draining     = shutdown.StateDraining
+	ShuttingDown = shutdown.StateShuttingDown
 )
 
 // Options are the settings of a drain driver.
@@ -129,7 +135,20 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	return driverkit.Serve(ctx, config, driverkit.ByTransition(map[string]driverkit.Driver{
 		transitions[0].Name: driverkit.Background(plugin.drain),
 		transitions[1].Name: driverkit.Background(plugin.returnNode),
+		ShutdownTransition(options.DriverName).Name: driverkit.Background(plugin.drain),
 	}))
+}
+
+// ShutdownTransition is the drain of a node whose machine is being shut down. It is not
+// published by the driver: an administrator applies it, where shutdowns are to be graceful.
+// Its events say how long it may take.
+func ShutdownTransition(driver string) lifecyclev1alpha1.LifecycleTransition {
+	return lifecyclev1alpha1.LifecycleTransition{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + shutdownSuffix},
+		Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+			Start: Draining, End: ShuttingDown, Driver: driver, AllNodes: new(true),
+		},
+	}
 }
 
 // Transitions are the two that the driver publishes: the drain, and the way back. They

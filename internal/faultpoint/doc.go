@@ -65,3 +65,11 @@ const (
 	MaintenanceLetBack       = "maintenance-let-back"       // it says so no more, and they have not been let go
 	MaintenanceEventReleased = "maintenance-event-released" // our finalizer was removed from an event
 )
+
+// Those of shutdowns.
+const (
+	ShutdownAnnounced    = "shutdown-announced"     // a Node says that its machine is being shut down
+	ShutdownEventCreated = "shutdown-event-created" // the event of its drain was created
+	ShutdownDrainNoted   = "shutdown-drain-noted"   // a Node says what became of the drain
+	ShutdownReleased     = "shutdown-released"      // the cordon is undone, the Node still speaks of it
+)

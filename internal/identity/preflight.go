@@ -47,13 +47,16 @@ func Preflight(ctx context.Context, self, asNode *rest.Config, agent Agent) (wit
 		}
 	}
 	if len(required) > 0 {
-		return without, fmt.Errorf("%w of %s: %s: %s", ErrMissingRights, user.Username, strings.Join(required, ", "), remedy(agent.As))
+		return without, fmt.Errorf("%w of %s: %s: %s", ErrMissingRights, user.Username, strings.Join(required, ", "), remedy(agent))
 	}
 	return without, canAct(ctx, asNode, agent.NodeName)
 }
 
-func remedy(as ActAs) string {
-	if as == ActAsSelf {
+func remedy(a Agent) string {
+	if a.OnlyAnnounces {
+		return "kubectl apply -f config/rbac/host"
+	}
+	if a.As == ActAsSelf {
 		return "kubectl apply -f config/rbac -f config/rbac/reduced"
 	}
 	return "kubectl apply -f config/rbac"

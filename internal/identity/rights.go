@@ -22,6 +22,9 @@ type Agent struct {
 	As ActAs
 	// Drains says whether the drain driver is built in.
 	Drains bool
+	// OnlyAnnounces: it is no agent, and only says on its Node, as the node, that the machine
+	// is being shut down.
+	OnlyAnnounces bool
 }
 
 // onAssociatedNode begins the verbs of what a service account may do as its node.
@@ -59,8 +62,11 @@ func needs(group, resource string, verbs ...string) []right {
 	return rights
 }
 
-// neededBy are the rights of an agent: config/rbac.
+// neededBy are the rights of an agent: config/rbac, or config/rbac/host.
 func neededBy(a Agent) []right {
+	if a.OnlyAnnounces {
+		return asNode(slices.Concat(needs("", "nodes", "get", "list", "watch"), needs("", "nodes/status", "patch")))
+	}
 	rights := slices.Concat(
 		needs(a.Group, "lifecycleevents", "get", "list", "watch", "patch", "delete"),
 		needs(a.Group, "lifecycleevents/status", "update"),
@@ -94,7 +100,12 @@ func neededBy(a Agent) []right {
 	if a.As == ActAsSelf {
 		return slices.Concat(rights, onNode)
 	}
-	rights = append(rights, right{verb: "impersonate:associated-node", group: "authentication.k8s.io", resource: "nodes"})
+	return append(rights, asNode(onNode)...)
+}
+
+// asNode are the rights to do something as the node.
+func asNode(onNode []right) []right {
+	rights := []right{{verb: "impersonate:associated-node", group: "authentication.k8s.io", resource: "nodes"}}
 	for _, r := range onNode {
 		r.verb = onAssociatedNode + r.verb
 		rights = append(rights, r)

@@ -12,10 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
 // annotations are those that this package writes.
-var annotations = []string{CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway}
+var annotations = []string{
+	CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway,
+	shutdown.Annotation, shutdown.DrainAnnotation,
+}
 
 // Marked says whether there is an annotation of ours on the Node, or our label.
 func Marked(node *corev1.Node) bool {

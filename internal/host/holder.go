@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slipway-k8s/slipway/internal/keeper"
+	"github.com/slipway-k8s/slipway/internal/logind"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+)
+
+// again is when something is tried again that failed, or of which the watch shows nothing.
+const again = time.Second
+
+// errBusGone means that the process cannot see shutdowns any more. What has a lock keeps it.
+var errBusGone = errors.New("the connection to the system bus has ended")
+
+// holder holds the shutdowns of a machine. All but asked and held is its loop's.
+type holder struct {
+	options Options
+	bootID  string
+	bus     *logind.Manager
+	cached  client.Reader
+	node    *nodestate.Writer
+	clock   clock.WithTicker
+
+	asked chan struct{} // somebody wants a pass
+	held  atomic.Bool   // there is a lock, or none is wanted
+
+	known     bool      // whether preparing was ever asked
+	preparing bool      // a shutdown goes on, when logind was asked last
+	begun     time.Time // see shutdown.HostFacts
+	lock      *os.File  // nil: none
+	keeper    *keeper.Conn
+	alone     bool // it was said that there is no keeper
+}
+
+func newHolder(options Options, bootID string, bus *logind.Manager, clock clock.WithTicker) *holder {
+	return &holder{options: options, bootID: bootID, bus: bus, clock: clock, asked: make(chan struct{}, 1)}
+}
+
+// look asks for a pass.
+func (h *holder) look() {
+	select {
+	case h.asked <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// unlocked says whether a shutdown would not wait for this machine's pods.
+func (h *holder) unlocked() error {
+	if !h.held.Load() {
+		return errors.New("there is no lock of logind: a shutdown would not wait for pods")
+	}
+	return nil
+}
+
+// Start makes a pass whenever something has changed, until ctx ends.
+func (h *holder) Start(ctx context.Context) error {
+	defer h.letKeeperBe()
+	timer := h.clock.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.bus.Done():
+			return errBusGone
+		case <-h.bus.Changed():
+		case <-h.asked:
+		case <-h.keeperGone():
+			h.letKeeperBe()
+		case <-timer.C():
+		}
+		if h.passes(ctx) {
+			timer.Reset(again)
+		}
+	}
+}
+
+// passes does what there is to do. If there may be more, it wants another look.
+func (h *holder) passes(ctx context.Context) (more bool) {
+	more, err := h.pass(ctx)
+	if err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Error(err, "It is tried again")
+		return true
+	}
+	return more
+}
+
+func (h *holder) keeperGone() <-chan struct{} {
+	if h.keeper == nil {
+		return nil
+	}
+	return h.keeper.Gone()
+}
+
+// close ends what is not the keeper's.
+func (h *holder) close() error {
+	err := h.bus.Close()
+	if h.lock != nil {
+		err = errors.Join(err, h.lock.Close())
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/logind"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
+)
+
+// pass does one step, if there is one. more: there may be another one, or the keeper is to be
+// tried again.
+func (h *holder) pass(ctx context.Context) (more bool, err error) {
+	if err := h.askLogind(ctx); err != nil {
+		return false, err
+	}
+	more = h.findKeeper(ctx)
+	facts, err := h.gather(ctx)
+	if err != nil {
+		return more, err
+	}
+	h.held.Store(facts.Locked || facts.Preparing)
+	step := shutdown.Hold(facts, h.clock.Now())
+	if step == nil {
+		return more, nil
+	}
+	return true, h.perform(ctx, step)
+}
+
+// askLogind asks whether a shutdown goes on, and notes when it has begun.
+func (h *holder) askLogind(ctx context.Context) error {
+	preparing, err := h.bus.Preparing(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !preparing:
+		h.begun = time.Time{}
+	case h.known && !h.preparing:
+		h.begun = h.clock.Now()
+		log.FromContext(ctx).Info("A shutdown has begun")
+	}
+	h.known, h.preparing = true, preparing
+	return nil
+}
+
+func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err error) {
+	facts = shutdown.HostFacts{BootID: h.bootID, Preparing: h.preparing, Begun: h.begun, Locked: h.lock != nil}
+	if facts.DelayMax, err = h.bus.DelayMax(ctx); err != nil {
+		return facts, err
+	}
+	var node corev1.Node
+	switch err := h.cached.Get(ctx, client.ObjectKey{Name: h.options.NodeName}, &node); {
+	case apierrors.IsNotFound(err):
+		return facts, nil
+	case err != nil:
+		return facts, fmt.Errorf("read node %s: %w", h.options.NodeName, err)
+	}
+	facts.Node = &node
+	return facts, nil
+}
+
+// perform does a step.
+func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
+	logger := log.FromContext(ctx)
+	switch s := step.(type) {
+	case shutdown.TakeLock:
+		return h.takeLock(ctx)
+	case shutdown.Announce:
+		text, err := s.Announcement.Text()
+		if err != nil {
+			return err
+		}
+		if err := h.node.AnnounceShutdown(ctx, text, s.Condition); err != nil {
+			return err
+		}
+		if h.begun.IsZero() { // until the watch shows it, the same is to be said
+			h.begun = s.Announcement.Since.Add(-time.Microsecond)
+		}
+		logger.Info("Announced", "until", s.Announcement.Until)
+		faultpoint.Reach(faultpoint.ShutdownAnnounced)
+		return nil
+	case shutdown.Withdraw:
+		if err := h.node.AnnounceShutdown(ctx, "", s.Condition); err != nil {
+			return err
+		}
+		logger.Info("Withdrawn: the shutdown was called off")
+		return nil
+	case shutdown.ReleaseLock:
+		logger.Info("Letting the machine go: the node is drained", "event", s.Event)
+		return h.releaseLock()
+	default:
+		return fmt.Errorf("no way to perform a %T", step)
+	}
+}
+
+// takeLock takes a lock, and has the keeper keep it too.
+func (h *holder) takeLock(ctx context.Context) error {
+	lock, err := h.bus.Inhibit(ctx, "slipway-host", "the node is drained before its machine goes down")
+	if errors.Is(err, logind.ErrInProgress) {
+		return nil // the next pass sees it
+	}
+	if err != nil {
+		return err
+	}
+	h.lock = lock
+	h.share(ctx)
+	log.FromContext(ctx).Info("Took a lock of logind")
+	return nil
+}
+
+// releaseLock closes the lock, everywhere.
+func (h *holder) releaseLock() error {
+	lock := h.lock
+	h.lock = nil
+	err := lock.Close()
+	if h.keeper != nil {
+		err = errors.Join(err, h.keeper.Drop())
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+)
+
+// Conn is a connection to a keeper, for one goroutine.
+type Conn struct {
+	conn *net.UnixConn
+	done chan struct{} // receives when the keeper has done what it was told
+	gone chan struct{}
+}
+
+// Connect connects to the keeper behind the socket at path. If it has a lock, lock is that,
+// and whoever asked is to close it; else nil.
+func Connect(ctx context.Context, path string) (c *Conn, lock *os.File, err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the keeper: %w", err)
+	}
+	c = &Conn{conn.(*net.UnixConn), make(chan struct{}, 1), make(chan struct{})}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	_, lock, err = receive(c.conn)
+	if stop(); err != nil {
+		_ = conn.Close()
+		return nil, nil, fmt.Errorf("connect to the keeper: %w", err)
+	}
+	go c.watch()
+	return c, lock, nil
+}
+
+// watch hears the keeper until the connection ends.
+func (c *Conn) watch() {
+	defer close(c.gone)
+	for {
+		if _, _, err := receive(c.conn); err != nil {
+			return
+		}
+		c.done <- struct{}{}
+	}
+}
+
+// Gone is closed when the keeper has gone, or the connection was closed.
+func (c *Conn) Gone() <-chan struct{} { return c.gone }
+
+// Keep hands over the lock, which stays open here. What the keeper had before, it closes. It
+// returns when the keeper has it.
+func (c *Conn) Keep(lock *os.File) error { return c.tell(keep, lock) }
+
+// Drop has the keeper close the lock.
+func (c *Conn) Drop() error { return c.tell(drop, nil) }
+
+// Close ends the connection. The keeper keeps what it has.
+func (c *Conn) Close() {
+	_ = c.conn.Close()
+	<-c.gone
+}
+
+func (c *Conn) tell(message byte, lock *os.File) error {
+	if err := send(c.conn, message, lock); err != nil {
+		return fmt.Errorf("tell the keeper: %w", err)
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-c.gone:
+		return errors.New("tell the keeper: it has gone")
+	}
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package logind speaks with systemd-logind over D-Bus, and is the only room that does.
+//
+//	Inhibit ───────────────▶ a lock: a file that delays shutdowns while anybody has it open
+//	PrepareForShutdown ────▶ Preparing, Changed: a shutdown begins, or was called off
+//	InhibitDelayMaxUSec ───▶ DelayMax: how long locks may delay one
+//
+// It decides nothing, and asks logind for no shutdown.
+package logind

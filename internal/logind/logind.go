@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// DefaultBus is the socket of a machine's system bus.
+const DefaultBus = "/run/dbus/system_bus_socket"
+
+const (
+	service    = "org.freedesktop.login1"
+	object     = dbus.ObjectPath("/org/freedesktop/login1")
+	manager    = service + ".Manager"
+	preparing  = "PrepareForShutdown"
+	inProgress = service + ".OperationInProgress"
+	signals    = 16 // that are kept while nobody reads them
+)
+
+// ErrInProgress means that a shutdown has begun: logind gives no locks any more.
+var ErrInProgress = errors.New("a shutdown has begun, logind gives no locks any more")
+
+// Manager is logind.
+type Manager struct {
+	conn    *dbus.Conn
+	object  dbus.BusObject
+	signals chan *dbus.Signal
+}
+
+// Connect connects to the bus behind the socket at path, and listens for shutdowns.
+func Connect(ctx context.Context, path string) (*Manager, error) {
+	m, err := connect(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("connect to logind over %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func connect(ctx context.Context, path string) (*Manager, error) {
+	conn, err := dbus.Connect("unix:path="+path, dbus.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if !conn.SupportsUnixFDs() {
+		return nil, errors.Join(errors.New("the bus hands on no files"), conn.Close())
+	}
+	m := &Manager{conn: conn, object: conn.Object(service, object), signals: make(chan *dbus.Signal, signals)}
+	conn.Signal(m.signals)
+	err = conn.AddMatchSignalContext(ctx,
+		dbus.WithMatchSender(service), dbus.WithMatchObjectPath(object), dbus.WithMatchInterface(manager), dbus.WithMatchMember(preparing))
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return m, nil
+}
+
+// Close ends the connection. Locks stay with who has their files.
+func (m *Manager) Close() error { return m.conn.Close() }
+
+// Done is closed when the connection has ended.
+func (m *Manager) Done() <-chan struct{} { return m.conn.Context().Done() }
+
+// Changed receives whenever a shutdown begins or is called off: then ask [Manager.Preparing].
+// It is closed with the connection.
+func (m *Manager) Changed() <-chan *dbus.Signal { return m.signals }
+
+// Inhibit takes a lock that delays shutdowns: while anybody has the file open, or until the
+// delay is over. Where a shutdown has begun, the error is [ErrInProgress].
+func (m *Manager) Inhibit(ctx context.Context, who, why string) (*os.File, error) {
+	var fd dbus.UnixFD
+	err := m.object.CallWithContext(ctx, manager+".Inhibit", 0, "shutdown", who, why, "delay").Store(&fd)
+	if err == nil {
+		return os.NewFile(uintptr(fd), "inhibitor"), nil
+	}
+	var refused dbus.Error
+	if errors.As(err, &refused) && refused.Name == inProgress {
+		return nil, ErrInProgress
+	}
+	return nil, fmt.Errorf("take a lock of logind: %w%s", err, hint(refused))
+}
+
+// hint says what helps where logind refuses.
+func hint(refused dbus.Error) string {
+	for _, denied := range []string{"AccessDenied", "InteractiveAuthorizationRequired"} {
+		if strings.HasSuffix(refused.Name, "."+denied) {
+			return " (without polkit on the machine, logind gives locks to root alone: run as user 0)"
+		}
+	}
+	return ""
+}
+
+// Preparing says whether a shutdown has begun.
+func (m *Manager) Preparing(ctx context.Context) (is bool, err error) {
+	return is, m.property(ctx, "PreparingForShutdown", &is)
+}
+
+// DelayMax is how long locks may delay a shutdown (InhibitDelayMaxSec in logind.conf).
+func (m *Manager) DelayMax(ctx context.Context) (time.Duration, error) {
+	var microseconds uint64
+	err := m.property(ctx, "InhibitDelayMaxUSec", &microseconds)
+	return time.Duration(microseconds) * time.Microsecond, err
+}
+
+func (m *Manager) property(ctx context.Context, name string, into any) error {
+	var value dbus.Variant
+	err := m.object.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, manager, name).Store(&value)
+	if err == nil {
+		err = value.Store(into)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s of logind: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+const (
+	// Annotation says on a Node that its machine is being shut down. It is written on the
+	// machine. On a LifecycleEvent, it says for which shutdown that is.
+	Annotation = "slipway.dev/shutdown"
+	// DrainAnnotation says on a Node what became of the drain for a shutdown. It is written
+	// by the controller.
+	DrainAnnotation = "slipway.dev/shutdown-drain"
+)
+
+// Announcement is the value of [Annotation].
+type Announcement struct {
+	// BootID is that of the boot that ends (status.nodeInfo.bootID).
+	BootID string `json:"bootID"`
+	// Since is when the shutdown was seen first; Until is when logind waits no longer.
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until"`
+}
+
+// ID tells the shutdown from all others.
+func (a Announcement) ID() string { return a.BootID + "/" + a.Since.UTC().Format(time.RFC3339Nano) }
+
+// Text is the value of the annotation.
+func (a Announcement) Text() (string, error) { return textOf(Annotation, a) }
+
+// Drain is the value of [DrainAnnotation].
+type Drain struct {
+	// Shutdown is the [Announcement.ID] of what it was for.
+	Shutdown string `json:"shutdown"`
+	// Event is the name of the LifecycleEvent. UID is empty where it was not created for
+	// the shutdown.
+	Event string    `json:"event"`
+	UID   types.UID `json:"uid,omitempty"`
+	// Outcome is how it ended. Succeeded: nothing is left to move.
+	Outcome lifecyclev1alpha1.ClaimStatus `json:"outcome"`
+}
+
+// Text is the value of the annotation.
+func (d Drain) Text() (string, error) { return textOf(DrainAnnotation, d) }
+
+func textOf(annotation string, value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("encode annotation %s: %w", annotation, err)
+	}
+	return string(text), nil
+}
+
+// AnnouncedOn is what a Node says of a shutdown; nil, if it says nothing. What cannot be read
+// was not written by us: it says nothing.
+func AnnouncedOn(node *corev1.Node) *Announcement {
+	var a Announcement
+	if !read(node, Annotation, &a) || a.BootID == "" || a.Since.IsZero() {
+		return nil
+	}
+	return &a
+}
+
+// DrainedOn is what a Node says of the drain for a shutdown; nil, if it says nothing.
+func DrainedOn(node *corev1.Node) *Drain {
+	var d Drain
+	if !read(node, DrainAnnotation, &d) || d.Shutdown == "" {
+		return nil
+	}
+	return &d
+}
+
+func read(node *corev1.Node, annotation string, into any) bool {
+	if node == nil || node.Annotations[annotation] == "" {
+		return false
+	}
+	return json.Unmarshal([]byte(node.Annotations[annotation]), into) == nil
+}

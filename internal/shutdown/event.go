@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+const (
+	// Transition is the drain of a node whose machine is being shut down.
+	Transition = "drain.slm.k8s.io-shutdown"
+	// StateDraining and StateShuttingDown are its states (KEP-5683).
+	StateDraining     = "Draining"
+	StateShuttingDown = "ShuttingDown"
+	// Finalizer keeps an event until the Node says what became of it.
+	Finalizer = "slipway.dev/shutdown"
+)
+
+// maxNode is how much of a node's name an event's has room for.
+const maxNode = 200
+
+// newEvent asks for the drain, within the time that logind leaves. Guards do not hold it: they
+// would not hold the machine.
+func newEvent(node string, said Announcement, now time.Time) *lifecyclev1alpha1.LifecycleEvent {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(node + "/" + said.ID())) // never fails
+	return &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32()),
+			Annotations: map[string]string{Annotation: said.ID()},
+			Finalizers:  []string{Finalizer},
+		},
+		Spec: lifecyclev1alpha1.LifecycleEventSpec{
+			TransitionName: Transition, BindingNode: node,
+			SLA:    &metav1.Duration{Duration: max(said.Until.Sub(now).Round(time.Second), time.Second)},
+			Allow:  []lifecyclev1alpha1.Guard{lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode},
+			Reason: ReasonNodeShutdown,
+		},
+	}
+}
+
+// conditionTargetsReached is the drain driver's.
+const conditionTargetsReached = "TargetsReached"
+
+// heldEmpty says whether the event keeps its node empty of all pods but those of DaemonSets
+// and static ones, for what is done to the machine.
+func heldEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	var asked slipwayv1alpha1.DrainParameters
+	if e.Status.ClaimStatus != lifecyclev1alpha1.Claimed || e.DeletionTimestamp != nil || e.Spec.Parameters == nil ||
+		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &asked) != nil {
+		return false
+	}
+	return asked.Hold && apimeta.IsStatusConditionTrue(e.Status.Conditions, conditionTargetsReached) &&
+		(len(asked.Targets) == 0 || slices.ContainsFunc(asked.Targets, coversAll))
+}
+
+func coversAll(t slipwayv1alpha1.DrainTarget) bool {
+	anyPriority := t.PodPriority == nil || *t.PodPriority == math.MaxInt32
+	return t.PodType == slipwayv1alpha1.PodTypeDefault && anyPriority &&
+		(t.PodSelector == nil || len(t.PodSelector.MatchLabels)+len(t.PodSelector.MatchExpressions) == 0)
+}

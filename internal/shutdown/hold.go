@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// HostFacts is all that is known on the machine.
+type HostFacts struct {
+	// BootID is the machine's.
+	BootID string
+	// Preparing: a shutdown has begun. Begun is when this process saw it begin; zero, where
+	// it had begun before the process did.
+	Preparing bool
+	Begun     time.Time
+	// DelayMax is how long logind lets itself be delayed.
+	DelayMax time.Duration
+	// Locked: there is a lock of ours.
+	Locked bool
+	// Node is nil as long as it is not known.
+	Node *corev1.Node
+}
+
+// HostStep is one thing to do on the machine. Each may be done twice.
+type HostStep interface{ isHostStep() }
+
+type (
+	// TakeLock takes a lock of logind.
+	TakeLock struct{}
+	// Announce says on the Node that a shutdown has begun.
+	Announce struct {
+		Announcement Announcement
+		Condition    corev1.NodeCondition
+	}
+	// Withdraw takes the announcement back: the shutdown was called off.
+	Withdraw struct{ Condition corev1.NodeCondition }
+	// ReleaseLock lets the machine go.
+	ReleaseLock struct{ Event string }
+)
+
+func (TakeLock) isHostStep()    {}
+func (Announce) isHostStep()    {}
+func (Withdraw) isHostStep()    {}
+func (ReleaseLock) isHostStep() {}
+
+// Hold is the next step on the machine; nil, if there is none. It lets the machine go when
+// its pods are gone and never else: that the delay is over is for logind to say.
+func Hold(f HostFacts, now time.Time) HostStep {
+	said := AnnouncedOn(f.Node)
+	mine := said != nil && said.BootID == f.BootID
+	switch {
+	case !f.Preparing && !f.Locked:
+		return TakeLock{}
+	case !f.Preparing && mine:
+		return Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
+	case !f.Preparing, f.Node == nil, f.Node.Status.NodeInfo.BootID != f.BootID:
+		return nil // who compares boot IDs would take it for a machine that has booted
+	case !mine, said.Since.Before(f.Begun): // of one that was called off while nobody was there to withdraw it
+		return announce(f, now)
+	case f.Locked && drained(f.Node, *said):
+		return ReleaseLock{Event: DrainedOn(f.Node).Event}
+	default:
+		return nil
+	}
+}
+
+// announce is of what has begun. A process that was not there then counts from now: that the
+// pods may have less time than it says, they have not got from it.
+func announce(f HostFacts, now time.Time) Announce {
+	since := f.Begun
+	if since.IsZero() {
+		since = now
+	}
+	since = since.UTC().Truncate(time.Microsecond).Add(time.Microsecond) // not before Begun
+	return Announce{
+		Announcement{BootID: f.BootID, Since: since, Until: since.Add(f.DelayMax)},
+		condition(corev1.ConditionTrue, ReasonNodeShutdown, "the machine is being shut down", now),
+	}
+}
+
+func drained(node *corev1.Node, said Announcement) bool {
+	d := DrainedOn(node)
+	return d != nil && d.Shutdown == said.ID() && d.Outcome == lifecyclev1alpha1.Succeeded
+}
+
+// Reasons of the Node's condition GracefulNodeShutdownInProgress.
+const (
+	// ReasonNodeShutdown: it is True, a shutdown has begun.
+	ReasonNodeShutdown = "NodeShutdown"
+	// ReasonCanceled: the shutdown was called off.
+	ReasonCanceled = "ShutdownCanceled"
+	// ReasonFinished: the machine has booted again, and was drained before it went down.
+	ReasonFinished = "ShutdownFinished"
+	// ReasonUnfinished: the machine has booted again, and went down before it was drained.
+	ReasonUnfinished = "ShutdownUnfinished"
+)
+
+func condition(status corev1.ConditionStatus, reason, message string, now time.Time) corev1.NodeCondition {
+	return corev1.NodeCondition{
+		Type: corev1.NodeGracefulNodeShutdownInProgress, Status: status, Reason: reason, Message: message,
+		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	corev1 "k8s.io/api/core/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// TestScripts runs the text scripts in testdata. Each command does something to the world and
+// then performs the steps of both sides until there is none.
+//
+//	begin                             nothing
+//	shutdown | call-off               logind begins a shutdown, or calls it off
+//	boot                              the machine goes down, however, and boots; its kubelet says so
+//	ready                             the Node is Ready again
+//	host killed|back                  slipway-host; who keeps its lock lives on
+//	node gone                         somebody deletes the Node
+//	claim                             the agent claims the event
+//	end Succeeded|Failed|SlaExpired   it ends, and the agent deletes it
+//	delete                            a user deletes it
+//	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
+//	clock DURATION                    time passes
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		w := newWorld()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			run(t, w, d)
+			return settle(w)
+		})
+	})
+}
+
+// settle performs steps until there is none, and prints them.
+func settle(w *world) string {
+	var out strings.Builder
+	for range 50 {
+		if host := w.hostFacts(); host != nil {
+			if step := Hold(*host, w.now); step != nil {
+				fmt.Fprintln(&out, w.applyHost(step))
+				continue
+			}
+		}
+		step := Next(w.facts(), w.now)
+		if step == nil {
+			if out.Len() == 0 {
+				return "nothing\n"
+			}
+			return out.String()
+		}
+		fmt.Fprintln(&out, w.apply(step))
+	}
+	return out.String() + "does not settle\n"
+}
+
+func run(t *testing.T, w *world, d *datadriven.TestData) {
+	t.Helper()
+	first := ""
+	if len(d.CmdArgs) > 0 {
+		first = d.CmdArgs[0].Key
+	}
+	switch d.Cmd {
+	case "begin":
+	case "shutdown":
+		w.shutdown()
+	case "call-off":
+		w.callOff()
+	case "boot":
+		w.boot()
+	case "ready":
+		w.setReady(true)
+	case "host":
+		w.hostRuns, w.begun = first == "back", time.Time{}
+	case "node":
+		w.node = nil
+	case "claim":
+		w.claim()
+	case "end":
+		w.end(lifecyclev1alpha1.ClaimStatus(first))
+	case "delete":
+		w.deleteEvent(w.event())
+	case "maintain":
+		w.maintain(d.Input, first == "reached")
+	case "clock":
+		passed, err := time.ParseDuration(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(passed)
+	default:
+		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	}
+}
+
+func TestWhatANodeSaysThatIsNotOursSaysNothing(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", "{}", `{"bootID":7}`, `{"bootID":"b"}`, `{"since":"2026-01-02T03:00:00Z"}`} {
+		node := &corev1.Node{}
+		node.Annotations = map[string]string{Annotation: text, DrainAnnotation: text}
+		if a, d := AnnouncedOn(node), DrainedOn(node); a != nil || d != nil {
+			t.Errorf("%q: %v, %v", text, a, d)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdowns
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
+)
+
+// Sources wake a Shepherd: by the events of shutdowns, and by the Nodes that say something of
+// one. What has neither, it never looks at. An event that holds a node empty for a maintenance
+// does not wake it: it is that before the machine goes down.
+func Sources(from cache.Cache) []source.TypedSource[string] {
+	return []source.TypedSource[string]{
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, nodesOf(eventChanged)),
+		source.TypedKind(from, &corev1.Node{}, nodesOf(nodeChanged)),
+	}
+}
+
+func nodesOf[T client.Object](f func(context.Context, T) []string) handler.TypedEventHandler[T, string] {
+	return handler.TypedEnqueueRequestsFromMapFunc(f)
+}
+
+func eventChanged(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []string {
+	if !slices.Contains(e.Finalizers, shutdown.Finalizer) && e.Annotations[shutdown.Annotation] == "" {
+		return nil
+	}
+	return []string{e.Spec.BindingNode}
+}
+
+func nodeChanged(_ context.Context, n *corev1.Node) []string {
+	if n.Annotations[shutdown.Annotation] == "" && n.Annotations[shutdown.DrainAnnotation] == "" {
+		return nil
+	}
+	return []string{n.Name}
+}

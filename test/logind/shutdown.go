@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logind
+
+import (
+	"time"
+)
+
+// patience is how long a test waits for something that should come. It is only reached when
+// the test fails.
+const patience = 3 * time.Minute
+
+// Shutdown begins a shutdown. What is received is how it came to its end: the machine would
+// go down then.
+func (s *StandIn) Shutdown() <-chan Ending {
+	s.t.Helper()
+	s.mu.Lock()
+	if s.shutdown != nil {
+		s.mu.Unlock()
+		s.t.Fatal("a shutdown has begun already")
+	}
+	begun := &shutdown{down: make(chan Ending, 1)}
+	begun.limit = time.AfterFunc(s.delay, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		begun.end(LimitReached)
+	})
+	s.shutdown = begun
+	if s.locks == 0 {
+		begun.end(Released)
+	}
+	s.mu.Unlock()
+	s.emit(true)
+	return begun.down
+}
+
+// CallOff calls the shutdown off, as after a program that hangs in it; or is the boot after it.
+func (s *StandIn) CallOff() {
+	s.t.Helper()
+	s.mu.Lock()
+	if s.shutdown != nil {
+		s.shutdown.over = true
+		s.shutdown.limit.Stop()
+	}
+	s.shutdown = nil
+	s.mu.Unlock()
+	s.emit(false)
+}
+
+func (s *StandIn) emit(begins bool) {
+	s.t.Helper()
+	if err := s.conn.Emit(object, manager+".PrepareForShutdown", begins); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// AwaitLocks waits until there are so many locks.
+func (s *StandIn) AwaitLocks(many int) {
+	s.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		s.mu.Lock()
+		is, changed := s.locks, s.changed
+		s.mu.Unlock()
+		if is == many {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			s.t.Fatalf("logind has %d locks, not %d", is, many)
+		}
+	}
+}
+
+// Await waits until the machine goes down, and returns how that came.
+func (s *StandIn) Await(down <-chan Ending) Ending {
+	s.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case how := <-down:
+		return how
+	case <-deadline.C:
+		s.t.Fatal("the machine does not go down")
+		return ""
+	}
+}
