@@ -29,7 +29,7 @@ func TestTheManifestsHaveTheTransitionsOfTheDriver(t *testing.T) {
 			want[i].APIVersion, want[i].Kind = group+"/"+lifecyclev1alpha1.Version, "LifecycleTransition"
 		}
 		var text []byte
-		for _, file := range []string{"drain.yaml", "host/shutdown.yaml"} {
+		for _, file := range []string{"drain.yaml", "shutdown.yaml"} {
 			read, err := os.ReadFile(filepath.Join("..", "..", "config", "transitions", group, file))
 			if err != nil {
 				t.Fatal(err)

@@ -140,8 +140,7 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 }
 
 // ShutdownTransition is the drain of a node whose machine is being shut down. It is not
-// published by the driver: an administrator applies it, where shutdowns are to be graceful.
-// Its events say how long it may take.
+// published by the driver: an administrator applies it. Its events say how long it may take.
 func ShutdownTransition(driver string) lifecyclev1alpha1.LifecycleTransition {
 	return lifecyclev1alpha1.LifecycleTransition{
 		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + shutdownSuffix},

@@ -61,7 +61,7 @@ func TestALockDelaysAShutdownUntilItIsClosed(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if how := s.Await(down); how != standin.Released {
+	if how := s.AwaitDown(down); how != standin.Released {
 		t.Errorf("got %s", how)
 	}
 }
@@ -74,7 +74,7 @@ func TestAShutdownDoesNotWaitForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if how := s.Await(s.Shutdown()); how != standin.LimitReached {
+	if how := s.AwaitDown(s.Shutdown()); how != standin.LimitReached {
 		t.Errorf("got %s", how)
 	}
 }

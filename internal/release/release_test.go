@@ -102,7 +102,7 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 					t.Errorf("%s is of group %s; want %s", RefOf(o), got, tc.group)
 				}
 			}
-			if len(transitions) != 2 {
+			if len(transitions) != 3 {
 				t.Errorf("there are the transitions %v", transitions)
 			}
 			if diff := cmp.Diff([]string{"DrainRule slipway-system/slipway-maintenance-jobs"}, others); diff != "" {

@@ -74,8 +74,8 @@ func (s *StandIn) AwaitLocks(many int) {
 	}
 }
 
-// Await waits until the machine goes down, and returns how that came.
-func (s *StandIn) Await(down <-chan Ending) Ending {
+// AwaitDown waits until the machine goes down, and returns how that came.
+func (s *StandIn) AwaitDown(down <-chan Ending) Ending {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/test/harness"
+	"github.com/slipway-k8s/slipway/test/logind"
+)
+
+// machine is a simulated node whose machine the test shuts down.
+type machine struct {
+	*harness.Node
+	*logind.StandIn
+
+	t          *testing.T
+	g          ground
+	dir        string
+	boots      int
+	agent      *harness.Process
+	host, keep *harness.Process
+}
+
+// machine starts a machine, whose logind lets itself be delayed for so long, with all that
+// runs on it. It returns when logind has a lock.
+func (g ground) machine(t *testing.T, group string, delay time.Duration) *machine {
+	t.Helper()
+	m := &machine{Node: g.Node(t, group), StandIn: logind.Start(t, delay), t: t, g: g}
+	var err error
+	if m.dir, err = os.MkdirTemp("", "mc"); err != nil { // short: it holds a socket
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(m.dir) })
+	if err := devcluster.WriteKubeconfig(m.path("kubeconfig"), g.credentials(t, m.Node)); err != nil {
+		t.Fatal(err)
+	}
+	m.boot()
+	m.startAgent()
+	m.startKeeper()
+	m.startHost()
+	m.AwaitLocks(1)
+	m.host.AwaitLog("Took a lock of logind")
+	return m
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+// boot gives the machine a new boot ID, and has the Node say so, as its kubelet would.
+func (m *machine) boot() {
+	m.t.Helper()
+	m.boots++
+	id := fmt.Sprintf("%s-boot-%d", m.Name, m.boots)
+	if err := os.WriteFile(m.path("boot_id"), []byte(id+"\n"), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	node := &corev1.Node{}
+	node.Name = m.Name
+	patch := fmt.Appendf(nil, `{"status":{"nodeInfo":{"bootID":%q}}}`, id)
+	if err := m.g.Client.Status().Patch(m.t.Context(), node, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) startAgent() { m.agent = m.Agent("") }
+
+func (m *machine) startKeeper() {
+	m.t.Helper()
+	m.keep = harness.StartProcess(m.t, "keeper of "+m.Name, nil, harness.Binary(m.t, "slipway-host"), "keep", "--keeper="+m.path("keeper"))
+}
+
+func (m *machine) startHost() {
+	m.t.Helper()
+	m.host = harness.StartProcess(m.t, "slipway-host of "+m.Name, []string{"KUBECONFIG=" + m.path("kubeconfig")},
+		harness.Binary(m.t, "slipway-host"), "--node-name="+m.Name, "--system-bus="+m.Socket, "--keeper="+m.path("keeper"),
+		"--boot-id-file="+m.path("boot_id"), "--health-probe-bind-address=0")
+}
+
+// powerOff ends all that runs on the machine, and restart is its next boot.
+func (m *machine) powerOff() {
+	for _, p := range []*harness.Process{m.host, m.keep, m.agent} {
+		p.Kill()
+	}
+}
+
+func (m *machine) restart() {
+	m.t.Helper()
+	m.CallOff()
+	m.boot()
+	m.startAgent()
+	m.startKeeper()
+	m.startHost()
+	m.AwaitLocks(1)
+}
+
+// event waits for that of the shutdown.
+func (m *machine) event() *lifecyclev1alpha1.LifecycleEvent {
+	m.t.Helper()
+	return harness.Await(m.t, m.g.Env, "there is an event for the shutdown of "+m.Name, &lifecyclev1alpha1.LifecycleEventList{},
+		func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+			return e.Spec.BindingNode == m.Name && e.Spec.TransitionName == shutdown.Transition
+		})
+}
+
+// awaitSaid waits until the Node's condition about shutdowns has that reason.
+func (m *machine) awaitSaid(reason string) *corev1.Node {
+	m.t.Helper()
+	return m.Await("says "+reason, func(n *corev1.Node) bool {
+		c := conditionOf(n, corev1.NodeGracefulNodeShutdownInProgress)
+		return c != nil && c.Reason == reason
+	})
+}
+
+// awaitReturned waits until nothing of the shutdown is left on the Node.
+func (m *machine) awaitReturned() *corev1.Node {
+	m.t.Helper()
+	return m.Await("is back", func(n *corev1.Node) bool {
+		return shutdown.AnnouncedOn(n) == nil && shutdown.DrainedOn(n) == nil && !n.Spec.Unschedulable
+	})
+}
+
+func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == kind {
+			return &n.Status.Conditions[i]
+		}
+	}
+	return nil
+}

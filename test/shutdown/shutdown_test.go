@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/test/harness"
+	"github.com/slipway-k8s/slipway/test/logind"
+)
+
+// TestShutdowns has one controller for all of its parts.
+func TestShutdowns(t *testing.T) {
+	t.Parallel()
+	g := withHosts(t)
+	g.Controller(t, "leader", "").AwaitLeading()
+	for name, test := range map[string]func(*testing.T, ground){
+		"a machine goes down when its pods are gone, whoever is killed": killed,
+		"a machine does not wait longer than logind does":               limit,
+		"a shutdown that is called off":                                 calledOff,
+		"a machine that loses its power":                                powerLost,
+		"a node that stays out for somebody else":                       cordonedByOthers,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, g)
+		})
+	}
+}
+
+// stillUp is that the machine has not gone down.
+func stillUp(t *testing.T, what string, down <-chan logind.Ending) {
+	t.Helper()
+	select {
+	case how := <-down:
+		t.Fatalf("%s: the machine went down: %s", what, how)
+	default:
+	}
+}
+
+func killed(t *testing.T, g ground) {
+	m := g.machine(t, "killed", time.Hour)
+	pod := m.HeldPod("killed-" + m.Name)
+	down := m.Shutdown()
+	event := m.event()
+	pod.AwaitHeld(t, event.Name)
+	if e := event.Spec; e.SLA == nil || e.SLA.Duration > time.Hour || e.Reason != shutdown.ReasonNodeShutdown {
+		t.Errorf("it asks for %+v", e)
+	}
+	if n := m.awaitSaid(shutdown.ReasonNodeShutdown); !n.Spec.Unschedulable {
+		t.Error("new pods may be started")
+	}
+
+	m.host.Kill()
+	m.agent.Kill()
+	m.AwaitLocks(1) // the keeper's is the same one
+	stillUp(t, "slipway-host and the agent were killed", down)
+	m.startHost()
+	m.host.AwaitLog("Goes on with the lock that the keeper has kept")
+	m.keep.Kill()
+	stillUp(t, "the keeper was killed", down)
+	m.startKeeper()
+	m.startAgent()
+	pod.AwaitHeld(t, event.Name)
+	stillUp(t, "all were killed", down)
+
+	pod.LetGo(t)
+	if how := m.AwaitDown(down); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	var left corev1.Pod
+	if err := g.Client.Get(t.Context(), client.ObjectKeyFromObject(pod.Pod), &left); !apierrors.IsNotFound(err) {
+		t.Errorf("the machine went down before its pod: %v", err)
+	}
+	g.AwaitEventGone(t, event.Name)
+	m.Await("is shutting down", func(n *corev1.Node) bool {
+		c := conditionOf(n, lifecyclev1alpha1.NodeConditionLifecycleTransition)
+		return c != nil && c.Reason == shutdown.StateShuttingDown && n.Spec.Unschedulable
+	})
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	n := m.awaitReturned()
+	if c := conditionOf(n, corev1.NodeDrained); c == nil || c.Status != corev1.ConditionFalse {
+		t.Errorf("the Node says %v", c)
+	}
+}
+
+func limit(t *testing.T, g ground) {
+	m := g.machine(t, "limit", 10*time.Second)
+	pod := m.HeldPod("limit-" + m.Name)
+	down := m.Shutdown()
+	event := m.event()
+	pod.AwaitHeld(t, event.Name)
+	if how := m.AwaitDown(down); how != logind.LimitReached {
+		t.Errorf("the machine went down: %s", how)
+	}
+	n := m.Await("says how the drain has ended", func(n *corev1.Node) bool { return shutdown.DrainedOn(n) != nil })
+	if d := shutdown.DrainedOn(n); d.Outcome != lifecyclev1alpha1.SlaExpired || !n.Spec.Unschedulable {
+		t.Errorf("it ended as %+v; unschedulable is %v", d, n.Spec.Unschedulable)
+	}
+	m.AwaitLocks(1) // it is not ours to let go
+	g.AwaitEventGone(t, event.Name)
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonUnfinished)
+	m.awaitReturned()
+}
+
+func calledOff(t *testing.T, g ground) {
+	m := g.machine(t, "off", time.Hour)
+	pod := m.HeldPod("off-" + m.Name)
+	down := m.Shutdown()
+	event := m.event()
+	pod.AwaitHeld(t, event.Name)
+	m.CallOff()
+	m.awaitSaid(shutdown.ReasonCanceled)
+	g.AwaitEventGone(t, event.Name)
+	m.awaitReturned()
+	m.AwaitLocks(1)
+	stillUp(t, "it was called off", down)
+	// And once more, to the end.
+	pod.LetGo(t)
+	if how := m.AwaitDown(m.Shutdown()); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	// A reboot that is called off at the last moment: it has been drained, and is back.
+	m.CallOff()
+	m.awaitSaid(shutdown.ReasonCanceled)
+	m.awaitReturned()
+	m.AwaitLocks(1)
+}
+
+// powerLost has the machine die in the middle, and not come back for long. Somebody takes the
+// node for lost, and says so with a taint: that is theirs to take away.
+func powerLost(t *testing.T, g ground) {
+	m := g.machine(t, "lost", time.Minute)
+	m.SetAgentReady(true)
+	pod := m.HeldPod("lost-" + m.Name)
+	m.Shutdown()
+	event := m.event()
+	pod.AwaitHeld(t, event.Name)
+	m.powerOff()
+	m.SetAgentReady(false)
+	outOfService := corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute}
+	g.Kubectl(t, "taint", "node", m.Name, outOfService.ToString())
+	// The controller ends the event for the agent, at its deadline.
+	n := m.Await("says how the drain has ended", func(n *corev1.Node) bool { return shutdown.DrainedOn(n) != nil })
+	if d := shutdown.DrainedOn(n); d.Outcome != lifecyclev1alpha1.SlaExpired || d.Event != event.Name {
+		t.Errorf("it ended as %+v", d)
+	}
+	g.AwaitEventGone(t, event.Name)
+	m.restart()
+	m.SetAgentReady(true)
+	m.awaitSaid(shutdown.ReasonUnfinished)
+	n = m.awaitReturned()
+	for _, taint := range n.Spec.Taints {
+		if taint.MatchTaint(&outOfService) {
+			return
+		}
+	}
+	t.Errorf("somebody's taint is gone: %v", n.Spec.Taints)
+}
+
+// cordonedByOthers has the node be out for a drain of somebody's before its machine reboots:
+// it stays out.
+func cordonedByOthers(t *testing.T, g ground) {
+	m := g.machine(t, "others", time.Hour)
+	m.Expect(harness.CordonLeft, "it is out for the event that was before the shutdown")
+	drain := m.Event(m.EventName("drain"), harness.Drain)
+	g.AwaitEventGone(t, drain.Name)
+	if how := m.AwaitDown(m.Shutdown()); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	n := m.Await("is done with the shutdown", func(n *corev1.Node) bool {
+		return shutdown.AnnouncedOn(n) == nil && shutdown.DrainedOn(n) == nil
+	})
+	if ours, _ := nodestate.Cordons(n); len(ours) != 1 || ours[0].Event != drain.Name {
+		t.Errorf("the node is cordoned for %v", ours)
+	}
+}
