@@ -28,9 +28,9 @@ type release struct {
 	created time.Time
 }
 
-// programs are those that the chart runs. The drain driver is built into both: nobody's nodes
-// need to pull it a third time.
-var programs = []string{"node-agent", "controller"}
+// programs are those that the chart runs. The drain driver is built into the first two:
+// nobody's nodes need to pull it a third time.
+var programs = []string{"node-agent", "controller", "slipway-host"}
 
 // releaseOf is the release that a repository would be.
 func releaseOf(ctx context.Context, dir string) (release, error) {

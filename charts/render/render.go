@@ -51,7 +51,7 @@ var oldest = place{kubeVersion: "v1.36.0", namespace: "slipway-system"}
 var newest = place{kubeVersion: "v1.37.1", namespace: "slipway-system"}
 
 // order of the templates in a manifest: what others need comes first.
-var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "servicemonitor", "prometheusrule"}
+var order = []string{"crds", "rbac", "admission", "transitions", "networkpolicy", "controller", "agent", "host", "servicemonitor", "prometheusrule"}
 
 // rendered are the texts of config/, by their names.
 func rendered(root string) (texts map[string]string, err error) {
