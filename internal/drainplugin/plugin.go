@@ -133,8 +133,8 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	config := options.kit()
 	config.Transitions, config.RESTConfig = transitions, self
 	return driverkit.Serve(ctx, config, driverkit.ByTransition(map[string]driverkit.Driver{
-		transitions[0].Name: driverkit.Background(plugin.drain),
-		transitions[1].Name: driverkit.Background(plugin.returnNode),
+		transitions[0].Name:                         driverkit.Background(plugin.drain),
+		transitions[1].Name:                         driverkit.Background(plugin.returnNode),
 		ShutdownTransition(options.DriverName).Name: driverkit.Background(plugin.drain),
 	}))
 }

@@ -92,6 +92,8 @@ var nodeStates = ofCondition(
 	string(NodeState), "True",
 	Entry{Code: "drain-started", Means: "The node is being drained.", Passes: true},
 	Entry{Code: "drain-complete", Means: "The node is drained, and cordoned until it is returned.", Passes: true},
+	Entry{Code: "Draining", Means: "The node is being drained, because its machine is being shut down.", Passes: true},
+	Entry{Code: "ShuttingDown", Means: "The node is drained, and its machine goes down. It returns when it has booted.", Passes: true},
 	Entry{Code: "uncordoning", Means: "The node is being returned.", Passes: true},
 	Entry{Code: lifecyclev1alpha1.StateMaintenanceComplete, Means: "The node was returned.", Passes: true},
 )

@@ -47,6 +47,8 @@ func doing(f Facts, e *event) string {
 	switch start {
 	case "drain-started":
 		return "is being drained"
+	case "Draining":
+		return "is being drained before its machine goes down"
 	case "uncordoning":
 		return "is being returned"
 	default:

@@ -73,6 +73,7 @@ func TestWhatAnAgentNeedsDependsOnWhatItDoes(t *testing.T) {
 		"as itself":                {Agent{Group: "g", As: ActAsSelf, Drains: true}, false, 1, 3},
 		"without the drain driver": {Agent{Group: "g", As: ActAsNode}, true, 0, 0},
 		"unless it says as whom":   {Agent{Group: "g"}, true, 0, 0},
+		"that only announces":      {Agent{As: ActAsNode, OnlyAnnounces: true}, true, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rights := neededBy(tc.agent)

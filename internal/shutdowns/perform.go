@@ -84,4 +84,3 @@ func (s *Shepherd) giveBack(ctx context.Context, facts shutdown.Facts, step shut
 	log.FromContext(ctx).Info("Returned the node after a shutdown")
 	return nil
 }
-
