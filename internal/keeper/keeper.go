@@ -59,7 +59,7 @@ func Serve(ctx context.Context, path string) error {
 
 // serve hands out what there is, and takes what comes, until the other side has gone.
 func (k *keeper) serve(ctx context.Context, conn *net.UnixConn) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if k.greet(conn) != nil {
 		return

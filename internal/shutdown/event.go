@@ -20,8 +20,9 @@ import (
 const (
 	// Transition is the drain of a node whose machine is being shut down.
 	Transition = "drain.slm.k8s.io-shutdown"
-	// StateDraining and StateShuttingDown are its states (KEP-5683).
-	StateDraining     = "Draining"
+	// StateDraining is its first state (KEP-5683).
+	StateDraining = "Draining"
+	// StateShuttingDown is its last one: nothing is left to move.
 	StateShuttingDown = "ShuttingDown"
 	// Finalizer keeps an event until the Node says what became of it.
 	Finalizer = "slipway.dev/shutdown"
