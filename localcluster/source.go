@@ -11,3 +11,8 @@ import "embed"
 //
 //go:embed go.mod go.sum cmd/controlplane/main.go cmd/controlplane/components.go
 var ControlPlane embed.FS
+
+// Node is the same module, with the programs that a real node needs.
+//
+//go:embed go.mod go.sum cmd/kubelet/main.go cmd/pause/main.go
+var Node embed.FS

@@ -14,13 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-const (
-	binaryName = "controlplane"
-	privateDir = 0o700
-)
-
-// links are the names under which the binary becomes a component.
-var links = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"}
+const privateDir = 0o700
 
 // Built is a control plane that can be started.
 type Built struct {
@@ -51,36 +45,51 @@ func DefaultCache() (string, error) {
 // first unless the cache has it. Of several at the same time, one builds and
 // the others wait for it.
 func Ensure(ctx context.Context, cache string, source fs.FS, report *progress.Reporter) (*Built, error) {
-	entry, err := newEntry(cache, source)
+	entry, err := ensure(ctx, cache, source, controlPlane, report)
 	if err != nil {
 		return nil, err
 	}
-	if built, err := entry.load(); err == nil {
-		return built, nil
+	stages, err := entry.stageFiles()
+	if err != nil {
+		return nil, err
+	}
+	return &Built{
+		Binaries: entry.binaries(), Kubectl: filepath.Join(entry.binaries(), "kubectl"), Stages: stages, Version: entry.version,
+	}, nil
+}
+
+func ensure(ctx context.Context, cache string, source fs.FS, made product, report *progress.Reporter) (*entry, error) {
+	entry, err := newEntry(cache, source, made)
+	if err != nil {
+		return nil, err
+	}
+	if entry.check() == nil {
+		return entry, nil
 	}
 	if err := os.MkdirAll(entry.dir, privateDir); err != nil {
 		return nil, fmt.Errorf("make the cache directory: %w", err)
 	}
-	unlock, err := lock(ctx, entry.dir, report)
+	unlock, err := lock(ctx, entry.dir, made, report)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if built, err := entry.load(); err == nil { // somebody else has built it meanwhile
-		return built, nil
+	if entry.check() == nil { // somebody else has built it meanwhile
+		return entry, nil
 	}
 	if err := entry.compile(ctx, source, report); err != nil {
-		return nil, fmt.Errorf("build the control plane: %w", err)
+		return nil, fmt.Errorf("build %s: %w", made.name, err)
 	}
-	return entry.load()
+	return entry, entry.check()
 }
 
-// entry is one control plane in the cache.
+// entry is one product in the cache.
 type entry struct {
+	product      product
 	dir, version string
 }
 
-func newEntry(cache string, source fs.FS) (*entry, error) {
+func newEntry(cache string, source fs.FS, made product) (*entry, error) {
 	key, err := Key(source)
 	if err != nil {
 		return nil, err
@@ -93,7 +102,7 @@ func newEntry(cache string, source fs.FS) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cache directory %s: %w", cache, err)
 	}
-	return &entry{dir: filepath.Join(absolute, key), version: version}, nil
+	return &entry{product: made, dir: filepath.Join(absolute, key), version: version}, nil
 }
 
 func (e *entry) source() string   { return filepath.Join(e.dir, "src") }
@@ -102,20 +111,26 @@ func (e *entry) stages() string   { return filepath.Join(e.dir, "stages") }
 
 var errIncomplete = errors.New("the cache does not have it")
 
-// load finds a complete control plane. The links are made last, so where they
-// are, everything is.
-func (e *entry) load() (*Built, error) {
-	for _, name := range links {
+// check returns nil if everything is there. Links are made last, so where they are,
+// everything is.
+func (e *entry) check() error {
+	for _, name := range e.product.files() {
 		if _, err := os.Stat(filepath.Join(e.binaries(), name)); err != nil {
-			return nil, errors.Join(errIncomplete, err)
+			return errors.Join(errIncomplete, err)
 		}
 	}
+	if !e.product.stages {
+		return nil
+	}
+	_, err := e.stageFiles()
+	return err
+}
+
+func (e *entry) stageFiles() ([]string, error) {
 	stages, err := filepath.Glob(filepath.Join(e.stages(), "*.yaml"))
 	if err != nil || len(stages) == 0 {
 		return nil, errors.Join(errIncomplete, err)
 	}
 	slices.Sort(stages)
-	return &Built{
-		Binaries: e.binaries(), Kubectl: filepath.Join(e.binaries(), "kubectl"), Stages: stages, Version: e.version,
-	}, nil
+	return stages, nil
 }

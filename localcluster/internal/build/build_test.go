@@ -87,7 +87,7 @@ func TestEveryLinkIsAComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range links {
+	for _, name := range controlPlane.links {
 		if !strings.Contains(string(main), fmt.Sprintf("%q:", name)) {
 			t.Errorf("the binary does not know %s", name)
 		}
@@ -96,13 +96,17 @@ func TestEveryLinkIsAComponent(t *testing.T) {
 
 // What the launcher carries must be what is compiled here, to the last file.
 func TestAllOfTheSourceIsCarried(t *testing.T) {
-	here, err := filepath.Glob("../../cmd/controlplane/*.go")
-	if err != nil || len(here) == 0 {
-		t.Fatalf("source files: %v, %v", here, err)
-	}
-	for _, path := range here {
-		if _, err := fs.Stat(localcluster.ControlPlane, filepath.ToSlash(filepath.Join("cmd/controlplane", filepath.Base(path)))); err != nil {
-			t.Error(err)
+	for carried, made := range map[fs.FS]product{localcluster.ControlPlane: controlPlane, localcluster.Node: nodePrograms} {
+		for _, compiled := range made.programs {
+			here, err := filepath.Glob(filepath.Join("../..", compiled.mainPackage, "*.go"))
+			if err != nil || len(here) == 0 {
+				t.Fatalf("source files: %v, %v", here, err)
+			}
+			for _, path := range here {
+				if _, err := fs.Stat(carried, filepath.ToSlash(filepath.Join(compiled.mainPackage, filepath.Base(path)))); err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	}
 }
@@ -117,47 +121,47 @@ func TestCountPackages(t *testing.T) {
 }
 
 func TestHalfAnEntryIsNotUsed(t *testing.T) {
-	e := &entry{dir: t.TempDir(), version: "v1"}
+	e := &entry{product: controlPlane, dir: t.TempDir(), version: "v1"}
 	for _, dir := range []string{e.binaries(), e.stages()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	binary := filepath.Join(e.binaries(), binaryName)
+	binary := filepath.Join(e.binaries(), controlPlane.programs[0].name)
 	if err := os.WriteFile(binary, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.load(); !errors.Is(err, errIncomplete) {
+	if err := e.check(); !errors.Is(err, errIncomplete) {
 		t.Errorf("without links: %v", err)
 	}
 	if err := e.link(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.load(); !errors.Is(err, errIncomplete) {
+	if err := e.check(); !errors.Is(err, errIncomplete) {
 		t.Errorf("without stages: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(e.stages(), "a.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	built, err := e.load()
-	if err != nil || built.Version != "v1" || len(built.Stages) != 1 {
-		t.Errorf("complete: %+v, %v", built, err)
+	stages, err := e.stageFiles()
+	if e.check() != nil || err != nil || len(stages) != 1 {
+		t.Errorf("complete: %v, %v, %v", e.check(), stages, err)
 	}
 }
 
 func TestBuildersWaitForEachOther(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := lock(t.Context(), dir, nil)
+	unlock, err := lock(t.Context(), dir, controlPlane, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := lock(ctx, dir, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := lock(ctx, dir, controlPlane, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second builder: %v", err)
 	}
 	unlock()
-	again, err := lock(t.Context(), dir, nil)
+	again, err := lock(t.Context(), dir, controlPlane, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,9 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-const mainPackage = "./cmd/controlplane"
-
 // compile fills the cache entry.
 func (e *entry) compile(ctx context.Context, source fs.FS, report *progress.Reporter) error {
-	report.Step("building the control plane of Kubernetes %s into %s; the first time takes minutes", e.version, e.dir)
+	report.Step("building %s of Kubernetes %s into %s; the first time takes minutes", e.product.name, e.version, e.dir)
 	if err := e.unpack(source); err != nil {
 		return err
 	}
@@ -31,15 +29,19 @@ func (e *entry) compile(ctx context.Context, source fs.FS, report *progress.Repo
 			return fmt.Errorf("make a directory in the cache: %w", err)
 		}
 	}
-	packages, err := e.output(ctx, "list", "-deps", mainPackage)
-	if err != nil {
-		return err
+	for _, made := range e.product.programs {
+		packages, err := e.output(ctx, "list", "-deps", made.mainPackage)
+		if err != nil {
+			return err
+		}
+		if err := e.goBuild(ctx, made, strings.Count(packages, "\n"), report); err != nil {
+			return err
+		}
 	}
-	if err := e.goBuild(ctx, strings.Count(packages, "\n"), report); err != nil {
-		return err
-	}
-	if err := e.copyStages(ctx); err != nil {
-		return err
+	if e.product.stages {
+		if err := e.copyStages(ctx); err != nil {
+			return err
+		}
 	}
 	return e.link()
 }
@@ -57,12 +59,15 @@ func (e *entry) unpack(source fs.FS) error {
 }
 
 // goBuild compiles and says every few seconds how far it is.
-func (e *entry) goBuild(ctx context.Context, packages int, report *progress.Reporter) error {
+func (e *entry) goBuild(ctx context.Context, made program, packages int, report *progress.Reporter) error {
 	// Built under another name: a binary that is there is complete.
-	binary := filepath.Join(e.binaries(), binaryName)
+	binary := filepath.Join(e.binaries(), made.name)
 	// No flags that change how packages are compiled: so the toolchain's own cache
 	// serves `go vet` and others who need these packages, and they serve it.
-	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version), "-o", binary+".new", mainPackage)
+	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version), "-o", binary+".new", made.mainPackage)
+	if made.static {
+		build.Env = append(build.Env, "CGO_ENABLED=0")
+	}
 	output, err := build.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("read the compiler's output: %w", err)
@@ -79,7 +84,7 @@ func (e *entry) goBuild(ctx context.Context, packages int, report *progress.Repo
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, complaints)
 	}
-	report.Step("built; %d packages compiled, the others were compiled before", compiled.Load())
+	report.Step("%s is built; %d packages compiled, the others were compiled before", made.name, compiled.Load())
 	return os.Rename(binary+".new", binary)
 }
 
@@ -125,12 +130,12 @@ func isPackage(line string) bool {
 
 // link makes the binary known by the names of the components.
 func (e *entry) link() error {
-	for _, name := range links {
+	for _, name := range e.product.links {
 		path := filepath.Join(e.binaries(), name)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("replace a link: %w", err)
 		}
-		if err := os.Symlink(binaryName, path); err != nil {
+		if err := os.Symlink(e.product.programs[0].name, path); err != nil {
 			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package build compiles the control plane, once: the binary is kept in a cache
-// directory under a key that changes when its source does.
+// directory under a key that changes when its source does. The kubelet of real nodes
+// has an entry of its own, made when the first real node is asked for.
 //
 //	CACHE/KEY/src/                go.mod, go.sum and source, as compiled
 //	CACHE/KEY/bin/controlplane    the binary
 //	CACHE/KEY/bin/etcd …          links to it, one for each component
 //	CACHE/KEY/stages/             what tells kwok how nodes and pods behave
+//
+//	CACHE/OTHER/bin/kubelet       the kubelet
+//	CACHE/OTHER/bin/pause         what holds a pod's namespaces
 package build
 
 import (

@@ -13,9 +13,9 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-// lock holds other builders of the same control plane off, by a lock on the
+// lock holds other builders of the same product off, by a lock on the
 // directory itself. The kernel releases it should this process die.
-func lock(ctx context.Context, dir string, report *progress.Reporter) (unlock func(), err error) {
+func lock(ctx context.Context, dir string, made product, report *progress.Reporter) (unlock func(), err error) {
 	directory, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("lock the cache: %w", err)
@@ -35,13 +35,13 @@ func lock(ctx context.Context, dir string, report *progress.Reporter) (unlock fu
 			return nil, fmt.Errorf("lock the cache %s: %w", dir, err)
 		}
 		if time.Since(reminded) > remindEvery {
-			report.Step("waiting for another process that builds the control plane")
+			report.Step("waiting for another process that builds %s", made.name)
 			reminded = time.Now()
 		}
 		select {
 		case <-ctx.Done():
 			_ = directory.Close()
-			return nil, fmt.Errorf("wait for another process that builds the control plane: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("wait for another process that builds %s: %w", made.name, context.Cause(ctx))
 		case <-ticker.C:
 		}
 	}

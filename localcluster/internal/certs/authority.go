@@ -12,6 +12,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
@@ -49,6 +50,19 @@ func NewAuthority(name string) (*Authority, error) {
 		return nil, fmt.Errorf("create authority %s: %w", name, err)
 	}
 	return &Authority{Pair: *pair, certificate: certificate}, nil
+}
+
+// LoadAuthority reads an authority that Write has written.
+func LoadAuthority(certFile, keyFile string) (*Authority, error) {
+	loaded, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("load the authority: %w", err)
+	}
+	key, ok := loaded.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("load the authority: %s holds a key of type %T", keyFile, loaded.PrivateKey)
+	}
+	return &Authority{Pair: Pair{der: loaded.Certificate[0], key: key}, certificate: loaded.Leaf}, nil
 }
 
 // Client returns a certificate that authenticates this user, a member of these

@@ -94,7 +94,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newUp(streams), newDown(streams), newRun(streams), newGuard(streams), newStatus(streams),
-		newStart(streams), newStop(streams), newPod(streams), newKubeconfig(streams), newKubectl(streams), newBuild(streams),
+		newStart(streams), newStop(streams), newPod(streams), newNode(streams), newKubeconfig(streams), newKubectl(streams), newBuild(streams),
 	)
 	return root
 }

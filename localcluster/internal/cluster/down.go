@@ -60,6 +60,9 @@ func (c *Cluster) down(ctx context.Context, isMeant func(*state.State) bool) (bo
 	if err := stopEverything(ctx, st); err != nil {
 		return false, err
 	}
+	if err := c.cleanNodes(ctx, st); err != nil {
+		return false, err
+	}
 	if err := removeFiles(c.dir, st.MadeDir); err != nil {
 		return false, err
 	}

@@ -45,6 +45,8 @@ type Facts struct {
 	// Nodes are the simulated ones.
 	Nodes []string   `json:"nodes,omitempty"`
 	Pods  []PodFacts `json:"pods,omitempty"`
+	// RealNodes are this machine, if it is one.
+	RealNodes []NodeFacts `json:"realNodes,omitempty"`
 }
 
 // ComponentFacts is what there is to know of one process of the control plane.
@@ -67,6 +69,22 @@ type PodFacts struct {
 	Log     string   `json:"log,omitempty"`
 	Dir     string   `json:"dir"`
 	Command []string `json:"command"`
+}
+
+// NodeFacts is what there is to know of a real node.
+type NodeFacts struct {
+	Name string `json:"name"`
+	// Address is that of the node; its pods have others of the same network of 256.
+	Address string `json:"address"`
+	// Socket is containerd's: ctr --address SOCKET --namespace k8s.io.
+	Socket string `json:"socket"`
+	// Manifests is where static pods are put.
+	Manifests string `json:"manifests"`
+	// PodLogs has the logs of containers.
+	PodLogs string `json:"podLogs"`
+	// Cgroup is the one that all pods are under.
+	Cgroup     string           `json:"cgroup"`
+	Components []ComponentFacts `json:"components"`
 }
 
 // Status finds out how the cluster is.
@@ -93,7 +111,7 @@ func (c *Cluster) facts(ctx context.Context, st *state.State) *Facts {
 		Kubectl:    filepath.Join(st.Binaries, "kubectl"),
 		Nodes:      nodes.Names(st.Config),
 	}
-	for _, name := range component.Names() {
+	for _, name := range c.componentNames(st) {
 		found := c.componentFacts(ctx, st, name)
 		facts.Components = append(facts.Components, found)
 		if found.State != Running {
@@ -102,6 +120,9 @@ func (c *Cluster) facts(ctx context.Context, st *state.State) *Facts {
 	}
 	for _, pod := range st.Pods {
 		facts.Pods = append(facts.Pods, c.podFacts(pod))
+	}
+	for _, node := range st.Nodes {
+		facts.RealNodes = append(facts.RealNodes, c.nodeFacts(ctx, st, node.Name))
 	}
 	return facts
 }
@@ -114,10 +135,25 @@ func (c *Cluster) componentFacts(ctx context.Context, st *state.State, name stri
 	}
 	facts.PID = recorded.Process.PID
 	facts.State = Running
-	built, _ := component.Build(name, settings(c.dir, st, nil))
-	if err := built.Health.Probe(ctx); err != nil {
+	built, err := c.component(name, st, nil)
+	if err == nil {
+		err = built.Health.Probe(ctx)
+	}
+	if err != nil {
 		facts.State = Unwell
 		facts.Problem = err.Error()
+	}
+	return facts
+}
+
+func (c *Cluster) nodeFacts(ctx context.Context, st *state.State, name string) NodeFacts {
+	node, _ := c.realNode(st, name)
+	facts := NodeFacts{
+		Name: name, Address: node.Address(), Socket: node.Socket(), Manifests: node.Manifests(),
+		PodLogs: node.PodLogs(), Cgroup: node.Recorded.Cgroup,
+	}
+	for _, program := range node.Components() {
+		facts.Components = append(facts.Components, c.componentFacts(ctx, st, program))
 	}
 	return facts
 }

@@ -78,19 +78,22 @@ func (l *launch) ensureOnce(ctx context.Context, name string) error {
 func (l *launch) startUnlessAlive(name string) (process.Identity, component.Component, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wanted, found := component.Build(name, settings(l.cluster.dir, l.state, l.built))
-	if !found {
-		return process.Identity{}, wanted, fmt.Errorf("%w %q; there are %s",
-			ErrUnknownComponent, name, strings.Join(component.Names(), ", "))
+	wanted, err := l.cluster.component(name, l.state, l.built)
+	if err != nil {
+		return process.Identity{}, wanted, err
 	}
 	if recorded, found := l.state.Component(name); found && recorded.Process.Alive() {
 		return recorded.Process, wanted, nil
 	}
 	l.cluster.report.Step("starting %s", name)
 	log := l.cluster.dir.Log(name)
+	program := wanted.Program
+	if program == "" {
+		program = filepath.Join(l.state.Binaries, name)
+	}
 	started, err := process.Start(process.Spec{
-		Path: filepath.Join(l.state.Binaries, name), Args: wanted.Args,
-		Env: l.cluster.environment(l.state), Dir: string(l.cluster.dir), Log: log,
+		Path: program, Args: wanted.Args,
+		Env: l.cluster.componentEnvironment(name, l.state), Dir: string(l.cluster.dir), Log: log,
 	})
 	if err != nil {
 		return process.Identity{}, wanted, err

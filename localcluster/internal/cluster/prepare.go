@@ -74,12 +74,19 @@ func create(ctx context.Context, dir layout.Dir, config state.Config, id string,
 
 func assignPorts(ctx context.Context, st *state.State, name string) error {
 	for _, port := range component.PortNames(name) {
-		picked, err := ports.Pick(ctx)
-		if err != nil {
-			return fmt.Errorf("choose where %s listens: %w", name, err)
+		if err := pickPort(ctx, st, port); err != nil {
+			return err
 		}
-		st.Ports[port] = picked
 	}
+	return nil
+}
+
+func pickPort(ctx context.Context, st *state.State, name string) error {
+	picked, err := ports.Pick(ctx)
+	if err != nil {
+		return fmt.Errorf("choose where %s listens: %w", name, err)
+	}
+	st.Ports[name] = picked
 	return nil
 }
 

@@ -7,22 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway-k8s/slipway/localcluster/internal/build"
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
+	"github.com/slipway-k8s/slipway/localcluster/internal/realnode"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
 // Stop ends one component, or with abruptly kills it as a crash would. The rest
 // of the cluster stays.
 func (c *Cluster) Stop(ctx context.Context, name string, abruptly bool) error {
-	if !slices.Contains(component.Names(), name) {
-		return fmt.Errorf("%w %q; there are %s", ErrUnknownComponent, name, strings.Join(component.Names(), ", "))
+	if _, _, isNode := realnode.SplitComponent(name); !isNode && !slices.Contains(component.Names(), name) {
+		return unknown(name, component.Names())
 	}
 	return c.change(ctx, func(st *state.State) error {
+		if _, err := c.component(name, st, nil); err != nil {
+			return err
+		}
 		recorded, found := st.Component(name)
 		if !found || !recorded.Process.Alive() {
 			c.report.Step("%s is not running", name)

@@ -16,6 +16,10 @@ const (
 	proxyClient    = "front-proxy-client"
 )
 
+// kubeletClient is as whom the API server comes to the kubelets of real nodes, for
+// logs and commands.
+const kubeletClient = "kube-apiserver-kubelet-client"
+
 // serviceAccount is the key pair that service account tokens are signed with.
 const serviceAccount = "service-account"
 
@@ -53,6 +57,11 @@ func buildAPIServer(s Settings) Component {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + s.Dir.Cert(proxyClient),
 		"--proxy-client-key-file=" + s.Dir.Key(proxyClient),
+		"--kubelet-client-certificate=" + s.Dir.Cert(kubeletClient),
+		"--kubelet-client-key=" + s.Dir.Key(kubeletClient),
+		"--kubelet-certificate-authority=" + s.Dir.Cert(authority),
+		// A node's name leads nowhere here.
+		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file=" + s.Dir.AuditPolicy(),
 		"--audit-log-path=" + s.Dir.AuditLog(),
 		"--audit-log-maxsize=" + noRotation,

@@ -31,9 +31,12 @@ const etcdPeer = "etcd-peer"
 
 // Component is a program, ready to be started.
 type Component struct {
-	Name   string
-	Args   []string
-	Health Health
+	Name string
+	// Program is the path of what is started, or its name, to be found in PATH; empty for
+	// the one in the directory of binaries that is called as the component.
+	Program string
+	Args    []string
+	Health  Health
 }
 
 // Settings is what the arguments depend on.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,8 +16,10 @@ import (
 )
 
 // Health says where a component answers that it is well, and with which
-// certificate it has to be asked. Without a CAFile it is asked in plain text.
+// certificate it has to be asked. Without a CAFile it is asked in plain text. One
+// with a Socket and no URL is well when somebody listens there.
 type Health struct {
+	Socket                    string
 	URL                       string
 	CAFile, CertFile, KeyFile string
 }
@@ -31,6 +34,9 @@ var errUnwell = errors.New("is not well")
 func (h Health) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	if h.URL == "" {
+		return h.dial(ctx)
+	}
 	client := &http.Client{Transport: &http.Transport{}}
 	if h.CAFile != "" {
 		var err error
@@ -54,6 +60,14 @@ func (h Health) Probe(ctx context.Context) error {
 		return fmt.Errorf("%s %w: %s: %s", h.URL, errUnwell, response.Status, failedChecks(string(body)))
 	}
 	return nil
+}
+
+func (h Health) dial(ctx context.Context) error {
+	connection, err := new(net.Dialer).DialContext(ctx, "unix", h.Socket)
+	if err != nil {
+		return err // names the socket already
+	}
+	return connection.Close()
 }
 
 // failedChecks keeps the lines of a health report that say what is wrong.

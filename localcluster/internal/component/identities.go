@@ -30,6 +30,9 @@ var users = []struct {
 // AuthorityFile is what clients have to trust.
 func AuthorityFile(dir layout.Dir) string { return dir.Cert(authority) }
 
+// AuthorityKeyFile is what signs more certificates of the cluster.
+func AuthorityKeyFile(dir layout.Dir) string { return dir.Key(authority) }
+
 // WriteIdentities makes all keys and certificates of a new cluster.
 func WriteIdentities(dir layout.Dir) error {
 	if err := writeEtcdIdentities(dir); err != nil {
@@ -47,6 +50,9 @@ func WriteIdentities(dir layout.Dir) error {
 		if err := write(dir, name)(ca.Serving(name, loopback(), hosts)); err != nil {
 			return err
 		}
+	}
+	if err := write(dir, kubeletClient)(ca.Client(kubeletClient, superusers)); err != nil {
+		return err
 	}
 	for _, u := range users {
 		if err := write(dir, u.name)(ca.Client(u.user, u.groups...)); err != nil {

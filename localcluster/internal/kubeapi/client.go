@@ -73,6 +73,11 @@ func (c *Client) Create(ctx context.Context, path string, object, result any) er
 	return c.call(ctx, http.MethodPost, path, object, result)
 }
 
+// Delete removes the object at path.
+func (c *Client) Delete(ctx context.Context, path string) error {
+	return c.call(ctx, http.MethodDelete, path, nil, nil)
+}
+
 func (c *Client) call(ctx context.Context, method, path string, object, result any) error {
 	response, err := c.send(ctx, method, path, object)
 	if err != nil {

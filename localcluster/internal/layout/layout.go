@@ -16,7 +16,7 @@ type Dir string
 // long as it is there, the rest is known to be ours.
 func Owned() []string {
 	return []string{
-		"audit.log", "audit-policy.yaml", "etcd", "kubeconfig", "kubeconfigs", "kwok", "logs", "pki", "pods", "state.json",
+		"audit.log", "audit-policy.yaml", "etcd", "kubeconfig", "kubeconfigs", "kwok", "logs", "nodes", "pki", "pods", "state.json",
 	}
 }
 
@@ -76,3 +76,6 @@ func (d Dir) Pod(namespace, name string) string {
 func (d Dir) PodLog(namespace, name string) string {
 	return d.path("logs", "pod_"+namespace+"_"+name+".log")
 }
+
+// Node holds everything of one real node.
+func (d Dir) Node(name string) string { return d.path("nodes", name) }

@@ -56,6 +56,8 @@ type State struct {
 	Established bool        `json:"established"`
 	Components  []Component `json:"components"`
 	Pods        []Pod       `json:"pods,omitempty"`
+	// Nodes are the real ones.
+	Nodes []Node `json:"nodes,omitempty"`
 }
 
 // Component is one process of the control plane.
@@ -72,6 +74,19 @@ type Pod struct {
 	Process   process.Identity `json:"process"`
 	Log       string           `json:"log,omitempty"`
 	Command   []string         `json:"command"`
+}
+
+// Node is a real node on this machine. Its processes are components.
+type Node struct {
+	Name string `json:"name"`
+	// Network is the first three bytes of the addresses of the node and its pods.
+	Network string `json:"network"`
+	// Cgroup is under which all of its pods are.
+	Cgroup string `json:"cgroup"`
+	// Kubelet is the program.
+	Kubelet string `json:"kubelet"`
+	// Kernel are the settings of the kernel that a kubelet changes, as they were.
+	Kernel map[string]string `json:"kernel,omitempty"`
 }
 
 // New returns the state of a cluster that is about to be made.
@@ -139,4 +154,19 @@ func (s *State) Pod(namespace, name string) (Pod, bool) {
 func (s *State) SetPod(pod Pod) {
 	s.Pods = slices.DeleteFunc(s.Pods, func(p Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name })
 	s.Pods = append(s.Pods, pod)
+}
+
+// Node returns what is recorded of the real node of that name.
+func (s *State) Node(name string) (Node, bool) {
+	index := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == name })
+	if index < 0 {
+		return Node{}, false
+	}
+	return s.Nodes[index], true
+}
+
+// SetNode records a real node in place of the one of the same name.
+func (s *State) SetNode(node Node) {
+	s.Nodes = slices.DeleteFunc(s.Nodes, func(n Node) bool { return n.Name == node.Name })
+	s.Nodes = append(s.Nodes, node)
 }
