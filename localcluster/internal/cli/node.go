@@ -131,7 +131,8 @@ func newNodeLoad(streams Streams) *cobra.Command {
 		Short: "Load an image into a node, for pods with imagePullPolicy: Never",
 		Long: `Loads the images of an archive ('docker save', or a tar of an OCI layout) or of a
 directory with an OCI layout into NODE, and prints their names. With --program, it
-makes an image of one static program, which is then the image's entrypoint.`,
+makes an image of one static program, which is then in the image's root, and its
+entrypoint.`,
 		Example: `  localcluster node load real-1 dist/image --name local.test/slipway:1 --dir /tmp/c
   localcluster node load real-1 --program ./server --name local.test/server:1 --dir /tmp/c`,
 		Args: cobra.RangeArgs(1, 2), //nolint:mnd // a node, and what to load

@@ -74,9 +74,10 @@ func Execute(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return 0
 	}
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 {
-		return ended.ExitCode() // the command has said itself what is wrong
+	// Of the commands that people run through this one, which have said themselves what is
+	// wrong. One that the launcher runs for itself is wrapped in what it was for.
+	if ended, ok := err.(*exec.ExitError); ok && ended.ExitCode() > 0 { //nolint:errorlint // see above
+		return ended.ExitCode()
 	}
 	_, _ = fmt.Fprintln(streams.Err, "localcluster:", err)
 	return 1

@@ -13,24 +13,24 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 )
 
-// entrypoint is where the program is in the image.
-const entrypoint = "/program"
-
 // WriteProgram writes the image of the static program in file, under this name
-// (registry/name:tag), as `docker save` does. The same program gives the same bytes.
+// (registry/name:tag), as `docker save` does. In the image, the program is in the root,
+// called as the file is. The same program gives the same bytes.
 func WriteProgram(out io.Writer, file, name string) error {
 	program, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the program of image %s: %w", name, err)
 	}
-	layer, err := makeLayer(program)
+	base := filepath.Base(file)
+	layer, err := makeLayer(base, program)
 	if err != nil {
 		return fmt.Errorf("make image %s: %w", name, err)
 	}
-	config, err := json.Marshal(newConfig(layer))
+	config, err := json.Marshal(newConfig("/"+base, layer))
 	if err != nil {
 		return fmt.Errorf("make image %s: %w", name, err)
 	}
@@ -54,13 +54,13 @@ func WriteProgram(out io.Writer, file, name string) error {
 }
 
 // makeLayer holds the program, and a directory for temporary files.
-func makeLayer(program []byte) ([]byte, error) {
+func makeLayer(name string, program []byte) ([]byte, error) {
 	var layer bytes.Buffer
 	archive := tar.NewWriter(&layer)
 	if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777}); err != nil {
 		return nil, err
 	}
-	if err := (tarFile{entrypoint[1:], 0o755, program}).write(archive); err != nil {
+	if err := (tarFile{name, 0o755, program}).write(archive); err != nil {
 		return nil, err
 	}
 	if err := archive.Close(); err != nil {
@@ -105,7 +105,7 @@ type (
 	}
 )
 
-func newConfig(layer []byte) config {
+func newConfig(entrypoint string, layer []byte) config {
 	sum := sha256.Sum256(layer)
 	return config{
 		Architecture: runtime.GOARCH, OS: "linux", Config: process{Entrypoint: []string{entrypoint}},

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command server is what the test's pods run: it says what happens to it, and ends a
+// second after it was asked to. Called with words, it says those and ends.
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 {
+		fmt.Println(strings.Join(os.Args[1:], " "))
+		return
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	go func() {
+		fmt.Println(http.ListenAndServe(":8080", http.NotFoundHandler()))
+	}()
+	fmt.Println("serving")
+	<-signals
+	fmt.Println("asked to end")
+	time.Sleep(time.Second)
+	fmt.Println("ended")
+}
