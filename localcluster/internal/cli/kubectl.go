@@ -45,7 +45,7 @@ func newKubectl(streams Streams) *cobra.Command {
 			kubectl := exec.CommandContext(command.Context(), facts.Kubectl, args...)
 			kubectl.Env = append(os.Environ(), "KUBECONFIG="+facts.Kubeconfig)
 			kubectl.Stdin, kubectl.Stdout, kubectl.Stderr = streams.In, streams.Out, streams.Err
-			return kubectl.Run()
+			return ofCommand(kubectl.Run())
 		},
 	}
 	where.addFlags(command)

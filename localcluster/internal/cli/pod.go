@@ -112,5 +112,5 @@ func (f podFlags) foreground(ctx context.Context, opened *cluster.Cluster, pod s
 	run.Command = pod.Command
 	run.Restart = f.supervise
 	run.Stdin, run.Stdout, run.Stderr = streams.In, streams.Out, streams.Err
-	return run.Do(ctx)
+	return ofCommand(run.Do(ctx))
 }

@@ -74,13 +74,27 @@ func Execute(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return 0
 	}
-	// Of the commands that people run through this one, which have said themselves what is
-	// wrong. One that the launcher runs for itself is wrapped in what it was for.
-	if ended, ok := err.(*exec.ExitError); ok && ended.ExitCode() > 0 { //nolint:errorlint // see above
-		return ended.ExitCode()
+	var ended *endedError
+	if errors.As(err, &ended) {
+		return ended.code
 	}
 	_, _ = fmt.Fprintln(streams.Err, "localcluster:", err)
 	return 1
+}
+
+// endedError is that a command that somebody runs through this one has failed. It has said
+// itself what is wrong.
+type endedError struct{ code int }
+
+func (e *endedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// ofCommand tells the failure of such a command from what the launcher runs for itself.
+func ofCommand(err error) error {
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && exited.ExitCode() > 0 {
+		return &endedError{exited.ExitCode()}
+	}
+	return err
 }
 
 func newRoot(streams Streams) *cobra.Command {
