@@ -36,7 +36,14 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	env, machine := realNode(t)
-	s := &scene{t: t, env: env, machine: machine, stories: t.TempDir()}
+	stories, err := os.MkdirTemp("", "slipway-stories-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What still writes there is ending: nothing that would have to fail the test, as with
+	// t.TempDir.
+	t.Cleanup(func() { _ = os.RemoveAll(stories) })
+	s := &scene{t: t, env: env, machine: machine, stories: stories}
 	s.node = env.Worker(t, nodeName, group)
 	// Those of the last test may be ending still.
 	harness.AwaitNone[*corev1.Pod](t, env, &corev1.PodList{}, client.MatchingFields{"spec.nodeName": nodeName})
