@@ -94,7 +94,7 @@ const flagsHead = `<!-- Written by docs/generate, from what the programs say of 
 func flags() string {
 	var page strings.Builder
 	page.WriteString(flagsHead)
-	for _, args := range [][]string{{"node-agent"}, {"controller"}, {"drain-driver", "kubelet-plugin"}} {
+	for _, args := range [][]string{{"node-agent"}, {"controller"}, {"drain-driver", "kubelet-plugin"}, {"slipway-host"}} {
 		fmt.Fprintf(&page, "## %s\n\n```text\n%s\n```\n\n", strings.Join(args, " "), help(args))
 	}
 	return strings.TrimSpace(page.String()) + "\n"
