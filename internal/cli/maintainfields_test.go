@@ -49,8 +49,7 @@ func TestEachFieldOfAMaintenanceCanBeAskedFor(t *testing.T) {
 
 // fieldsOf are the paths of the fields, those of structs of this API taken apart.
 func fieldsOf(of reflect.Type, path string) (all []string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		at, kind := path+"."+name, field.Type
 		if kind.Kind() == reflect.Pointer {

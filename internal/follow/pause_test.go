@@ -24,20 +24,20 @@ func TestAPauseEndsWithAChangeButNotAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var real clock.RealClock
+				var bubble clock.RealClock
 				changed := make(chan struct{}, 1)
 				change := func() { changed <- struct{}{} }
-				began := real.Now()
+				began := bubble.Now()
 				switch {
 				case tc.after == 0:
 					change()
 				case tc.after > 0:
-					real.AfterFunc(tc.after, change)
+					bubble.AfterFunc(tc.after, change)
 				}
-				if err := Pause(t.Context(), real, changed); err != nil {
+				if err := Pause(t.Context(), bubble, changed); err != nil {
 					t.Fatal(err)
 				}
-				if got := real.Since(began); got != tc.want {
+				if got := bubble.Since(began); got != tc.want {
 					t.Errorf("it took %s; want %s", got, tc.want)
 				}
 			})
@@ -49,14 +49,14 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	for name, after := range map[string]time.Duration{"at once": 0, "later": 500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var real clock.RealClock
-				began := real.Now()
+				var bubble clock.RealClock
+				began := bubble.Now()
 				ctx, stop := context.WithTimeout(t.Context(), after)
 				defer stop()
-				if err := Pause(ctx, real, make(chan struct{})); !errors.Is(err, context.DeadlineExceeded) {
+				if err := Pause(ctx, bubble, make(chan struct{})); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got error %v", err)
 				}
-				if got := real.Since(began); got != after {
+				if got := bubble.Since(began); got != after {
 					t.Errorf("it took %s", got)
 				}
 			})

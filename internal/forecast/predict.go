@@ -135,7 +135,7 @@ func (d *Drain) block(pod plan.Pod) {
 	name := pod.Namespace + "/" + pod.Name
 	for i, b := range d.Blockers {
 		if b.Reason == pod.Reason && b.By == pod.By && b.Message == pod.Message {
-			d.Blockers[i].Pods = append(b.Pods, name)
+			d.Blockers[i].Pods = append(d.Blockers[i].Pods, name)
 			return
 		}
 	}

@@ -121,7 +121,7 @@ func drawWorld(t *rapid.T) (w *world, selected []string) {
 			selected = append(selected, name)
 		}
 		for _, word := range []string{"control-plane", "down", "returned", "out", "failed-back", "failed", "out-for=others", "pods=web:1", "pods=db:2"} {
-			if rapid.IntRange(0, 5).Draw(t, name+" is "+word) == 0 && !(spared && word == "out") {
+			if rapid.IntRange(0, 5).Draw(t, name+" is "+word) == 0 && (!spared || word != "out") {
 				words = append(words, word)
 			}
 		}

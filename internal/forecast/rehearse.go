@@ -80,14 +80,14 @@ func (r *rehearsal) begin(names []string) {
 
 // allReturn has all return that are out for the maintenance, healthy, and tells whether there
 // were any. One that is not selected any more is none of its nodes then.
-func (r *rehearsal) allReturn() (any bool) {
+func (r *rehearsal) allReturn() (some bool) {
 	var nodes []rollout.Node
 	for _, n := range r.facts.Nodes {
 		if n.State != rollout.Out {
 			nodes = append(nodes, n)
 			continue
 		}
-		any = true
+		some = true
 		r.facts.ControlPlaneOut = slices.DeleteFunc(r.facts.ControlPlaneOut, func(name string) bool { return name == n.Name })
 		if !r.look.Standings[n.Name].Selected {
 			continue
@@ -96,7 +96,7 @@ func (r *rehearsal) allReturn() (any bool) {
 		nodes = append(nodes, n)
 	}
 	r.facts.Nodes = nodes
-	return any
+	return some
 }
 
 // lift ends what holds everybody up until somebody says a word, or pods have started: it tells

@@ -102,10 +102,11 @@ func (k *keptAway) close() {
 	}
 }
 
-// keptPod is a pod that is on no node yet, and is not on its way out.
+// keptPod is a pod of a DaemonSet that is on no node yet, and is not on its way out. The label
+// alone says nothing: whoever owns a namespace may set it on any pod.
 func keptPod(o metav1.Object) (kept maintenance.KeptPod, wanted bool) {
 	pod, ok := o.(*corev1.Pod)
-	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
+	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || !belongsToNode(pod) {
 		return maintenance.KeptPod{}, false
 	}
 	return maintenance.KeptPod{

@@ -53,9 +53,10 @@ func TestWhichPodsAreKeptAway(t *testing.T) {
 		"for all nodes but one": {func(p *corev1.Pod) {
 			requiredOf(p).NodeSelectorTerms[0].MatchFields[0].Operator = corev1.NodeSelectorOpNotIn
 		}, nowhere},
-		"for no node in particular":      {func(p *corev1.Pod) { p.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{} }, nowhere},
-		"on its node":                    {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, none},
-		"one that its DaemonSet deletes": {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(2000, 0)} }, none},
+		"for no node in particular":            {func(p *corev1.Pod) { p.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{} }, nowhere},
+		"on its node":                          {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, none},
+		"one of somebody's that has the label": {func(p *corev1.Pod) { p.OwnerReferences = nil }, none},
+		"one that its DaemonSet deletes":       {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(2000, 0)} }, none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := gatedPod("n")
@@ -65,6 +66,17 @@ func TestWhichPodsAreKeptAway(t *testing.T) {
 				t.Errorf("wanted %t (-want +got):\n%s", wanted, diff)
 			}
 		})
+	}
+}
+
+func TestAPodThatIsKeptAwayWaitsForNoRoom(t *testing.T) {
+	pod := gatedPod("n")
+	if _, waits := createdAt(pod); waits {
+		t.Error("it counts as one that waits for room, and holds up the return that it waits for")
+	}
+	pod.Labels = nil
+	if _, waits := createdAt(pod); !waits {
+		t.Error("another pod that is Pending does not count")
 	}
 }
 

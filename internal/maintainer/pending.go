@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // pending watches which pods are Pending, while it is asked for: their metadata alone.
@@ -79,4 +81,9 @@ func (p *pending) times() []time.Time {
 
 func (p *pending) close() { p.watch(context.Background(), false, time.Time{}) }
 
-func createdAt(o metav1.Object) (time.Time, bool) { return o.GetCreationTimestamp().Time, true }
+// createdAt is when a pod was created that waits for room: one that is kept away from its node
+// waits for the node's return, and must not hold that up.
+func createdAt(o metav1.Object) (at time.Time, wanted bool) {
+	_, keptAway := o.GetLabels()[slipwayv1alpha1.KeptAway]
+	return o.GetCreationTimestamp().Time, !keptAway
+}

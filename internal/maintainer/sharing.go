@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,9 +80,13 @@ func slimList(list *corev1.PodList, err error) (*corev1.PodList, error) {
 
 // budget is what is kept of a PodDisruptionBudget.
 type budget struct {
-	namespace, name string
-	selector        labels.Selector
+	namespace, key string // key is namespace/name
+	selector       labels.Selector
 }
+
+// most is how many budgets of a pod are looked at, the first by name. The API server evicts no
+// pod that has two; and whoever owns a namespace may write as many as they like.
+const most = 8
 
 // readBudget reads one that the API server reads too: of others it says so itself.
 func readBudget(o metav1.Object) (b budget, wanted bool) {
@@ -90,15 +95,12 @@ func readBudget(o metav1.Object) (b budget, wanted bool) {
 		return budget{}, false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
-	return budget{pdb.Namespace, pdb.Name, selector}, err == nil
+	return budget{pdb.Namespace, pdb.Namespace + "/" + pdb.Name, selector}, err == nil
 }
 
 // budgetsByNode are the budgets of the pods of each node, as namespace/name, sorted.
 func budgetsByNode(pods []podOn, all []budget) map[string][]string {
-	inside := map[string][]budget{}
-	for _, b := range all {
-		inside[b.namespace] = append(inside[b.namespace], b)
-	}
+	inside := byNamespace(all)
 	matching, sets := map[unique.Handle[labelled]][]string{}, map[unique.Handle[string]]map[string]bool{}
 	for _, pod := range pods {
 		names, known := matching[pod.labelled]
@@ -129,10 +131,37 @@ func matches(what labelled, inside map[string][]budget) (names []string) {
 	if err != nil {
 		return nil // the API server accepts no such labels
 	}
-	for _, b := range inside[what.namespace] {
-		if b.selector.Matches(set) {
-			names = append(names, b.namespace+"/"+b.name)
-		}
+	for _, b := range selecting(inside[what.namespace], set) {
+		names = append(names, b.key)
 	}
 	return names
+}
+
+// keyed is a budget, and perhaps more.
+type keyed interface{ identity() budget }
+
+func (b budget) identity() budget { return b }
+
+// byNamespace sorts budgets.
+func byNamespace[B keyed](all []B) map[string][]B {
+	inside := map[string][]B{}
+	for _, b := range all {
+		inside[b.identity().namespace] = append(inside[b.identity().namespace], b)
+	}
+	for _, budgets := range inside {
+		slices.SortFunc(budgets, func(a, b B) int { return strings.Compare(a.identity().key, b.identity().key) })
+	}
+	return inside
+}
+
+// selecting are the first of these budgets that select what is labelled so.
+func selecting[B keyed](budgets []B, set labels.Set) (found []B) {
+	for _, b := range budgets {
+		if b.identity().selector.Matches(set) {
+			if found = append(found, b); len(found) == most {
+				break
+			}
+		}
+	}
+	return found
 }

@@ -3,6 +3,7 @@
 package maintainer
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +92,23 @@ func TestWhichBudgetsNodesHave(t *testing.T) {
 				t.Errorf("budgets of nodes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestOfManyBudgetsOfAPodTheFirstCount(t *testing.T) {
+	web := map[string]string{"app": "web"}
+	pod, _ := readPod(podAt("n1", "shop", web))
+	var budgets []budget
+	var want []string
+	for i := range 1000 {
+		b, _ := readBudget(budgetFor("shop", fmt.Sprintf("web-%03d", 999-i), web))
+		budgets = append(budgets, b)
+	}
+	for i := range most {
+		want = append(want, fmt.Sprintf("shop/web-%03d", i))
+	}
+	if diff := cmp.Diff(map[string][]string{"n1": want}, budgetsByNode([]podOn{pod}, budgets)); diff != "" {
+		t.Errorf("budgets of nodes (-want +got):\n%s", diff)
 	}
 }
 

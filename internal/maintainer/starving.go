@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-k8s/slipway/internal/maintenance"
@@ -80,17 +79,14 @@ func (s *starving) close() { s.watch(context.Background(), false) }
 // unscheduled are the pods with the budgets that select them, and what these say.
 func unscheduled(pods []*corev1.Pod, all []statedBudget) ([]maintenance.Unscheduled, map[string]policyv1.PodDisruptionBudgetStatus) {
 	statuses := map[string]policyv1.PodDisruptionBudgetStatus{}
+	inside := byNamespace(all)
 	var found []maintenance.Unscheduled
 	for _, pod := range pods {
 		u := maintenance.Unscheduled{Pod: pod}
-		for _, b := range all {
-			if b.namespace == pod.Namespace && b.selector.Matches(labels.Set(pod.Labels)) {
-				name := b.namespace + "/" + b.name
-				u.Budgets, statuses[name] = append(u.Budgets, name), b.status
-			}
+		for _, b := range selecting(inside[pod.Namespace], pod.Labels) {
+			u.Budgets, statuses[b.key] = append(u.Budgets, b.key), b.status
 		}
 		if len(u.Budgets) > 0 {
-			slices.Sort(u.Budgets)
 			found = append(found, u)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 // is no driver; or there is one of its name, which a transition can have in spec.driver.
 func FuzzAdmit(f *testing.F) {
 	for _, seed := range []*registerapi.PluginInfo{
-		{}, {Type: "CSIPlugin"},
+		{},
+		{Type: "CSIPlugin"},
 		{Type: driverv1.PluginType, Name: "d", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "example.com/reboot", Endpoint: "/e", SupportedVersions: []string{"v2", driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "d", Endpoint: "slm.sock", SupportedVersions: []string{driverv1.ServiceName}},

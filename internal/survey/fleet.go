@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,10 +153,11 @@ func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance
 	}
 	template := &corev1.PodTemplate{}
 	err := f.r.client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
-	if client.IgnoreNotFound(err) != nil {
-		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "it is taken to be in namespace "+f.own)
-	} else if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil // it is not there
+	case err != nil:
+		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "it is taken to be in namespace "+f.own)
 	}
 	f.maintenances.Templates = map[string]*corev1.PodTemplate{m.Spec.Work.PodTemplate: template}
 	return err

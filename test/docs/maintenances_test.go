@@ -84,7 +84,7 @@ func (n *newcomer) followsOneByOne(page string, says ...string) {
 func (n *newcomer) everyMonth() string {
 	n.t.Helper()
 	for _, block := range blocksIn(n.t, fleetPage, "yaml") {
-		for _, document := range strings.Split(block, "\n---\n") {
+		for document := range strings.SplitSeq(block, "\n---\n") {
 			var c batchv1.CronJob
 			if err := yaml.Unmarshal([]byte(document), &c); err != nil {
 				n.t.Fatalf("%s: %v in\n%s", fleetPage, err, document)
