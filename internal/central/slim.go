@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
@@ -21,7 +22,7 @@ func slimNode(object any) (any, error) {
 	slim.Labels = node.Labels // transitions select by them
 	for _, key := range []string{
 		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation,
-		shutdown.Annotation, shutdown.DrainAnnotation,
+		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation,
 	} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/oversight"
 )
@@ -21,6 +22,7 @@ func TestTheCacheKeepsOfANodeWhatIsDecidedOn(t *testing.T) {
 			Labels: map[string]string{"node-role.kubernetes.io/control-plane": "", "pool": "blue"},
 			Annotations: map[string]string{
 				nodestate.CordonsAnnotation: `{"owners":[{"event":"e","uid":"1","since":"2026-01-02T03:04:05Z"}]}`,
+				slipwayv1alpha1.KeptAway:    "2147483647",
 				"example.com/large":         "text",
 			},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},

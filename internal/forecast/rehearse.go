@@ -83,6 +83,9 @@ func (r *rehearsal) begin(names []string) {
 func (r *rehearsal) allReturn() (some bool) {
 	var nodes []rollout.Node
 	for _, n := range r.facts.Nodes {
+		if n.State == rollout.HeldBack {
+			n.State = rollout.Waiting // the drains that it gave way to have ended
+		}
 		if n.State != rollout.Out {
 			nodes = append(nodes, n)
 			continue
@@ -144,5 +147,5 @@ func leftOf(r *rehearsal) []Left {
 
 var states = map[rollout.State]LeftState{
 	rollout.Waiting: LeftWaiting, rollout.Out: LeftOut, rollout.Returned: LeftReturned,
-	rollout.Failed: LeftFailed, rollout.FailedBack: LeftFailed,
+	rollout.Failed: LeftFailed, rollout.FailedBack: LeftFailed, rollout.HeldBack: LeftWaiting,
 }

@@ -116,6 +116,9 @@ func refusalOf(err error) string {
 	return ""
 }
 
+// forget is for a step that has nothing left to do.
+func (f *failed) forget(step any) { delete(f.steps, keyOf(step)) }
+
 // keep forgets the statuses of all maintenances but these: the others are gone.
 func (f *failed) keep(statuses map[string]bool) {
 	for key := range f.steps {

@@ -55,7 +55,7 @@ func (p *pass) inDeadlock(n *node) deadlock.Drain {
 	d.Gone = int(n.drain.Status.Progress.Done)
 	for _, entry := range n.fors {
 		m := p.byUID[entry.UID]
-		may := m != nil && m.works() && !m.Spec.Paused && n.recordOf(m) == nil && p.standingOf(n, entry) == needs && !p.drainedFor(n, m, entry)
+		may := m != nil && m.drains() && !m.Spec.Paused && n.recordOf(m) == nil && p.standingOf(n, entry) == needs && !p.drainedFor(n, m, entry)
 		d.MayGiveWay = d.MayGiveWay && may && n.gaveWay(m) < MaxGivesWay
 		d.ComesBack = d.ComesBack && m != nil && m.Spec.Rollout != nil
 	}
@@ -68,11 +68,12 @@ const (
 )
 
 // refused are the budgets that refuse all pods that a drain has left, since the last of them
-// did; none, if anything moves, or something else holds it up.
+// did; none, if anything moves, or something else holds it up, or may: not all that blocks is
+// listed where it is much.
 func refused(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since time.Time) {
 	s := e.Status
 	if ended(e) || !claimed(e) || reached(e) || s.ObservedGeneration != e.Generation || s.Progress == nil ||
-		len(s.Blockers) == 0 || s.BlockersTotal != s.Progress.Total-s.Progress.Done {
+		len(s.Blockers) == 0 || s.BlockersTotal != s.Progress.Total-s.Progress.Done || int(s.BlockersTotal) != len(s.Blockers) {
 		return nil, time.Time{}
 	}
 	for _, b := range s.Blockers {

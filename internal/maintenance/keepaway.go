@@ -52,7 +52,20 @@ func (p *pass) keepsAway(n *node) string {
 	if which := drainplan.KeptAway(p.wants(n)); which != "" && !released(n.fors) {
 		return which
 	}
-	return drainplan.KeptAway(targetsOf(n.drain))
+	if which := drainplan.KeptAway(targetsOf(n.drain)); which != "" || !p.mayKeepAway(n) {
+		return which
+	}
+	return n.keptAway() // a driver that begins anew has yet to say what was reached before
+}
+
+// mayKeepAway says whether the drain is to come to pods of DaemonSets, now or later.
+func (p *pass) mayKeepAway(n *node) bool {
+	return !released(n.fors) && slices.ContainsFunc(n.fors, func(entry For) bool {
+		m := p.byUID[entry.UID]
+		return m != nil && slices.ContainsFunc(m.plan, func(t slipwayv1alpha1.DrainTarget) bool {
+			return t.PodType == slipwayv1alpha1.PodTypeDaemonSet
+		})
+	})
 }
 
 // withheld are targets without those of DaemonSets that the drain does not have yet, as long as

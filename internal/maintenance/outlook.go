@@ -47,6 +47,7 @@ func Look(f Facts, uid types.UID, now time.Time) (Outlook, error) {
 	if of == nil {
 		return Outlook{}, fmt.Errorf("there is no NodeMaintenance with UID %q among the facts", uid)
 	}
+	p.findHeldBack()
 	for _, m := range p.maintenances {
 		p.judge(m)
 	}
