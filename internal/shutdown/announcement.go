@@ -26,7 +26,8 @@ const (
 type Announcement struct {
 	// BootID is that of the boot that ends (status.nodeInfo.bootID).
 	BootID string `json:"bootID"`
-	// Since is when the shutdown was seen first; Until is when logind waits no longer.
+	// Since is when the shutdown was seen first; Until is when logind waits no longer. The
+	// drain ends then, and after [MaxDrain] at the latest.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
 }

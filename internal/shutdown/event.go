@@ -31,20 +31,29 @@ const (
 // maxNode is how much of a node's name an event's has room for.
 const maxNode = 200
 
+// MaxDrain is how long the drain for a shutdown may take, however long the announcement says
+// that logind waits: it is the machine that says so, and no guard holds the event.
+const MaxDrain = time.Hour
+
+// nameOf is the event's name for a shutdown of the node.
+func nameOf(node, shutdown string) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(node + "/" + shutdown)) // never fails
+	return fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32())
+}
+
 // newEvent asks for the drain, within the time that logind leaves. Guards do not hold it: they
 // would not hold the machine.
 func newEvent(node string, said Announcement, now time.Time) *lifecyclev1alpha1.LifecycleEvent {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(node + "/" + said.ID())) // never fails
 	return &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32()),
+			Name:        nameOf(node, said.ID()),
 			Annotations: map[string]string{Annotation: said.ID()},
 			Finalizers:  []string{Finalizer},
 		},
 		Spec: lifecyclev1alpha1.LifecycleEventSpec{
 			TransitionName: Transition, BindingNode: node,
-			SLA:    &metav1.Duration{Duration: max(said.Until.Sub(now).Round(time.Second), time.Second)},
+			SLA:    &metav1.Duration{Duration: min(max(said.Until.Sub(now).Round(time.Second), time.Second), MaxDrain)},
 			Allow:  []lifecyclev1alpha1.Guard{lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode},
 			Reason: ReasonNodeShutdown,
 		},
@@ -54,9 +63,9 @@ func newEvent(node string, said Announcement, now time.Time) *lifecyclev1alpha1.
 // conditionTargetsReached is the drain driver's.
 const conditionTargetsReached = "TargetsReached"
 
-// heldEmpty says whether the event keeps its node empty of all pods but those of DaemonSets
+// HoldsEmpty says whether the event keeps its node empty of all pods but those of DaemonSets
 // and static ones, for what is done to the machine.
-func heldEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
+func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	var asked slipwayv1alpha1.DrainParameters
 	if e.Status.ClaimStatus != lifecyclev1alpha1.Claimed || e.DeletionTimestamp != nil || e.Spec.Parameters == nil ||
 		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &asked) != nil {

@@ -76,13 +76,13 @@ func Next(f Facts, now time.Time) Step {
 	case goesOn(f.Node, said) && noted.Shutdown == said.ID():
 		return nil // it is the machine's turn
 	case goesOn(f.Node, said): // what is noted is of one that was called off
-		return giveBack(f.Node, nil, noted, now)
+		return giveBack(f, nil, noted, now)
 	case said == nil && noted == nil:
 		return nil
 	case said != nil && (!booted(f.Node, *said) || !ready(f.Node)):
 		return nil
 	default:
-		return giveBack(f.Node, said, noted, now)
+		return giveBack(f, said, noted, now)
 	}
 }
 
@@ -99,9 +99,11 @@ func wind(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Step {
 		return LetGo{e}
 	case ended:
 		return Note{Drain{Shutdown: e.Annotations[Annotation], Event: e.Name, UID: e.UID, Outcome: e.Status.ClaimStatus}}
-	case e.DeletionTimestamp != nil, goesOn(f.Node, said) && e.Annotations[Annotation] == said.ID():
+	case e.DeletionTimestamp != nil:
 		return nil
-	default:
+	case goesOn(f.Node, said) && e.Annotations[Annotation] == said.ID() && (e.Status.ClaimedBy != nil || emptiedBy(f) == nil):
+		return nil
+	default: // nobody needs it; where it waits behind what has emptied the node, begin finds that
 		return Cancel{e}
 	}
 }
@@ -113,12 +115,20 @@ func noted(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) bool {
 
 // begin has the node drained, unless a maintenance has done so and shuts the machine down.
 func begin(f Facts, said Announcement, now time.Time) Step {
-	for _, e := range transition.OldestFirst(f.Events) {
-		if heldEmpty(e) {
-			return Note{Drain{Shutdown: said.ID(), Event: e.Name, Outcome: lifecyclev1alpha1.Succeeded}}
-		}
+	if e := emptiedBy(f); e != nil {
+		return Note{Drain{Shutdown: said.ID(), Event: e.Name, Outcome: lifecyclev1alpha1.Succeeded}}
 	}
 	return Create{newEvent(f.NodeName, said, now)}
+}
+
+// emptiedBy is the event that holds the node empty; nil, if none does.
+func emptiedBy(f Facts) *lifecyclev1alpha1.LifecycleEvent {
+	for _, e := range transition.OldestFirst(f.Events) {
+		if HoldsEmpty(e) {
+			return e
+		}
+	}
+	return nil
 }
 
 // goesOn says whether the announcement is of the boot that the Node is in.

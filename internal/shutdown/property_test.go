@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // TestWhateverHappens: the machine is let go only when an event of this boot's has drained it,
@@ -17,7 +18,7 @@ import (
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
-		w.cordoned = append(w.cordoned, "somebody")
+		w.cordoned = append(w.cordoned, cordons.Owner{Event: "drain-w1", UID: "somebody"})
 		step := func() {
 			if host := w.hostFacts(); host != nil && rapid.Bool().Draw(t, "host first") {
 				if s := Hold(*host, w.now); s != nil {
@@ -58,7 +59,7 @@ func checkRelease(t *rapid.T, w *world, s HostStep) {
 
 func (w *world) isCordonedFor(uid string) bool {
 	for _, owner := range w.cordoned {
-		if string(owner) == uid {
+		if string(owner.UID) == uid {
 			return true
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // giveBack undoes what a shutdown has done to the Node: its own cordon, and nobody else's.
 // said is nil where the shutdown was called off.
-func giveBack(node *corev1.Node, said *Announcement, noted *Drain, now time.Time) Return {
+func giveBack(f Facts, said *Announcement, noted *Drain, now time.Time) Return {
 	var r Return
 	if said != nil {
 		r.Forget = append(r.Forget, Annotation)
@@ -24,10 +25,30 @@ func giveBack(node *corev1.Node, said *Announcement, noted *Drain, now time.Time
 	}
 	if noted != nil {
 		r.Forget = append(r.Forget, DrainAnnotation)
-		r.UID = noted.UID
-		r.Conditions = append(r.Conditions, returned(node, noted.UID, now)...)
+		r.UID = ours(f, *noted)
+		r.Conditions = append(r.Conditions, returned(f.Node, r.UID, now)...)
 	}
 	return r
+}
+
+// ours is the event that is noted, if it was created for that shutdown of the node; else
+// nothing. That the Node says so is not enough: others write Nodes as well.
+func ours(f Facts, noted Drain) types.UID {
+	name := nameOf(f.NodeName, noted.Shutdown)
+	if noted.UID == "" || noted.Event != name {
+		return ""
+	}
+	for _, e := range f.Events {
+		if e.UID == noted.UID && (e.Name != name || e.Spec.TransitionName != Transition) {
+			return ""
+		}
+	}
+	for _, owner := range cordons.NotedOn(f.Node).Owners {
+		if owner.UID == noted.UID && owner.Event != name {
+			return ""
+		}
+	}
+	return noted.UID
 }
 
 // verdict says how a shutdown ended whose machine has booted since.

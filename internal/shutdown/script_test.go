@@ -10,8 +10,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 // TestScripts runs the text scripts in testdata. Each command does something to the world and
@@ -27,7 +29,11 @@ import (
 //	end Succeeded|Failed|SlaExpired   it ends, and the agent deletes it
 //	delete                            a user deletes it
 //	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
+//	reached                           that drain has got to its end
 //	clock DURATION                    time passes
+//	says ANNOTATION VALUE             somebody writes it on the Node
+//	cordons EVENT UID                 the Node is cordoned for that event
+//	asks NAME TRANSITION              somebody creates an event
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		w := newWorld()
@@ -88,12 +94,31 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 		w.deleteEvent(w.event())
 	case "maintain":
 		w.maintain(d.Input, first == "reached")
+	case "reached":
+		w.reached()
 	case "clock":
 		passed, err := time.ParseDuration(first)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.now = w.now.Add(passed)
+	default:
+		others(t, w, d, first)
+	}
+}
+
+// others is what somebody does who is none of ours.
+func others(t *testing.T, w *world, d *datadriven.TestData, first string) {
+	t.Helper()
+	switch d.Cmd {
+	case "says":
+		w.annotate(first, d.Input)
+	case "cordons":
+		w.cordoned = append(w.cordoned, cordons.Owner{Event: first, UID: types.UID(d.CmdArgs[1].Key)})
+	case "asks":
+		e := &lifecyclev1alpha1.LifecycleEvent{}
+		e.Name, e.Spec.TransitionName = first, d.CmdArgs[1].Key
+		w.add(e)
 	default:
 		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	}

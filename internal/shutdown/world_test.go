@@ -3,6 +3,7 @@
 package shutdown
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/cordons"
 )
 
 const (
@@ -34,7 +36,7 @@ type world struct {
 	begun      time.Time // as slipway-host remembers it
 	hostRuns   bool
 	node       *corev1.Node
-	cordoned   []types.UID
+	cordoned   []cordons.Owner
 	events     map[string]*lifecyclev1alpha1.LifecycleEvent
 	serial     int
 }
@@ -106,6 +108,14 @@ func (w *world) hostFacts() *HostFacts {
 
 func (w *world) facts() Facts {
 	f := Facts{NodeName: theNode, Node: w.node}
+	if w.node != nil {
+		f.Node = w.node.DeepCopy()
+		text, err := json.Marshal(cordons.Noted{Owners: w.cordoned})
+		if err != nil {
+			panic(err)
+		}
+		metav1.SetMetaDataAnnotation(&f.Node.ObjectMeta, cordons.Annotation, string(text))
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		f.Events = append(f.Events, w.events[name])
 	}
@@ -155,7 +165,7 @@ func (w *world) claim() {
 		e.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: theNode}
 		e.Finalizers = append(e.Finalizers, agents)
 	})
-	w.cordoned = append(w.cordoned, e.UID)
+	w.cordoned = append(w.cordoned, cordons.Owner{Event: e.Name, UID: e.UID})
 }
 
 // end is how the agent ends it; one that was deleted, it has canceled: the cordon goes.
@@ -183,7 +193,7 @@ func (w *world) end(phase lifecyclev1alpha1.ClaimStatus) {
 }
 
 func (w *world) uncordon(uid types.UID) {
-	w.cordoned = slices.DeleteFunc(slices.Clone(w.cordoned), func(u types.UID) bool { return u == uid })
+	w.cordoned = slices.DeleteFunc(slices.Clone(w.cordoned), func(o cordons.Owner) bool { return o.UID == uid })
 }
 
 // maintain adds an event of a maintenance that keeps the node empty up to a priority.
@@ -193,9 +203,16 @@ func (w *world) maintain(parameters string, reached bool) {
 	w.add(e)
 	w.change(w.events[e.Name], func(e *lifecyclev1alpha1.LifecycleEvent) {
 		e.Status.ClaimStatus, e.Status.ObservedGeneration = lifecyclev1alpha1.Claimed, e.Generation
-		if reached {
-			apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{Type: conditionTargetsReached, Status: metav1.ConditionTrue})
-		}
+	})
+	if reached {
+		w.reached()
+	}
+}
+
+// reached is that the drain of the maintenance has got to its end.
+func (w *world) reached() {
+	w.change(w.events["maintenance-w1"], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{Type: conditionTargetsReached, Status: metav1.ConditionTrue})
 	})
 }
 
@@ -256,7 +273,7 @@ func (w *world) apply(step Step) string {
 		for _, key := range s.Forget {
 			delete(w.node.Annotations, key)
 		}
-		return "return " + strings.TrimSpace(string(s.UID)+" "+said(s.Conditions))
+		return strings.Join(strings.Fields("return "+string(s.UID)+" "+said(s.Conditions)), " ")
 	default:
 		panic(fmt.Sprintf("unknown step %T", step))
 	}

@@ -21,7 +21,7 @@ func (s *Shepherd) perform(ctx context.Context, facts shutdown.Facts, step shutd
 	case shutdown.Create:
 		return s.create(ctx, step.Event)
 	case shutdown.Cancel:
-		log.FromContext(ctx).Info("Canceling the drain: the machine is not going down any more", "event", step.Event.Name)
+		log.FromContext(ctx).Info("Canceling the drain: it is not needed any more", "event", step.Event.Name)
 		return s.Recorder.Delete(ctx, step.Event)
 	case shutdown.Note:
 		return s.note(ctx, facts, step.Drain)

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
-// Sources wake a Shepherd: by the events of shutdowns, and by the Nodes that say something of
-// one. What has neither, it never looks at. An event that holds a node empty for a maintenance
-// does not wake it: it is that before the machine goes down.
+// Sources wake a Shepherd: by the events of shutdowns, by the Nodes that say something of one,
+// and by events that hold a node empty, which that of a shutdown may wait behind. What has none
+// of these, it never looks at.
 func Sources(from cache.Cache) []source.TypedSource[string] {
 	return []source.TypedSource[string]{
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, nodesOf(eventChanged)),
@@ -31,7 +31,7 @@ func nodesOf[T client.Object](f func(context.Context, T) []string) handler.Typed
 }
 
 func eventChanged(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []string {
-	if !slices.Contains(e.Finalizers, shutdown.Finalizer) && e.Annotations[shutdown.Annotation] == "" {
+	if !slices.Contains(e.Finalizers, shutdown.Finalizer) && e.Annotations[shutdown.Annotation] == "" && !shutdown.HoldsEmpty(e) {
 		return nil
 	}
 	return []string{e.Spec.BindingNode}
