@@ -102,6 +102,7 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		agents    = "DaemonSet slipway-node-agent"
 		requester = "MutatingAdmissionPolicy requester.slipway.dev"
 		guards    = "MutatingAdmissionPolicy guards.slipway.dev"
+		shutdowns = "ValidatingAdmissionPolicy shutdowns.slipway.dev"
 		weak      = "ClusterRole slipway-node-agent-reduced"
 		nodes     = "ValidatingAdmissionPolicy agent-nodes.slipway.dev"
 		central   = "ClusterRole slipway-controller-central"
@@ -121,16 +122,16 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 	}{
 		"as it comes": {
 			"v1.37.1", nil,
-			[]string{agents, requester, guards, events, rules, drain, budget},
+			[]string{agents, requester, guards, shutdowns, events, rules, drain, budget},
 			[]string{weak, nodes, central, elsewhere, network, monitor},
 		},
 		"before there were MutatingAdmissionPolicies": {
 			"v1.35.4",
 			values{"reduced": true},
-			[]string{agents, weak, nodes},
+			[]string{agents, weak, nodes, shutdowns},
 			[]string{requester, guards},
 		},
-		"central":                              {"v1.37.1", values{"mode": "central"}, []string{central, guards}, []string{agents, weak, "ClusterRole slipway-node-agent"}},
+		"central":                              {"v1.37.1", values{"mode": "central"}, []string{central, guards, shutdowns}, []string{agents, weak, "ClusterRole slipway-node-agent"}},
 		"central, where reduced means nothing": {"v1.37.1", values{"mode": "central", "reduced": true}, []string{central}, []string{weak, nodes}},
 		"without guards":                       {"v1.37.1", values{"guards": values{"enabled": false}}, []string{requester}, []string{guards}},
 		"in another API group":                 {"v1.37.1", values{"api": values{"group": "slm.slipway.dev"}}, []string{elsewhere, rules, drain}, []string{events}},

@@ -32,6 +32,12 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		"a driver, with the name of the drain": {
 			request{driverOnA, transitions, "", "{metadata: {name: drain.slm.k8s.io}, spec: {nodeName: a}}"}, "metadata.name: the transitions",
 		},
+		"a driver, with the name of the way back": {
+			request{driverOnA, transitions, "", "{metadata: {name: drain.slm.k8s.io-uncordon}, spec: {nodeName: a}}"}, "metadata.name: the transitions",
+		},
+		"a driver, with the name of the drain of a shutdown": {
+			request{driverOnA, transitions, "", "{metadata: {name: drain.slm.k8s.io-shutdown}, spec: {nodeName: a}}"}, "metadata.name: the transitions",
+		},
 		"a user, of all":                    {request{alice, transitions, "", ofAll}, ""},
 		"a user deletes one of some node":   {request{alice, transitions, ofB, ""}, ""},
 		"an agent, of none that it can say": {request{agentOfA, transitions, "", "{metadata: {}, spec: {}}"}, refusal},
@@ -83,6 +89,8 @@ func TestWhatTheControllerWritesOfNodes(t *testing.T) {
 		"label":                      {request{controller, nodes, a, node(", labels: {x: y}", "", "")}, "metadata.labels: the controller"},
 		"keep DaemonSets away":       {request{controller, nodes, a, node(", labels: {slipway.dev/kept-away: daemonsets}", "", "")}, ""},
 		"let them back":              {request{controller, nodes, node(", labels: {slipway.dev/kept-away: daemonsets}", "", ""), a}, ""},
+		"note the end of a drain":    {request{controller, nodes, a, node(", annotations: {slipway.dev/shutdown-drain: x}", "", "")}, ""},
+		"forget a shutdown":          {request{controller, nodes, node(", annotations: {slipway.dev/shutdown: y, slipway.dev/shutdown-drain: x}", "", ""), a}, ""},
 		"take a label away":          {request{controller, nodes, node(", labels: {x: y}", "", ""), a}, "metadata.labels: the controller"},
 		"taint":                      {request{controller, nodes, a, node("", "taints: [{key: x, effect: NoExecute}]", "")}, "spec: the controller"},
 		"taint like a cordon": {
