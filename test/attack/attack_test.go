@@ -31,7 +31,7 @@ func TestWhatAStolenTokenIsGoodFor(t *testing.T) {
 	s := newScene(t)
 	all := map[string]attempt{}
 	for _, some := range []map[string]attempt{
-		onPods, onNodes, onEventsOfOthers, onOwnEvents, onRequests, onTheCatalogue, onIdentities, byADriver,
+		onPods, onNodes, onShutdowns, onEventsOfOthers, onOwnEvents, onRequests, onTheCatalogue, onIdentities, byADriver,
 	} {
 		before := len(all)
 		maps.Copy(all, some)
@@ -79,7 +79,7 @@ func (s *scene) awaitPolicies(t *testing.T, all map[string]attempt) {
 	}
 }
 
-var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byGuards: true}
+var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byGuards: true, byShutdowns: true}
 
 func (s *scene) awaitRefusal(t *testing.T, a attempt) {
 	t.Helper()

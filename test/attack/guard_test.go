@@ -24,6 +24,7 @@ const (
 	byRequester   = "policy requester.slipway.dev"
 	byOverride    = "policy override-budgets.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
+	byShutdowns   = "policy shutdowns.slipway.dev"
 )
 
 var (

@@ -27,6 +27,7 @@ const (
 	nodeB    = "the agent of B as its node"
 	unbound  = "an agent's token that is bound to no pod"
 	driverOn = "a driver of others on A"
+	detector = "who watches over all nodes"
 
 	viewer     = "a viewer"
 	operator   = "an operator"
@@ -132,6 +133,25 @@ func (s *scene) addDriver(t *testing.T) {
 	}
 	s.create(t, pod)
 	s.configs[driverOn] = s.token(t, namespace, name, pod)
+}
+
+// addDetector adds an account that may write all Nodes and their status, as those have who say
+// what is wrong with machines or networks.
+func (s *scene) addDetector(t *testing.T) {
+	t.Helper()
+	namespace, name := s.env.Namespace(t, nil).Name, "detector"
+	s.create(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}})
+	roles := s.as(t, root).kube.RbacV1().ClusterRoles()
+	role, err := roles.Create(t.Context(), &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Verbs: []string{"get", "patch"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = roles.Delete(context.Background(), role.Name, metav1.DeleteOptions{}) })
+	s.bind(t, role.Name, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: namespace})
+	s.configs[detector] = s.token(t, namespace, name, nil)
 }
 
 // token are credentials of a service account, bound to a pod if there is one.

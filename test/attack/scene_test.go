@@ -70,6 +70,7 @@ func newSceneOn(t *testing.T, env *harness.Env) *scene {
 	s.addPeople(t)
 	s.addAgents(t)
 	s.addDriver(t)
+	s.addDetector(t)
 	return s
 }
 
