@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -28,6 +29,7 @@ func TestShutdowns(t *testing.T) {
 		"a shutdown that is called off":                                 calledOff,
 		"a machine that loses its power":                                powerLost,
 		"a node that stays out for somebody else":                       cordonedByOthers,
+		"a machine that is shut down while its node is drained":         whileDrained,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,4 +191,35 @@ func cordonedByOthers(t *testing.T, g ground) {
 	if ours, _ := nodestate.Cordons(n); len(ours) != 1 || ours[0].Event != drain.Name {
 		t.Errorf("the node is cordoned for %v", ours)
 	}
+}
+
+// whileDrained has the machine be shut down in the middle of a drain that then holds the node, as
+// that of a maintenance does: the shutdown waits behind it, and goes on when the node is empty.
+func whileDrained(t *testing.T, g ground) {
+	m := g.machine(t, "drained", time.Hour)
+	pod := m.HeldPod("drained-" + m.Name)
+	hold := m.Event(m.EventName("hold"), harness.Drain, harness.Parameters(t, func(p *slipwayv1alpha1.DrainParameters) { p.Hold = true }))
+	pod.AwaitHeld(t, hold.Name)
+	down := m.Shutdown()
+	event := m.event()
+	stillUp(t, "the drain goes on", down)
+	pod.LetGo(t)
+	if how := m.AwaitDown(down); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	g.AwaitEventGone(t, event.Name)
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	n := m.Await("is done with the shutdown", func(n *corev1.Node) bool {
+		return shutdown.AnnouncedOn(n) == nil && shutdown.DrainedOn(n) == nil
+	})
+	if ours, _ := nodestate.Cordons(n); len(ours) != 1 || ours[0].Event != hold.Name {
+		t.Errorf("the node is cordoned for %v", ours)
+	}
+	if err := g.Client.Delete(t.Context(), hold); err != nil {
+		t.Fatal(err)
+	}
+	g.AwaitEventGone(t, hold.Name)
+	m.awaitReturned()
 }
