@@ -63,17 +63,30 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 
 func TestWhatHasFailedIsTriedAgain(t *testing.T) {
 	m := readMaintenances(t)["kernel-6.12"]
-	failed, changed, err := retried(m)
-	if err != nil || !changed || m.Spec.Retry != 1 || len(failed) != 1 || failed[0].Name != "worker-05" {
+	failed, stuck, changed, err := retried(m)
+	if err != nil || !changed || m.Spec.Retry != 1 || len(failed) != 1 || failed[0].Name != "worker-05" || stuck != nil {
 		t.Errorf("%v, %v, %v; spec.retry is %d", failed, changed, err, m.Spec.Retry)
 	}
 	m = readMaintenances(t)["by-hand"]
-	if _, changed, err := retried(m); changed || err != nil || m.Spec.Retry != 0 {
+	if _, _, changed, err := retried(m); changed || err != nil || m.Spec.Retry != 0 {
 		t.Errorf("where nothing has failed: %v, %v; spec.retry is %d", changed, err, m.Spec.Retry)
 	}
 	m = readMaintenances(t)["aborted"]
-	if _, changed, err := retried(m); changed || err == nil {
+	if _, _, changed, err := retried(m); changed || err == nil {
 		t.Errorf("where it is complete: %v, %v", changed, err)
+	}
+}
+
+func TestNodesWhoseDrainsWaitForEachOtherGiveWayAgain(t *testing.T) {
+	m := readMaintenances(t)["deadlocked"]
+	failed, stuck, changed, err := retried(m)
+	if err != nil || !changed || m.Spec.Retry != 1 || failed != nil || len(stuck) != 2 || stuck[0].Name != "worker-11" {
+		t.Errorf("%v, %v, %v, %v; spec.retry is %d", failed, stuck, changed, err, m.Spec.Retry)
+	}
+	m = readMaintenances(t)["deadlocked"]
+	m.Spec.Rollout = nil // none gives way
+	if _, stuck, changed, err := retried(m); changed || err != nil || stuck != nil || m.Spec.Retry != 0 {
+		t.Errorf("where no node gives way: %v, %v, %v; spec.retry is %d", stuck, changed, err, m.Spec.Retry)
 	}
 }
 

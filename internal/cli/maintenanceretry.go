@@ -15,9 +15,13 @@ import (
 func newMaintenanceRetry(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry NAME",
-		Short: "Try the nodes again that have failed",
+		Short: "Try the nodes again that have failed, or whose drains wait for each other",
 		Long: `Raises spec.retry, and says which nodes had failed, and why. They wait for their turn as nodes
-do that have not begun; what had failed is begun anew, from the drain on.`,
+do that have not begun; what had failed is begun anew, from the drain on.
+
+Where drains of nodes wait for each other (reason Deadlock) because each node has given way
+as often as it may, they give way anew. Add room, or relax the budgets that the status names,
+before: else it ends as it did. Without a rollout, no node gives way.`,
 		Example: `  # See why first
   kubectl slipway maintenance status rack-upgrade
   kubectl slipway maintenance retry rack-upgrade`,
@@ -30,16 +34,16 @@ do that have not begun; what had failed is begun anew, from the drain on.`,
 }
 
 func (t *tool) retryMaintenance(ctx context.Context, arg string) error {
-	var failed []slipwayv1alpha1.MaintenanceNodeStatus
+	var failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus
 	m, changed, err := t.editMaintenance(ctx, arg, func(m *slipwayv1alpha1.NodeMaintenance) (again bool, err error) {
-		failed, again, err = retried(m)
+		failed, stuck, again, err = retried(m)
 		return again, err
 	})
 	switch {
 	case err != nil:
 		return err
 	case !changed:
-		t.say(maintenanceName(m.Name) + " has no nodes that have failed\n")
+		t.say(maintenanceName(m.Name) + " has no nodes that have failed, or that could give way to each other\n")
 		return nil
 	}
 	for _, n := range failed {
@@ -48,23 +52,30 @@ func (t *tool) retryMaintenance(ctx context.Context, arg string) error {
 	if more := int(m.Status.Nodes.Failed) - len(failed); more > 0 {
 		t.say(fmt.Sprintf("and %s\n", show.Count(more, "more node", "more nodes")))
 	}
+	for _, n := range stuck {
+		t.say(fmt.Sprintf("node/%s may give way again to the nodes whose drains wait for its own\n", show.Clean(n.Name)))
+	}
 	return nil
 }
 
-// retried has the nodes tried again that have failed.
-func retried(m *slipwayv1alpha1.NodeMaintenance) (failed []slipwayv1alpha1.MaintenanceNodeStatus, changed bool, err error) {
+// retried has the nodes tried again that have failed, and those that are stuck, because their
+// drains wait for each other, give way again. Without a rollout, none of these does.
+func retried(m *slipwayv1alpha1.NodeMaintenance) (failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus, changed bool, err error) {
 	row := rowOfMaintenance(m)
 	if row.over() || row.Stage == slipwayv1alpha1.StageComplete {
-		return nil, false, fmt.Errorf("NodeMaintenance %s is complete, and begins nothing any more: maintain the nodes under another name", m.Name)
+		return nil, nil, false, fmt.Errorf("NodeMaintenance %s is complete, and begins nothing any more: maintain the nodes under another name", m.Name)
 	}
 	for _, n := range m.Status.NodeStatuses {
-		if n.Phase == slipwayv1alpha1.NodeFailed {
+		switch {
+		case n.Phase == slipwayv1alpha1.NodeFailed:
 			failed = append(failed, n)
+		case n.Reason == slipwayv1alpha1.ReasonDeadlock && m.Spec.Rollout != nil:
+			stuck = append(stuck, n)
 		}
 	}
-	if len(failed) == 0 && m.Status.Nodes.Failed == 0 {
-		return nil, false, nil
+	if len(failed) == 0 && len(stuck) == 0 && m.Status.Nodes.Failed == 0 {
+		return nil, nil, false, nil
 	}
 	m.Spec.Retry++
-	return failed, true, nil
+	return failed, stuck, true, nil
 }

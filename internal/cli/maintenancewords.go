@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/release"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
@@ -106,6 +107,8 @@ func (r *maintenanceRow) next() []advice {
 		all = append(all, advice{"Drain the nodes", maintenance + "stage " + name + " drain"})
 	case together && r.State == maintenanceDrained:
 		all = append(all, advice{"Return the nodes, when the work is done", maintenance + "stage " + name + " complete"})
+	case r.Code == slipwayv1alpha1.ReasonPendingPods:
+		all = append(all, advice{"See which pods are Pending, and why: nodes begin again when fewer are", "kubectl get pods -A --field-selector=status.phase=Pending"})
 	}
 	return append(all, r.nextOfNodes(name)...)
 }
@@ -116,22 +119,38 @@ func (r *maintenanceRow) nextOfNodes(name string) []advice {
 	var all []advice
 	first := func(is func(slipwayv1alpha1.MaintenanceNodeStatus) bool, what string, command func(node string) string) {
 		if i := slices.IndexFunc(r.NodeStatuses, is); i >= 0 {
-			all = append(all, advice{what, "kubectl slipway " + command(show.Clean(r.NodeStatuses[i].Name))})
-		}
-	}
-	held := func(code string) func(slipwayv1alpha1.MaintenanceNodeStatus) bool {
-		return func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
-			return n.Phase != slipwayv1alpha1.NodeFailed && n.Reason == code
+			all = append(all, advice{what, "kubectl " + command(show.Clean(r.NodeStatuses[i].Name))})
 		}
 	}
 	failed := func(n slipwayv1alpha1.MaintenanceNodeStatus) bool { return n.Phase == slipwayv1alpha1.NodeFailed }
-	first(failed, "Try the nodes that have failed again", func(string) string { return "maintenance retry " + name })
-	first(held(slipwayv1alpha1.ReasonBlocked), "See why a drain is held up, and what helps", func(node string) string { return "explain " + node })
-	first(held(slipwayv1alpha1.ReasonHookWaiting), "Let a node go on", func(node string) string {
-		return "maintenance open " + name + " " + node + " " + r.hookNames()
+	first(failed, "Try the nodes that have failed again", func(string) string { return "slipway maintenance retry " + name })
+	first(heldBy(slipwayv1alpha1.ReasonBlocked), "See why a drain is held up, and what helps", func(node string) string { return "slipway explain " + node })
+	if r.of.Spec.Rollout != nil {
+		first(heldBy(slipwayv1alpha1.ReasonDeadlock), "Have nodes whose drains wait for each other give way again, once there is room for their pods",
+			func(string) string { return "slipway maintenance retry " + name })
+	}
+	first(heldBy(slipwayv1alpha1.ReasonDeadlock), "See what drains wait for that wait for each other", func(node string) string { return "slipway explain " + node })
+	first(heldBy(slipwayv1alpha1.ReasonHookWaiting), "Let a node go on", func(node string) string {
+		return "slipway maintenance open " + name + " " + node + " " + r.hookNames()
 	})
-	first(held(slipwayv1alpha1.ReasonWaitingForWork), "Say that the work on a node is done", func(node string) string { return "done " + node })
+	first(heldBy(slipwayv1alpha1.ReasonWaitingForWork), "Say that the work on a node is done", func(node string) string { return "slipway done " + node })
+	if invalid := heldBy(slipwayv1alpha1.ReasonJobInvalid); r.Code == slipwayv1alpha1.ReasonJobInvalid || slices.ContainsFunc(r.NodeStatuses, invalid) {
+		all = append(all, advice{"See the PodTemplates of Jobs: the one of this maintenance is missing, or wrong", "kubectl get podtemplates -n " + release.Namespace})
+	}
+	first(heldBy(slipwayv1alpha1.ReasonJobRefused), "See what may refuse the Job of a node; it is tried again by itself", func(string) string {
+		return "describe resourcequotas -n " + release.Namespace
+	})
+	first(heldBy(slipwayv1alpha1.ReasonDaemonSetsUnready), "See the pods of a node that is back, and not healthy", func(node string) string {
+		return "get pods -A -o wide --field-selector=spec.nodeName=" + node
+	})
 	return all
+}
+
+// heldBy is that a node is held up by something, and has not failed.
+func heldBy(code string) func(slipwayv1alpha1.MaintenanceNodeStatus) bool {
+	return func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
+		return n.Phase != slipwayv1alpha1.NodeFailed && n.Reason == code
+	}
 }
 
 // hookNames is what stands for the hook in a command.

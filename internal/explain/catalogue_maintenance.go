@@ -77,7 +77,7 @@ var ofMaintenances = slices.Concat(
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlock, Means: "Drains of nodes wait for each other, and none of the nodes may give way. They do not end.",
-			Helps: "add room for the pods of the budgets that it names, relax these budgets, or take one of the nodes out of the maintenance",
+			Helps: "add room for the pods of the budgets that it names, relax these budgets, then kubectl slipway maintenance retry NAME; or change spec.nodeSelector, or a label that it asks for, so that it selects one of the nodes no more: that node's drain is canceled, and it takes pods again without having been maintained",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "Drains of nodes wait for each other, and one of the nodes is returned so that the others come to their end.",
@@ -120,7 +120,7 @@ var ofMaintenances = slices.Concat(
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlock, Means: "The node's drain and those of others wait for each other, for pods that find no node but these, and none of them may give way.",
-			Helps: "add room for these pods, relax the budgets, or kubectl slipway maintenance retry NAME",
+			Helps: "add room for these pods, or relax the budgets; kubectl slipway maintenance retry NAME, if the nodes have given way as often as they may",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "The node's drain and those of others waited for each other. It gives way: it takes pods again, and begins anew when these drains have ended.",

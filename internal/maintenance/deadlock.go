@@ -128,7 +128,7 @@ func (p *pass) resolve(d deadlock.Deadlock) {
 	budgets := listed("budget", d.Budgets)
 	if d.GivesWay == "" {
 		why := reasoned{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of %s that could run there "+
-			"find no node, and none of these nodes may give way: add room for these pods, relax the budgets, or take one node out of the maintenance",
+			"find no node, and none of these nodes may give way: add room for these pods, relax the budgets, or have spec.nodeSelector select one of them no more: it returns undone",
 			some(d.Nodes), budgets)}
 		for _, name := range d.Nodes {
 			p.sayDeadlock(p.byName[name], why)
