@@ -105,8 +105,9 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 	idle := installer.Remains{Objects: objects, Nodes: []installer.Node{{Name: "worker-1"}}}
 	busy := installer.Remains{
 		Objects: objects, Rules: 3, Transitions: 1,
-		Events:  []installer.Event{{Name: "drain-worker-1", Node: "worker-1", InWork: true}, {Name: "drain-worker-2", Node: "worker-2"}, {Name: "drain-worker-3", Node: "worker-3", Holders: []string{"example.com/audit"}}},
-		Foreign: []string{"Secret registry", "Deployment dashboard"},
+		Maintenances: []installer.Maintenance{{Name: "april"}, {Name: "kernel", InWork: true}, {Name: "may", Holders: []string{"example.com/audit"}}},
+		Events:       []installer.Event{{Name: "drain-worker-1", Node: "worker-1", InWork: true}, {Name: "drain-worker-2", Node: "worker-2"}, {Name: "drain-worker-3", Node: "worker-3", Holders: []string{"example.com/audit"}}},
+		Foreign:      []string{"Secret registry", "Deployment dashboard"},
 		Nodes: []installer.Node{
 			{Name: "worker-1", Cordoned: true},
 			{Name: "worker-2", Cordoned: true, Others: true},
@@ -118,7 +119,7 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 		refused string
 	}{
 		"idle":      {idle, ""},
-		"busy":      {busy, "LifecycleEvent drain-worker-1 of node worker-1 is in work; LifecycleEvent drain-worker-3 of node worker-3 is held by example.com/audit; node worker-1 is out of service; node worker-2 is out of service"},
+		"busy":      {busy, "NodeMaintenance kernel is in work; NodeMaintenance may is held by example.com/audit; LifecycleEvent drain-worker-1 of node worker-1 is in work; LifecycleEvent drain-worker-3 of node worker-3 is held by example.com/audit; node worker-1 is out of service; node worker-2 is out of service"},
 		"kept-crds": {kept(busy, true), "in work"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/show"
 )
 
-// abandonAfter is how long events have to end, once they are canceled.
+// abandonAfter is how long maintenances have to end, and then events, once they are canceled.
 const abandonAfter = time.Minute
 
 // uninstall is one.
@@ -35,15 +35,16 @@ func newUninstall(t *tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Take Slipway off the cluster",
-		Long: `Shows what is there of Slipway, asks, and takes it away: first the LifecycleEvents, which
-agents and controller end while they still run; then these; then the annotations on nodes,
-with the cordons that are ours; then the rest, with all DrainRules and LifecycleTransitions.
+		Long: `Shows what is there of Slipway, asks, and takes it away: first the NodeMaintenances and the
+LifecycleEvents, which agents and controller end while they still run; then these; then the
+annotations on nodes, with the cordons that are ours; then the rest, with all DrainRules and
+LifecycleTransitions.
 
-Where an event is in work, or held by a finalizer of somebody else, or a node is out of
-service, it refuses. With --force, events are canceled, and nodes are made schedulable, but
-those that somebody else has cordoned. Events that nobody ends within a minute, because
-agents or controller do not work, or because somebody else holds them, lose the finalizers
-that were shown.
+Where a maintenance or an event is in work, or held by a finalizer of somebody else, or a node
+is out of service, it refuses. With --force, maintenances end, events are canceled, and nodes
+are made schedulable, but those that somebody else has cordoned. What nobody ends within a
+minute, because agents or controller do not work, or because somebody else holds it, loses
+the finalizers that were shown.
 
 The namespace stays where something is in it that is not Slipway's; that is shown.`,
 		Example: `  kubectl slipway uninstall
@@ -55,8 +56,8 @@ The namespace stays where something is in it that is not Slipway's; that is show
 	}
 	flags := command.Flags()
 	flags.BoolVarP(&u.yes, "yes", "y", false, "do not ask")
-	flags.BoolVar(&u.force, "force", false, "cancel the events that are in work, take events from who else holds them, and return the nodes that are out of service")
-	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds, all LifecycleTransitions and DrainRules, and the namespace; events end all the same")
+	flags.BoolVar(&u.force, "force", false, "end the maintenances and cancel the events that are in work, take them from who else holds them, and return the nodes that are out of service")
+	flags.BoolVar(&u.keep, "keep-crds", false, "keep the kinds, all LifecycleTransitions and DrainRules, and the namespace; maintenances and events go all the same")
 	flags.DurationVar(&u.timeout, "timeout", installTimeout, "how long all of it may take; 0: without limit")
 	return command
 }
@@ -76,7 +77,7 @@ func (u *uninstall) run(ctx context.Context) error {
 		return err
 	}
 	left := kept(all, u.keep)
-	if len(left.Objects) == 0 && len(left.Nodes) == 0 && len(left.Events) == 0 {
+	if len(left.Objects) == 0 && len(left.Nodes) == 0 && len(left.Maintenances) == 0 && len(left.Events) == 0 {
 		fmt.Fprintln(u.Out, nothing(all))
 		return nil
 	}
@@ -163,7 +164,7 @@ func farewell(left installer.Remains, keep bool) string {
 }
 
 // kept takes out what is to be kept, if anything is: the kinds with transitions and rules,
-// and the namespace, which has rules in it. Events end: nobody would look after them.
+// and the namespace, which has rules in it. Maintenances and events go: nobody would look after them.
 func kept(left installer.Remains, keep bool) installer.Remains {
 	if !keep {
 		return left
@@ -178,6 +179,14 @@ func kept(left installer.Remains, keep bool) installer.Remains {
 // refuse says what is in work, unless that is to be ended.
 func refuse(left installer.Remains, force bool) error {
 	var busy []string
+	for _, m := range left.Maintenances {
+		if m.InWork {
+			busy = append(busy, "NodeMaintenance "+m.Name+" is in work")
+		}
+		if len(m.Holders) > 0 {
+			busy = append(busy, "NodeMaintenance "+m.Name+" is held by "+strings.Join(m.Holders, ", "))
+		}
+	}
 	for _, e := range left.Events {
 		if e.InWork {
 			busy = append(busy, "LifecycleEvent "+e.Name+" of node "+e.Node+" is in work")
@@ -194,8 +203,8 @@ func refuse(left installer.Remains, force bool) error {
 	if len(busy) == 0 || force {
 		return nil
 	}
-	return fmt.Errorf("nothing was deleted: %s. Let it end, or return it ('kubectl slipway uncordon NODE'); "+
-		"--force cancels events, takes them from who holds them, and makes nodes schedulable", strings.Join(busy, "; "))
+	return fmt.Errorf("nothing was deleted: %s. Let it end, or return it ('kubectl slipway uncordon NODE', 'kubectl slipway maintenance abort NAME'); "+
+		"--force ends maintenances, cancels events, takes them from who holds them, and makes nodes schedulable", strings.Join(busy, "; "))
 }
 
 // printRemains says what would go.
@@ -230,18 +239,23 @@ func printRemains(out io.Writer, style show.Style, left installer.Remains) error
 	return err
 }
 
-// remainingWork are the rows about events and nodes.
+// remainingWork are the rows about maintenances, events and nodes.
 func remainingWork(left installer.Remains) (rows [][]show.Cell) {
+	end := func(kind, name, verb string, inWork bool, holders []string) {
+		what := show.Cell{Text: "delete"}
+		if inWork {
+			what = show.Cell{Text: verb, Tone: show.Bad}
+		}
+		if len(holders) > 0 {
+			what.Tone, name = show.Bad, name+", with the finalizers of others: "+strings.Join(holders, ", ")
+		}
+		rows = append(rows, []show.Cell{what, {Text: kind}, {Text: name}})
+	}
+	for _, m := range left.Maintenances {
+		end("NodeMaintenance", m.Name, "end", m.InWork, m.Holders)
+	}
 	for _, e := range left.Events {
-		verb := show.Cell{Text: "delete"}
-		if e.InWork {
-			verb = show.Cell{Text: "cancel", Tone: show.Bad}
-		}
-		name := e.Name + " of node " + e.Node
-		if len(e.Holders) > 0 {
-			verb.Tone, name = show.Bad, name+", with the finalizers of others: "+strings.Join(e.Holders, ", ")
-		}
-		rows = append(rows, []show.Cell{verb, {Text: "LifecycleEvent"}, {Text: name}})
+		end("LifecycleEvent", e.Name+" of node "+e.Node, "cancel", e.InWork, e.Holders)
 	}
 	for _, n := range left.Nodes {
 		row := []show.Cell{{Text: "unmark"}, {Text: "Node"}, {Text: n.Name + ": our annotations"}}

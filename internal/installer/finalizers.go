@@ -6,11 +6,17 @@ import (
 	"slices"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
+
+// ours are the finalizers that agents and controller take off again.
+var ours = []string{
+	lifecyclev1alpha1.ClaimProtectionFinalizer, slipwayv1alpha1.MaintenanceFinalizer, slipwayv1alpha1.MaintenanceEventFinalizer,
+}
 
 // holders are the finalizers of others: who holds an event wants to see how it has ended.
 func holders(finalizers []string) []string {
-	return slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == lifecyclev1alpha1.ClaimProtectionFinalizer })
+	return slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return slices.Contains(ours, f) })
 }
 
 // withoutOurs are the finalizers without our own, and without those whose loss was agreed to.

@@ -49,7 +49,7 @@ func (c *Cluster) Missing(ctx context.Context, objects []*unstructured.Unstructu
 }
 
 // MissingForRemoval are the rights that the caller does not have to take everything away,
-// the events and marks on nodes with it.
+// the maintenances, events and marks on nodes with it.
 func (c *Cluster) MissingForRemoval(ctx context.Context, everything []*unstructured.Unstructured) ([]string, error) {
 	missing, err := c.Missing(ctx, everything, "get", "list", "watch", "delete")
 	if err != nil {
@@ -80,6 +80,7 @@ func removal() (all []doing) {
 		all = append(all, doing{ofKind(group+"/"+lifecyclev1alpha1.Version, "LifecycleEvent"), []string{"get", "list", "watch", "delete", "patch"}})
 	}
 	return append(all,
+		doing{ofKind(slipwayv1alpha1.GroupVersion.String(), "NodeMaintenance"), []string{"get", "list", "watch", "delete", "patch"}},
 		doing{ofKind(slipwayv1alpha1.GroupVersion.String(), "DrainRule"), []string{"list"}},
 		doing{ofKind("v1", "Node"), []string{"get", "list", "patch"}},
 		doing{ofKind("apps/v1", "Deployment"), []string{"list"}},

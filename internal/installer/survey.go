@@ -5,8 +5,10 @@ package installer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +24,8 @@ import (
 type Remains struct {
 	// Objects of releases, in the order in which they go.
 	Objects []*unstructured.Unstructured
+	// Maintenances are all NodeMaintenances.
+	Maintenances []Maintenance
 	// Events are all LifecycleEvents.
 	Events []Event
 	// Nodes are those with something of ours on them.
@@ -31,6 +35,17 @@ type Remains struct {
 	Foreign []string
 	// Rules and Transitions are those of others, which go with their kinds.
 	Rules, Transitions int
+}
+
+// Maintenance is a NodeMaintenance.
+type Maintenance struct {
+	Name string
+	// InWork: it has begun, and is not completed.
+	InWork bool
+	// Holders are the finalizers of others on it.
+	Holders []string
+
+	object *unstructured.Unstructured
 }
 
 // Event is a LifecycleEvent.
@@ -80,20 +95,15 @@ func (c *Cluster) Survey(ctx context.Context, everything []*unstructured.Unstruc
 }
 
 // surveyKinds finds the objects of our kinds.
-func (c *Cluster) surveyKinds(ctx context.Context, left *Remains, own map[release.Ref]bool) error {
-	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
+func (c *Cluster) surveyKinds(ctx context.Context, left *Remains, own map[release.Ref]bool) (err error) {
+	if left.Maintenances, err = c.surveyMaintenances(ctx); err != nil {
+		return err
+	}
+	if left.Events, err = c.surveyEvents(ctx); err != nil {
+		return err
+	}
+	for _, group := range groups {
 		version := schema.GroupVersion{Group: group, Version: lifecyclev1alpha1.Version}
-		events, err := c.list(ctx, version.WithResource("lifecycleevents"))
-		if err != nil {
-			return err
-		}
-		for _, o := range events {
-			event, err := eventOf(&o)
-			if err != nil {
-				return err
-			}
-			left.Events = append(left.Events, event)
-		}
 		transitions, err := c.list(ctx, version.WithResource("lifecycletransitions"))
 		if err != nil {
 			return err
@@ -107,6 +117,52 @@ func (c *Cluster) surveyKinds(ctx context.Context, left *Remains, own map[releas
 	rules, err := c.list(ctx, slipwayv1alpha1.GroupVersion.WithResource("drainrules"))
 	left.Rules = len(rules)
 	return err
+}
+
+// groups are those in which events can be.
+var groups = []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway}
+
+func (c *Cluster) surveyEvents(ctx context.Context) (all []Event, err error) {
+	for _, group := range groups {
+		version := schema.GroupVersion{Group: group, Version: lifecyclev1alpha1.Version}
+		events, err := c.list(ctx, version.WithResource("lifecycleevents"))
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range events {
+			event, err := eventOf(&o)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, event)
+		}
+	}
+	return all, nil
+}
+
+func (c *Cluster) surveyMaintenances(ctx context.Context) (all []Maintenance, err error) {
+	maintenances, err := c.list(ctx, slipwayv1alpha1.GroupVersion.WithResource("nodemaintenances"))
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range maintenances {
+		maintenance, err := maintenanceOf(&o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, maintenance)
+	}
+	return all, nil
+}
+
+func maintenanceOf(o *unstructured.Unstructured) (Maintenance, error) {
+	var m slipwayv1alpha1.NodeMaintenance
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &m); err != nil {
+		return Maintenance{}, fmt.Errorf("read %s: %w", release.RefOf(o), err)
+	}
+	begun := slices.Contains(m.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
+	over := apimeta.IsStatusConditionTrue(m.Status.Conditions, slipwayv1alpha1.MaintenanceCompleted)
+	return Maintenance{Name: m.Name, InWork: begun && !over, Holders: holders(m.Finalizers), object: o}, nil
 }
 
 func eventOf(o *unstructured.Unstructured) (Event, error) {

@@ -94,8 +94,9 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 		node.Await("is cordoned", func(n *corev1.Node) bool { return n.Spec.Unschedulable && n.Annotations["slipway.dev/cordons"] != "" })
 	}
 	b.held.AwaitHeld(t, b.event)
+	kept := keptMaintenance(t, env)
 
-	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, b.event+" of node "+b.draining.Name+" is in work", "node "+b.drained.Name+" is out of service", "--force")
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, "NodeMaintenance "+kept.Name+" is in work", b.event+" of node "+b.draining.Name+" is in work", "node "+b.drained.Name+" is out of service", "--force")
 	wantPlugin(t, env, 1, []string{"uninstall", "--yes", "--force", "--as=anybody"}, "you may not uninstall")
 	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force"}, "it stays cordoned, by somebody else", "Slipway is gone")
 	b.nothingIsLeft(t)

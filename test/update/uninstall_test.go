@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -48,7 +49,19 @@ func install(t *testing.T) *busy {
 		}
 	}
 	b.held.AwaitHeld(t, b.event)
+	keptMaintenance(t, b.env)
 	return b
+}
+
+// keptMaintenance is a NodeMaintenance that nobody has deleted, and which goes when the
+// controller takes its finalizer off.
+func keptMaintenance(t *testing.T, env *harness.Env) *harness.Maintenance {
+	t.Helper()
+	m := env.Maintenance(t, "kept", "nobody")
+	m.Await("has its finalizer", func(o *slipwayv1alpha1.NodeMaintenance) bool {
+		return slices.Contains(o.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
+	})
+	return m
 }
 
 func TestAnUninstallLeavesNothing(t *testing.T) {
