@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -27,12 +28,11 @@ func plugin() string {
 	page.WriteString(pluginHead)
 	root := cli.NewCommand()
 	fmt.Fprintf(&page, "%s\n\n", root.Long)
-	var commands []*cobra.Command
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "completion" && c.Name() != "help" {
-			commands = append(commands, c)
-			fmt.Fprintf(&page, "* [%s](#%s): %s\n", c.Name(), c.Name(), c.Short)
-		}
+	commands := commandsOf(root)
+	for _, c := range commands {
+		name := nameOf(c)
+		indent := strings.Repeat("  ", strings.Count(name, " "))
+		fmt.Fprintf(&page, "%s* [%s](#%s): %s\n", indent, name, strings.ReplaceAll(name, " ", "-"), c.Short)
 	}
 	page.WriteString("\nAll of them have the flags of kubectl for the cluster and who one is there, `-h` tells what they are: ")
 	var shared []string
@@ -44,8 +44,24 @@ func plugin() string {
 	return page.String()
 }
 
+// commandsOf are the commands in a command, each followed by those in it.
+func commandsOf(parent *cobra.Command) (all []*cobra.Command) {
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "completion" && c.Name() != "help" {
+			all = append(append(all, c), commandsOf(c)...)
+		}
+	}
+	return all
+}
+
+// nameOf is a command as it is typed after kubectl slipway: maintenance status.
+func nameOf(c *cobra.Command) string {
+	return strings.TrimPrefix(c.CommandPath(), c.Root().CommandPath()+" ")
+}
+
 func writeCommand(page *strings.Builder, c *cobra.Command) {
-	fmt.Fprintf(page, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.Name(), c.Long, strings.Replace(c.UseLine(), "kubectl-slipway", "kubectl slipway", 1))
+	level := strings.Repeat("#", 2+strings.Count(nameOf(c), " "))
+	fmt.Fprintf(page, "\n%s %s\n\n%s\n\n```text\n%s\n```\n", level, nameOf(c), cmp.Or(c.Long, c.Short+"."), strings.Replace(c.UseLine(), "kubectl-slipway", "kubectl slipway", 1))
 	if c.Example != "" {
 		// Not sh: a test runs those blocks of docs.
 		fmt.Fprintf(page, "\n```text\n%s\n```\n", outdented(c.Example))
