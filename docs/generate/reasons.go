@@ -21,7 +21,7 @@ says the same of what is there now, with names and figures.
 | a blocker | ` + "`status.blockers[].reason`" + ` of the event, or in its condition ` + "`PodsLeft`" + ` |
 | a condition of the event | ` + "`status.conditions[].reason`" + ` |
 | a NodeMaintenance | the reason of its conditions, or ` + "`status.nodeStatuses[].reason`" + ` for one of its nodes |
-| the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, where that is False, the reason of the event's condition ` + "`Finished`" + ` |
+| the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, where that is False, the reason of the event's condition ` + "`Finished`" + `; or the reason of its condition ` + "`GracefulNodeShutdownInProgress`" + ` |
 
 `
 
@@ -46,6 +46,8 @@ func where(e explain.Entry) string {
 		return "**A blocker**"
 	case explain.NodeState:
 		return "**On the Node**, condition `LifecycleTransition`"
+	case explain.GracefulShutdown:
+		return fmt.Sprintf("**On the Node**, condition `%s`, %s", e.Place, e.Status)
 	case explain.Maintenance:
 		return "**A condition of a NodeMaintenance**"
 	case explain.MaintenanceNode:

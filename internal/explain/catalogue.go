@@ -50,7 +50,7 @@ func Anchor(code string) string { return "#" + strings.ToLower(code) }
 
 // Entries are all entries, by code and then by place.
 func Entries() []Entry {
-	all := slices.Concat(blockersOfNodes, blockersOfPods, blockersOfTheEnd, claimable, claimed, guards, leases, endings, ofDrains, nodeStates, ofReports, ofMaintenances)
+	all := slices.Concat(blockersOfNodes, blockersOfPods, blockersOfTheEnd, claimable, claimed, guards, leases, endings, ofDrains, nodeStates, shutdowns, ofReports, ofMaintenances)
 	slices.SortStableFunc(all, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }

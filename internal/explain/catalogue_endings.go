@@ -86,6 +86,26 @@ var ofDrains = slices.Concat(
 	),
 )
 
+// GracefulShutdown is condition GracefulNodeShutdownInProgress of the Node.
+const GracefulShutdown Place = "GracefulNodeShutdownInProgress"
+
+// shutdowns are what that condition says.
+var shutdowns = slices.Concat(
+	ofCondition(
+		string(GracefulShutdown), "True",
+		Entry{Code: "NodeShutdown", Means: "The machine is being shut down: its node is drained first, as far as there is time.", Passes: true},
+	),
+	ofCondition(
+		string(GracefulShutdown), "False",
+		Entry{Code: "ShutdownCanceled", Means: "The shutdown was called off. The drain for it is canceled, and the node returns.", Passes: true},
+		Entry{Code: "ShutdownFinished", Means: "The machine has booted again, and its node was drained before it went down.", Passes: true},
+		Entry{
+			Code: "ShutdownUnfinished", Means: "The machine has booted again, and went down before its node was drained: pods were ended with it.",
+			Helps: "see which pods did not leave in time (kubectl slipway explain NODE), and whether the machine gives them longer: InhibitDelayMaxSec of its logind",
+		},
+	),
+)
+
 // nodeStates are what condition LifecycleTransition of a Node says: the state that the last
 // event has reached, or, where it is False, the reason of its condition Finished.
 var nodeStates = ofCondition(

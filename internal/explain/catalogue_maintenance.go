@@ -77,7 +77,7 @@ var ofMaintenances = slices.Concat(
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlock, Means: "Drains of nodes wait for each other, and none of the nodes may give way. They do not end.",
-			Helps: "add room for the pods of the budgets that it names, relax these budgets, then kubectl slipway maintenance retry NAME; or change spec.nodeSelector, or a label that it asks for, so that it selects one of the nodes no more: that node's drain is canceled, and it takes pods again without having been maintained",
+			Helps: "add room for the pods of the budgets that it names, relax these budgets, or have spec.nodeSelector select one of the nodes no more: it returns undone",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "Drains of nodes wait for each other, and one of the nodes is returned so that the others come to their end.",
@@ -125,6 +125,10 @@ var ofMaintenances = slices.Concat(
 		Entry{
 			Code: slipwayv1alpha1.ReasonDeadlockHeldBack, Means: "The node's drain and those of others waited for each other. It gives way: it takes pods again, and begins anew when these drains have ended.",
 			Passes: true,
+		},
+		Entry{
+			Code: "NodeUncordoned", Means: "Somebody else has uncordoned the node while it is out. Its drain cordons it again.",
+			Helps: "find out who does, and have them wait for the maintenance", Passes: true,
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonWaitingForWork, Means: "The node is drained, and its work is waited for.",

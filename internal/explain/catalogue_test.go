@@ -28,6 +28,8 @@ var sources = []struct {
 	{files: "../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../drainplugin/*.go", prefix: "Reason"},
+	{files: "../shutdown/hold.go", prefix: "Reason"},
+	{files: "../maintenance/tell.go", prefix: "ReasonNodeUncordoned"},
 	{files: "*.go", prefix: "Code"},
 }
 
