@@ -134,6 +134,7 @@ const (
 	inService = "in service"
 	drained   = "drained"
 	cordoned  = "cordoned"
+	goingDown = "going down"
 )
 
 // ofNode is how a node is that has no event. What it is called is for explain to say; of
@@ -146,6 +147,8 @@ func ofNode(node *corev1.Node) nodeStatus {
 	case state == explain.InService:
 		s.State, s.tone = inService, show.Good
 		return s
+	case state == explain.GoingDown:
+		s.State, s.tone = goingDown, show.Warn
 	case state == explain.Drained:
 		s.State = drained
 	case isTrue(node, corev1.NodeDrainInProgress):

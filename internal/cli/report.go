@@ -57,7 +57,7 @@ func toneOf(s explain.State) show.Tone {
 	switch s {
 	case explain.Blocked:
 		return show.Bad
-	case explain.Waiting, explain.Cordoned, explain.Unknown:
+	case explain.Waiting, explain.Cordoned, explain.GoingDown, explain.Unknown:
 		return show.Warn
 	case explain.InService, explain.Drained, explain.Moving:
 		return show.Good

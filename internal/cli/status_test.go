@@ -113,9 +113,10 @@ func TestStatusAndExplainAgreeOnANodeWithoutEvents(t *testing.T) {
 	conditions := map[string][]corev1.NodeCondition{
 		"none":     nil,
 		"complete": {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionTrue, Reason: "drain-complete"}, {Type: corev1.NodeDrained, Status: corev1.ConditionTrue}},
+		"down":     {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionTrue, Reason: "ShuttingDown"}},
 		"expired":  {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionFalse, Reason: "SlaExpired"}},
 	}
-	words := map[explain.State]string{explain.InService: inService, explain.Drained: drained, explain.Cordoned: cordoned}
+	words := map[explain.State]string{explain.InService: inService, explain.Drained: drained, explain.Cordoned: cordoned, explain.GoingDown: goingDown}
 	for name, all := range conditions {
 		for _, unschedulable := range []bool{true, false} {
 			node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}, Status: corev1.NodeStatus{Conditions: all}}

@@ -75,6 +75,9 @@ func ofNode(f Facts) (State, string) {
 		return Unknown, fmt.Sprintf("%s: the Node could not be read; %s", f.NodeName, none)
 	case f.Node == nil:
 		return Unknown, fmt.Sprintf("%s: there is no such Node, and %s", f.NodeName, none)
+	case goesDown(f.Node):
+		return GoingDown, fmt.Sprintf("%s goes down: its machine is being shut down, or is off, and it returns by itself when that has booted: %s%s",
+			f.NodeName, none, lastState(f.Node))
 	case !f.Node.Spec.Unschedulable:
 		return InService, fmt.Sprintf("%s is in service: %s%s", f.NodeName, none, lastState(f.Node))
 	case reached(f.Node, "drain-complete"):
@@ -82,6 +85,18 @@ func ofNode(f Facts) (State, string) {
 	default:
 		return Cordoned, fmt.Sprintf("%s is cordoned %s: %s%s", f.NodeName, cordonedBy(f.Node), none, lastState(f.Node))
 	}
+}
+
+// What a shutdown of its machine leaves on a Node until it has booted; package shutdown, which
+// needs this one, says more.
+const (
+	shutdownAnnotation = "slipway.dev/shutdown"
+	stateShuttingDown  = "ShuttingDown"
+)
+
+// goesDown says whether the machine of a node is being shut down, or is off after that.
+func goesDown(node *corev1.Node) bool {
+	return node.Annotations[shutdownAnnotation] != "" || node.Spec.Unschedulable && reached(node, stateShuttingDown)
 }
 
 func transitionOf(node *corev1.Node) *corev1.NodeCondition {
@@ -137,6 +152,8 @@ func next(f Facts, state State) []Remedy {
 	drain := Remedy{"take it out of service", commandOf("kubectl slipway drain %s", f.NodeName)}
 	back := Remedy{"put it back into service", commandOf("kubectl slipway uncordon %s", f.NodeName)}
 	switch state {
+	case GoingDown:
+		return []Remedy{{"wait until its machine has booted, or boot it: see here when the node is Ready", commandOf("kubectl get node %s", f.NodeName)}}
 	case InService:
 		return []Remedy{drain}
 	case Drained:

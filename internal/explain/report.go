@@ -15,6 +15,8 @@ const (
 	Cordoned State = "Cordoned"
 	// Drained: it is cordoned, because a drain of it succeeded.
 	Drained State = "Drained"
+	// GoingDown: its machine is being shut down, or is off.
+	GoingDown State = "GoingDown"
 	// Waiting: an event is not claimed yet.
 	Waiting State = "Waiting"
 	// Moving: an event is being driven.
