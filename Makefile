@@ -59,7 +59,7 @@ SMALL_MODULES := charts/render docs/recording images test/policies test/monitori
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
 	@echo "test: Slipway, unit tests and tests on a real control plane"
-	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 20m ./...
+	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 30m ./...
 	@echo "test: the local cluster"
 	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
 	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"

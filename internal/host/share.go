@@ -10,9 +10,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/keeper"
 )
 
-// findKeeper connects to the keeper, if it is not connected, and has it have what there is:
-// in the middle of a shutdown its lock is the one that counts, and else ours. retry: it was
-// not found.
+// findKeeper connects to the keeper, if it is not connected, and has both have one lock: ours,
+// or, where there is none, what the keeper has kept. retry: it was not found.
 func (h *holder) findKeeper(ctx context.Context) (retry bool) {
 	if h.options.Keeper == "" || h.keeper != nil {
 		return false
@@ -30,15 +29,12 @@ func (h *holder) findKeeper(ctx context.Context) (retry bool) {
 	switch {
 	case h.lock != nil:
 		h.share(ctx)
-	case h.preparing:
-		h.lock = lock
 		if lock != nil {
-			logger.Info("Goes on with the lock that the keeper has kept")
+			_ = lock.Close() // ours is kept from now on
 		}
-		return false
-	}
-	if lock != nil {
-		_ = lock.Close() // of a shutdown that was called off: a new one is taken
+	case lock != nil: // of a shutdown that was called off, too: it holds the next one
+		h.lock = lock
+		logger.Info("Goes on with the lock that the keeper has kept")
 	}
 	return false
 }

@@ -5,6 +5,8 @@ package maintenance
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,18 +22,28 @@ const (
 )
 
 // DrainName is the name of the event that takes a node out, for whichever maintenances. One
-// that would read as the return of another node has a hash too.
+// that would read as the return of another node has a hash.
 func DrainName(node string) string {
-	if name := namePrefix + node; strings.HasSuffix(node, returnSuffix) && len(name) <= maxName {
-		return cut(name, maxName-1-hashLength) + "-" + hashOf(node)
-	}
-	return shortened(namePrefix+node, node, maxName)
+	return eventName(node, maxName, strings.HasSuffix(node, returnSuffix))
 }
 
 // ReturnName is the name of the event that puts it back.
 func ReturnName(node string) string {
-	return shortened(namePrefix+node, node, maxName-len(returnSuffix)) + returnSuffix
+	return eventName(node, maxName-len(returnSuffix), false) + returnSuffix
 }
+
+// eventName is no other node's: one that is too long, or would be mistaken, has a hash of the
+// node's name at its end, and so has one that looks as if it had.
+func eventName(node string, limit int, mistaken bool) string {
+	name := namePrefix + node
+	if mistaken || hashed.MatchString(node) {
+		return cut(name, limit-1-hashLength) + "-" + hashOf(node)
+	}
+	return shortened(name, node, limit)
+}
+
+// hashed is how a name ends that has a hash.
+var hashed = regexp.MustCompile(fmt.Sprintf(`-[0-9a-f]{%d}$`, hashLength))
 
 // JobName is the name of the Job of a maintenance on a node. There is another one for each
 // retry: none is run twice.

@@ -52,13 +52,13 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 			Choice{Mode: Node, Group: kubernetes, Mutates: true},
 			[]string{Controller, Agents},
 			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
-			2, false, kubernetes,
+			3, false, kubernetes,
 		},
 		"in the other home": {
 			Choice{Mode: Node, Group: own, Mutates: true},
 			[]string{Controller, Agents},
 			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev", "nodemaintenances.slipway.dev"},
-			2, false, own,
+			3, false, own,
 		},
 		"central, on a server without policies that mutate": {
 			Choice{Mode: Central, Group: kubernetes},

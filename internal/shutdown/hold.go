@@ -55,10 +55,10 @@ func Hold(f HostFacts, now time.Time) HostStep {
 	said := AnnouncedOn(f.Node)
 	mine := said != nil && said.BootID == f.BootID
 	switch {
+	case !f.Preparing && mine: // before the lock, which logind may refuse
+		return Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
 	case !f.Preparing && !f.Locked:
 		return TakeLock{}
-	case !f.Preparing && mine:
-		return Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
 	case !f.Preparing, f.Node == nil, f.Node.Status.NodeInfo.BootID != f.BootID:
 		return nil // who compares boot IDs would take it for a machine that has booted
 	case !mine, said.Since.Before(f.Begun): // of one that was called off while nobody was there to withdraw it
