@@ -8,11 +8,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 )
+
+// patience is for how long a keeper is waited for, which answers at once: one that is frozen is
+// none, and whoever waited for it would not see a shutdown.
+const patience = 5 * time.Second
 
 // Conn is a connection to a keeper, for one goroutine.
 type Conn struct {
-	conn *net.UnixConn
+	conn     *net.UnixConn
+	patience time.Duration
+
 	done chan struct{} // receives when the keeper has done what it was told
 	gone chan struct{}
 }
@@ -20,11 +27,13 @@ type Conn struct {
 // Connect connects to the keeper behind the socket at path. If it has a lock, lock is that,
 // and whoever asked is to close it; else nil.
 func Connect(ctx context.Context, path string) (c *Conn, lock *os.File, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to the keeper: %w", err)
 	}
-	c = &Conn{conn.(*net.UnixConn), make(chan struct{}, 1), make(chan struct{})}
+	c = &Conn{conn.(*net.UnixConn), patience, make(chan struct{}, 1), make(chan struct{})}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	_, lock, err = receive(c.conn)
 	if stop(); err != nil {
@@ -63,6 +72,8 @@ func (c *Conn) Close() {
 }
 
 func (c *Conn) tell(message byte, lock *os.File) error {
+	frozen := time.AfterFunc(c.patience, func() { _ = c.conn.Close() })
+	defer frozen.Stop()
 	if err := send(c.conn, message, lock); err != nil {
 		return fmt.Errorf("tell the keeper: %w", err)
 	}
@@ -70,6 +81,6 @@ func (c *Conn) tell(message byte, lock *os.File) error {
 	case <-c.done:
 		return nil
 	case <-c.gone:
-		return errors.New("tell the keeper: it has gone")
+		return errors.New("tell the keeper: it has gone, or does not answer")
 	}
 }

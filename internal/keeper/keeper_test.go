@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // start runs a keeper. It returns when somebody can connect, and ends it with stop.
@@ -156,4 +157,31 @@ func TestNoKeeper(t *testing.T) {
 	if _, _, err := Connect(t.Context(), filepath.Join(t.TempDir(), "keeper")); err == nil {
 		t.Error("somebody is there")
 	}
+}
+
+func TestAKeeperThatIsFrozenHasGone(t *testing.T) {
+	dir, err := os.MkdirTemp("", "kp")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	listener, err := net.ListenUnix(network, &net.UnixAddr{Name: filepath.Join(dir, "keeper"), Net: network})
+	must(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		conn, err := listener.AcceptUnix()
+		if err != nil {
+			return
+		}
+		_ = send(conn, none, nil)
+		<-t.Context().Done()
+		_ = conn.Close()
+	}()
+	c, held := connect(t, filepath.Join(dir, "keeper"))
+	if held != nil {
+		t.Error("it has handed over a lock that it does not have")
+	}
+	c.patience = time.Millisecond
+	if err := c.Drop(); err == nil {
+		t.Error("it was told, and did not answer")
+	}
+	<-c.Gone()
 }
