@@ -24,9 +24,8 @@ func TestWhoseFailureItIs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var ended *endedError
 			code := 0
-			if errors.As(tc.err, &ended) {
+			if ended, is := errors.AsType[*endedError](tc.err); is {
 				code = ended.code
 			}
 			if code != tc.code {

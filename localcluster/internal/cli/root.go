@@ -74,8 +74,7 @@ func Execute(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return 0
 	}
-	var ended *endedError
-	if errors.As(err, &ended) {
+	if ended, is := errors.AsType[*endedError](err); is {
 		return ended.code
 	}
 	_, _ = fmt.Fprintln(streams.Err, "localcluster:", err)
