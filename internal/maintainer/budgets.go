@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slipway-k8s/slipway/internal/sharing"
 )
 
 // budgets watches which disruption budgets the pods of each node have, while it is asked for.
@@ -24,9 +26,9 @@ type budgets struct {
 
 	mu      sync.Mutex
 	pods    *podShelf
-	budgets *shelf[budget]
+	budgets *shelf[sharing.Budget]
 	runs    []*filling
-	givesUp time.Time // on waiting until they are known
+	grace   grace
 
 	changes atomic.Int64
 	// of are the budgets of each node, as they were after so many changes.
@@ -53,30 +55,27 @@ func (b *budgets) watch(ctx context.Context, wanted bool, now time.Time) (until 
 	switch {
 	case wanted && b.runs == nil:
 		b.begin(ctx)
-		b.givesUp = now.Add(budgetsPatience)
+		b.grace = grace{now.Add(budgetsPatience)}
 	case !wanted && b.runs != nil:
 		for _, run := range b.runs {
 			run.close()
 		}
 		b.pods, b.budgets, b.runs, b.of = nil, nil, nil, nil
 	}
-	if b.runs == nil || b.givesUp.IsZero() {
+	if b.runs == nil {
 		return time.Time{}
 	}
-	known := b.known()
-	if !known && now.Before(b.givesUp) {
-		return b.givesUp
-	}
-	if b.givesUp = (time.Time{}); !known {
+	until, gaveUp := b.grace.wait(now, b.known())
+	if gaveUp {
 		log.FromContext(ctx).Error(errors.New("pods or disruption budgets cannot be read"),
 			"Maintenances go on without looking at which nodes share disruption budgets", "remedy", grant)
 	}
-	return time.Time{}
+	return until
 }
 
 func (b *budgets) begin(ctx context.Context) {
 	pods, all := b.client.CoreV1().Pods(metav1.NamespaceAll), b.client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll)
-	b.pods, b.budgets, b.of = &podShelf{newShelf(readPod, b.noter())}, newShelf(readBudget, b.noter()), nil
+	b.pods, b.budgets, b.of = &podShelf{newShelf(sharing.ReadPod, b.noter())}, newShelf(sharing.ReadBudget, b.noter()), nil
 	b.runs = []*filling{
 		fill(ctx, b.pods, &corev1.Pod{}, onNodes, func(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
 			return slimList(pods.List(ctx, options))
@@ -108,7 +107,7 @@ func (b *budgets) byNode() map[string][]string {
 	if changes := b.changes.Load(); b.of == nil || b.after != changes {
 		pods, _ := b.pods.all()
 		all, _ := b.budgets.all()
-		b.of, b.after = budgetsByNode(pods, all), changes
+		b.of, b.after = sharing.ByNode(pods, all), changes
 	}
 	return b.of
 }

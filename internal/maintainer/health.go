@@ -7,11 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/slipway-k8s/slipway/internal/sharing"
 )
 
 // health watches the pods of the nodes that have returned, while it is asked for.
@@ -69,23 +70,13 @@ func (h *health) unreadyOn(node string) (pods []string, known bool) {
 
 func (h *health) close() { h.watch(context.Background(), nil) }
 
-// belongsToNode says whether a pod is one of a DaemonSet, or a static one, as those of a
-// control plane are.
-func belongsToNode(pod *corev1.Pod) bool {
-	if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; static {
-		return true
-	}
-	owner := metav1.GetControllerOf(pod)
-	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
-}
-
 // unready is the name of a pod that belongs to its node and is not Ready.
 func unready(o metav1.Object) (name string, wanted bool) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return "", false
 	}
-	if !belongsToNode(pod) {
+	if !sharing.BelongsToNode(pod) {
 		return "", false
 	}
 	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

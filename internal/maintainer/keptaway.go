@@ -21,6 +21,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/sharing"
 )
 
 // lull is for how long pods that are kept away are watched for after the last of them: an API
@@ -106,7 +107,7 @@ func (k *keptAway) close() {
 // alone says nothing: whoever owns a namespace may set it on any pod.
 func keptPod(o metav1.Object) (kept maintenance.KeptPod, wanted bool) {
 	pod, ok := o.(*corev1.Pod)
-	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || !belongsToNode(pod) {
+	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || !sharing.BelongsToNode(pod) {
 		return maintenance.KeptPod{}, false
 	}
 	return maintenance.KeptPod{

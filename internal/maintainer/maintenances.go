@@ -43,11 +43,10 @@ func (m *Maintainer) writeStatuses(
 		there[nm.UID], statusesOf[keyOf(writeStatus{nm.Name})] = true, true
 		status, differs := statuses[nm.UID]
 		next := m.written[nm.UID].Add(statusesApart)
-		if !differs {
-			m.failed.forget(writeStatus{nm.Name}) // somebody else has, or the answer to ours was lost
-		}
 		switch {
-		case !differs || changed[nm.UID] || !m.failed.mayTry(writeStatus{nm.Name}):
+		case !differs: // somebody else has written it, or the answer to ours was lost
+			m.failed.forget(writeStatus{nm.Name})
+		case changed[nm.UID] || !m.failed.mayTry(writeStatus{nm.Name}):
 		case now.Before(next):
 			due = earliest(due, next)
 		default:

@@ -23,10 +23,10 @@ type pending struct {
 	pods    metadata.Getter
 	changed func()
 
-	mu      sync.Mutex
-	since   *shelf[time.Time]
-	runs    *filling
-	givesUp time.Time // on waiting until they are known
+	mu    sync.Mutex
+	since *shelf[time.Time]
+	runs  *filling
+	grace grace
 }
 
 // pendingPatience is for how long no step is done because it is not known which pods are
@@ -49,22 +49,19 @@ func (p *pending) watch(ctx context.Context, wanted bool, now time.Time) (until 
 		example.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 		selector := fields.OneTermEqualSelector("status.phase", string(corev1.PodPending)).String()
 		p.runs = fill(ctx, p.since, example, selector, p.pods.List, p.pods.Watch)
-		p.givesUp = now.Add(pendingPatience)
+		p.grace = grace{now.Add(pendingPatience)}
 	case !wanted && p.runs != nil:
 		p.runs.close()
 		p.since, p.runs = nil, nil
 	}
-	if p.runs == nil || p.givesUp.IsZero() {
+	if p.runs == nil {
 		return time.Time{}
 	}
-	_, known := p.since.all()
-	if !known && now.Before(p.givesUp) {
-		return p.givesUp
-	}
-	if p.givesUp = (time.Time{}); !known {
+	until, gaveUp := p.grace.wait(now, p.since.isFilled())
+	if gaveUp {
 		log.FromContext(ctx).Error(errors.New("pods cannot be read"), "Maintenances go on without looking at pods that are Pending", "remedy", grant)
 	}
-	return time.Time{}
+	return until
 }
 
 // times are when the pods were created that are Pending, as far as it is known.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/sharing"
 )
 
 // starving watches the pods that no node takes, and the disruption budgets, while it is asked
@@ -34,7 +35,7 @@ const onNoNode = "spec.nodeName=,status.phase=Pending"
 
 // statedBudget is a budget, and what it says of its pods.
 type statedBudget struct {
-	budget
+	sharing.Budget
 	status policyv1.PodDisruptionBudgetStatus
 }
 
@@ -78,13 +79,16 @@ func (s *starving) close() { s.watch(context.Background(), false) }
 
 // unscheduled are the pods with the budgets that select them, and what these say.
 func unscheduled(pods []*corev1.Pod, all []statedBudget) ([]maintenance.Unscheduled, map[string]policyv1.PodDisruptionBudgetStatus) {
-	statuses := map[string]policyv1.PodDisruptionBudgetStatus{}
-	inside := byNamespace(all)
+	plain, stated := make([]sharing.Budget, len(all)), map[string]policyv1.PodDisruptionBudgetStatus{}
+	for i, b := range all {
+		plain[i], stated[b.Key] = b.Budget, b.status
+	}
+	budgets, statuses := sharing.Sorted(plain), map[string]policyv1.PodDisruptionBudgetStatus{}
 	var found []maintenance.Unscheduled
 	for _, pod := range pods {
-		u := maintenance.Unscheduled{Pod: pod}
-		for _, b := range selecting(inside[pod.Namespace], pod.Labels) {
-			u.Budgets, statuses[b.key] = append(u.Budgets, b.key), b.status
+		u := maintenance.Unscheduled{Pod: pod, Budgets: budgets.Of(pod.Namespace, pod.Labels)}
+		for _, key := range u.Budgets {
+			statuses[key] = stated[key]
 		}
 		if len(u.Budgets) > 0 {
 			found = append(found, u)
@@ -99,7 +103,7 @@ func unscheduled(pods []*corev1.Pod, all []statedBudget) ([]maintenance.Unschedu
 // readUnscheduled keeps of a pod what it asks of nodes, and what the scheduler says.
 func readUnscheduled(o metav1.Object) (slim *corev1.Pod, wanted bool) {
 	pod, ok := o.(*corev1.Pod)
-	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || belongsToNode(pod) {
+	if !ok || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || sharing.BelongsToNode(pod) {
 		return nil, false
 	}
 	slim = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, Labels: pod.Labels}}
@@ -121,7 +125,7 @@ func readStated(o metav1.Object) (s statedBudget, wanted bool) {
 	if !ok || pdb.Status.ObservedGeneration != pdb.Generation {
 		return statedBudget{}, false
 	}
-	b, wanted := readBudget(pdb)
+	b, wanted := sharing.ReadBudget(pdb)
 	return statedBudget{b, policyv1.PodDisruptionBudgetStatus{
 		ExpectedPods: pdb.Status.ExpectedPods, DesiredHealthy: pdb.Status.DesiredHealthy,
 		CurrentHealthy: pdb.Status.CurrentHealthy, DisruptionsAllowed: pdb.Status.DisruptionsAllowed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package maintainer
+package sharing
 
 import (
 	"fmt"
@@ -65,6 +65,11 @@ func TestWhichBudgetsNodesHave(t *testing.T) {
 			[]*policyv1.PodDisruptionBudget{budgetFor("shop", "web", web)},
 			map[string][]string{},
 		},
+		"a pod that has ended": {
+			[]*corev1.Pod{ended(podAt("n1", "shop", web))},
+			[]*policyv1.PodDisruptionBudget{budgetFor("shop", "web", web)},
+			map[string][]string{},
+		},
 		"a pod that is on no node": {
 			[]*corev1.Pod{podAt("", "shop", web)},
 			[]*policyv1.PodDisruptionBudget{budgetFor("shop", "web", web)},
@@ -72,23 +77,19 @@ func TestWhichBudgetsNodesHave(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var pods []podOn
+			var pods []Pod
 			for _, pod := range tc.pods {
-				full, wanted := readPod(pod)
-				if slim, slimWanted := readPod(slimPod(pod)); slim != full || slimWanted != wanted {
-					t.Errorf("of a pod is read %v, and %v when it is slim", full, slim)
-				}
-				if wanted {
-					pods = append(pods, full)
+				if read, wanted := ReadPod(pod); wanted {
+					pods = append(pods, read)
 				}
 			}
-			var budgets []budget
+			var budgets []Budget
 			for _, b := range tc.budgets {
-				if read, wanted := readBudget(b); wanted {
+				if read, wanted := ReadBudget(b); wanted {
 					budgets = append(budgets, read)
 				}
 			}
-			if diff := cmp.Diff(tc.want, budgetsByNode(pods, budgets)); diff != "" {
+			if diff := cmp.Diff(tc.want, ByNode(pods, budgets)); diff != "" {
 				t.Errorf("budgets of nodes (-want +got):\n%s", diff)
 			}
 		})
@@ -97,17 +98,17 @@ func TestWhichBudgetsNodesHave(t *testing.T) {
 
 func TestOfManyBudgetsOfAPodTheFirstCount(t *testing.T) {
 	web := map[string]string{"app": "web"}
-	pod, _ := readPod(podAt("n1", "shop", web))
-	var budgets []budget
+	pod, _ := ReadPod(podAt("n1", "shop", web))
+	var budgets []Budget
 	var want []string
 	for i := range 1000 {
-		b, _ := readBudget(budgetFor("shop", fmt.Sprintf("web-%03d", 999-i), web))
+		b, _ := ReadBudget(budgetFor("shop", fmt.Sprintf("web-%03d", 999-i), web))
 		budgets = append(budgets, b)
 	}
 	for i := range most {
 		want = append(want, fmt.Sprintf("shop/web-%03d", i))
 	}
-	if diff := cmp.Diff(map[string][]string{"n1": want}, budgetsByNode([]podOn{pod}, budgets)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"n1": want}, ByNode([]Pod{pod}, budgets)); diff != "" {
 		t.Errorf("budgets of nodes (-want +got):\n%s", diff)
 	}
 }
@@ -125,6 +126,11 @@ func ofDaemonSet(pod *corev1.Pod) *corev1.Pod {
 
 func static(pod *corev1.Pod) *corev1.Pod {
 	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "of the kubelet"}
+	return pod
+}
+
+func ended(pod *corev1.Pod) *corev1.Pod {
+	pod.Status.Phase = corev1.PodSucceeded
 	return pod
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintainer
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/internal/sharing"
+)
+
+func TestOfASlimPodTheSameIsRead(t *testing.T) {
+	web := map[string]string{"app": "web"}
+	for name, pod := range map[string]*corev1.Pod{
+		"one that counts":                podAt("n1", "shop", web),
+		"one without labels":             podAt("n1", "shop", nil),
+		"one of a DaemonSet":             ofDaemonSet(podAt("n1", "shop", web)),
+		"a static one":                   static(podAt("n1", "shop", web)),
+		"one that has ended":             ended(podAt("n1", "shop", web)),
+		"one that is on no node, as yet": podAt("", "shop", web),
+	} {
+		full, wanted := sharing.ReadPod(pod)
+		if slim, slimWanted := sharing.ReadPod(slimPod(pod)); slim != full || slimWanted != wanted {
+			t.Errorf("%s: of it is read %v (%t), and %v (%t) when it is slim", name, full, wanted, slim, slimWanted)
+		}
+	}
+}
+
+func podAt(node, namespace string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+func ofDaemonSet(pod *corev1.Pod) *corev1.Pod {
+	pod.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet", Name: "d", Controller: new(true),
+	}}
+	return pod
+}
+
+func static(pod *corev1.Pod) *corev1.Pod {
+	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "of the kubelet"}
+	return pod
+}
+
+func ended(pod *corev1.Pod) *corev1.Pod {
+	pod.Status.Phase = corev1.PodSucceeded
+	return pod
+}
+
+// budgetFor selects by labels; nil: it has no selector.
+func budgetFor(namespace, name string, labels map[string]string) *policyv1.PodDisruptionBudget {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if labels != nil {
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	}
+	return b
+}
