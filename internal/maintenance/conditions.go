@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // conditions says whether a maintenance is accepted, moves, is drained and is over.
@@ -18,7 +19,7 @@ func (p *pass) conditions(m *maintained, status *slipwayv1alpha1.NodeMaintenance
 		if is {
 			value = metav1.ConditionTrue
 		}
-		p.setCondition(m, status, metav1.Condition{Type: kind, Status: value, Reason: why.reason, Message: truncated(why.message, maxMessage)})
+		p.setCondition(m, status, metav1.Condition{Type: kind, Status: value, Reason: why.reason, Message: explain.Shorten(why.message, maxMessage)})
 	}
 	if m.refusal.reason != "" {
 		set(slipwayv1alpha1.MaintenanceAccepted, false, m.refusal)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // maxRecordMessage is how many bytes a record says why something failed.
@@ -30,7 +31,7 @@ func (p *pass) note(n *node, r Record) {
 	if !n.exists() {
 		return
 	}
-	r.Message = truncated(r.Message, maxRecordMessage)
+	r.Message = explain.Shorten(r.Message, maxRecordMessage)
 	r.At = p.second().Time
 	if old := rawRecord(n.Records, r.UID); old != nil && n.cordonedFor(*old) {
 		r.Cordon = old.Cordon // nothing has undone it yet
@@ -97,17 +98,4 @@ func rawRecord(records []Record, uid types.UID) *Record {
 		return nil
 	}
 	return &records[i]
-}
-
-// truncated cuts a text to a number of bytes, between two letters.
-func truncated(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	end := limit - len(mark)
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end] + mark
 }

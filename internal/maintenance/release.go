@@ -12,6 +12,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/ask"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // release has a node that nobody needs any more go back. If its drain has been of use, it
@@ -122,7 +123,7 @@ func reasonOf(m *maintained) string {
 	if m.Spec.Reason != "" {
 		text += ": " + m.Spec.Reason
 	}
-	return truncated(text, maxReason)
+	return explain.Shorten(text, maxReason)
 }
 
 // maxReason is what spec.reason of an event can hold.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // The limits of the API on what drivers say: longer texts are cut.
@@ -136,8 +137,8 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 	}
 	bounded := make([]lifecyclev1alpha1.Blocker, 0, len(blockers))
 	for _, b := range blockers {
-		b.Object, b.By = cut(b.Object, maxObject), cut(b.By, maxObject)
-		b.Reason, b.Message = cut(b.Reason, maxReason), shortened(b.Message)
+		b.Object, b.By = explain.Shorten(b.Object, maxObject), explain.Shorten(b.By, maxObject)
+		b.Reason, b.Message = explain.Shorten(b.Reason, maxReason), shortened(b.Message)
 		bounded = append(bounded, b)
 	}
 	if len(bounded) == 0 {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
 // maxMessage bounds the messages that drivers have written into status and
@@ -47,17 +48,4 @@ func condition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav
 }
 
 // shortened is a message of at most maxMessage bytes.
-func shortened(message string) string { return cut(message, maxMessage) }
-
-// cut shortens a text to at most limit bytes, on a rune's edge.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const ellipsis = "…"
-	end := limit - len(ellipsis)
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end] + ellipsis
-}
+func shortened(message string) string { return explain.Shorten(message, maxMessage) }
