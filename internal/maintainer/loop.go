@@ -71,6 +71,7 @@ func (m *Maintainer) pass(ctx context.Context) (due time.Time, err error) {
 	m.health.watch(ctx, decision.Check)
 	decision.Wake = earliest(decision.Wake, m.keptAway.watch(ctx, decision.WatchKeptAway, now))
 	m.starving.watch(ctx, decision.Starving)
+	m.Tell.Stand(standing(facts, decision), now)
 	until := earliest(m.pending.watch(ctx, decision.CountPending, now), m.budgets.watch(ctx, decision.Budgets, now))
 	if !until.IsZero() {
 		return until, nil // it is decided again with the pods that are Pending, and with budgets

@@ -25,9 +25,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/record"
 )
 
-// Teller tells people what happens to maintenances.
+// Teller tells people and monitoring what happens to maintenances.
 type Teller interface {
 	Tell(about *slipwayv1alpha1.NodeMaintenance, warning bool, reason, message string)
+	// Stand is called in each pass, with the status of each maintenance by name.
+	Stand(statuses map[string]slipwayv1alpha1.NodeMaintenanceStatus, now time.Time)
 	Forget(maintenance types.UID)
 }
 
@@ -46,7 +48,7 @@ type Options struct {
 	Events *record.Recorder
 	// Node returns the writer of a Node.
 	Node func(name string) *nodestate.Writer
-	// Tell tells people.
+	// Tell tells people and monitoring.
 	Tell Teller
 	// Namespace is Slipway's own.
 	Namespace string

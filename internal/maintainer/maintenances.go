@@ -81,3 +81,15 @@ func (m *Maintainer) writeStatus(ctx context.Context, seen *slipwayv1alpha1.Node
 	m.maintenances.keep(after)
 	return nil
 }
+
+// standing is how each maintenance stands, by name: as it is decided, or else as it is.
+func standing(facts maintenance.Facts, decision maintenance.Decision) map[string]slipwayv1alpha1.NodeMaintenanceStatus {
+	all := map[string]slipwayv1alpha1.NodeMaintenanceStatus{}
+	for _, nm := range facts.Maintenances {
+		all[nm.Name] = nm.Status
+		if decided, differs := decision.Statuses[nm.UID]; differs {
+			all[nm.Name] = decided
+		}
+	}
+	return all
+}

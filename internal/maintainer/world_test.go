@@ -47,6 +47,8 @@ func (t *audience) Tell(about *slipwayv1alpha1.NodeMaintenance, _ bool, reason, 
 	t.all = append(t.all, about.Name+" "+reason+" "+message)
 }
 
+func (*audience) Stand(map[string]slipwayv1alpha1.NodeMaintenanceStatus, time.Time) {}
+
 func (*audience) Forget(types.UID) {}
 
 func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, funcs interceptor.Funcs, objects ...client.Object) *world {

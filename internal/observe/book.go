@@ -85,6 +85,7 @@ func Metrics() []Metric {
 	loop, drains, controller, health := &book{}, &book{}, &book{}, &book{}
 	newMetrics(loop, drains)
 	newOverseen(controller)
+	newUndertaken(controller)
 	newHealth(health)
 	var all []Metric
 	for _, of := range []struct {

@@ -4,6 +4,7 @@ package observe
 
 import (
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,21 +15,28 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// Maintenances tells what happens to NodeMaintenances, in core Events of theirs. It may be
-// used by several at a time.
+// Maintenances tells what happens to NodeMaintenances, in core Events of theirs and in
+// metrics. It may be used by several at a time.
 type Maintenances struct {
-	recorder record.EventRecorder
+	recorder   record.EventRecorder
+	undertaken *undertaken
 
 	mu   sync.Mutex
 	told map[types.UID]map[string]bool
 }
 
-// Maintenances returns what tells of NodeMaintenances.
+// Maintenances returns what tells of NodeMaintenances, in a controller.
 func (s *Source) Maintenances() *Maintenances {
 	return &Maintenances{
-		recorder: s.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: s.options.Component}),
-		told:     map[types.UID]map[string]bool{},
+		recorder:   s.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: s.options.Component}),
+		undertaken: s.undertaken,
+		told:       map[types.UID]map[string]bool{},
 	}
+}
+
+// Stand takes in the status of each maintenance, by name: all that there are.
+func (m *Maintenances) Stand(statuses map[string]slipwayv1alpha1.NodeMaintenanceStatus, now time.Time) {
+	m.undertaken.set(statuses, now)
 }
 
 // Tell tells something of a maintenance, once.

@@ -36,7 +36,8 @@ type Source struct {
 	options     Options
 	broadcaster record.EventBroadcaster
 	metrics     *metrics
-	overseen    *overseen // the controller's
+	overseen    *overseen   // the controller's
+	undertaken  *undertaken // the same
 }
 
 // New returns the source of a process.
@@ -44,8 +45,9 @@ func New(ctx context.Context, options Options) (*Source, error) {
 	b := &book{}
 	m := newMetrics(b, b)
 	var o *overseen
+	var u *undertaken
 	if options.Component == Controller {
-		o = newOverseen(b)
+		o, u = newOverseen(b), newUndertaken(b)
 	}
 	if err := b.register(options.Metrics); err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func New(ctx context.Context, options Options) (*Source, error) {
 	m.home.WithLabelValues(options.APIGroup).Set(1)
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(sink{&corev1client.EventSinkImpl{Interface: options.Events.Events(corev1.NamespaceAll)}})
-	return &Source{options: options, broadcaster: broadcaster, metrics: m, overseen: o}, nil
+	return &Source{options: options, broadcaster: broadcaster, metrics: m, overseen: o, undertaken: u}, nil
 }
 
 // Node returns the observer of a node. It costs nothing to have.

@@ -106,6 +106,20 @@ var situations = map[string]map[string]situation{
 		"again":          {`slipway_lifecycle_events_budgets_overridden_total{transition="t"} 1x20 2x40`, 25 * time.Minute, []string{`{transition="t"}`}},
 		"not for ever":   {`slipway_lifecycle_events_budgets_overridden_total{transition="t"} _x20 1x60`, 45 * time.Minute, nil},
 	},
+	"SlipwayMaintenanceStands": {
+		"too many have failed":       {standing("FailureThreshold", "1x40"), 17 * time.Minute, []string{`{maintenance="m", reason="FailureThreshold"}`}},
+		"drains wait for each other": {standing("Deadlock", "1x40"), 17 * time.Minute, []string{`{maintenance="m", reason="Deadlock"}`}},
+		"not yet":                    {standing("FailureThreshold", "1x40"), 14 * time.Minute, nil},
+		"not when it moves again":    {standing("FailureThreshold", "1x10 stale"), 17 * time.Minute, nil},
+		"not if somebody paused it":  {standing("Paused", "1x60"), 40 * time.Minute, nil},
+		"not before its window":      {standing("BeforeWindow", "1x60"), 40 * time.Minute, nil},
+	},
+	"SlipwayMaintenanceNodeFailed": {
+		"one that has failed":     {inState("failed", "1x40"), 6 * time.Minute, []string{`{maintenance="m"}`}},
+		"not at once":             {inState("failed", "1x40"), 4 * time.Minute, nil},
+		"not one that is retried": {inState("failed", "1x3 0x40"), 10 * time.Minute, nil},
+		"not those that are out":  {inState("out", "1x40"), 30 * time.Minute, nil},
+	},
 	"SlipwayControllerMissing": {
 		"nobody is there":       {`up 1x40`, 10 * time.Minute, []string{`{}`}},
 		"two that stand by":     {leading("0x40", "0x40"), 10 * time.Minute, []string{`{}`}},
@@ -134,6 +148,14 @@ func timed(claimed, deadline int) string {
 
 func stalled(reason string) string {
 	return fmt.Sprintf(`slipway_node_stalled{node="a", reason=%q} 1x40`, reason)
+}
+
+func standing(reason, values string) string {
+	return fmt.Sprintf(`slipway_maintenance_standing{maintenance="m", reason=%q} %s`, reason, values)
+}
+
+func inState(state, values string) string {
+	return fmt.Sprintf(`slipway_maintenance_nodes{maintenance="m", state=%q} %s`, state, values)
 }
 
 func pending(reason string) string {

@@ -159,8 +159,8 @@ func TestPanelsDoNotLieOnOneAnother(t *testing.T) {
 			}
 		}
 	}
-	if rows != 7 {
-		t.Errorf("there are %d rows, want 7", rows)
+	if rows != 8 {
+		t.Errorf("there are %d rows, want 8", rows)
 	}
 }
 
