@@ -12,26 +12,59 @@ import (
 
 // judge finds the nodes of a maintenance, and whether any of them may begin.
 func (p *pass) judge(m *maintained) {
-	controlPlanes, ours := 0, 0
 	for _, n := range p.nodes {
-		selected := m.selects(n) && n.exists()
-		if selected {
+		if m.selects(n) && n.exists() {
 			m.selected = append(m.selected, n)
 		}
-		if n.exists() && n.controlPlane() {
-			controlPlanes++
-			if selected {
-				ours++
-			}
+	}
+	m.refusal = m.refused(p.controlPlane(m))
+	m.holdUp = p.heldUp(m)
+}
+
+// controlPlaneNodes counts the nodes of the control plane.
+type controlPlaneNodes struct {
+	// all that there are; ours are those that the maintenance selects, and others further
+	// ones, which another has out or is to take out while this one has not begun.
+	all, ours, others int
+}
+
+func (p *pass) controlPlane(m *maintained) (c controlPlaneNodes) {
+	begun := func(n *node) bool { return entryOf(n.fors, m.UID) != nil }
+	waits := !m.returns() && !slices.ContainsFunc(m.selected, begun)
+	for _, n := range p.nodes {
+		switch {
+		case !n.exists() || !n.controlPlane():
+			continue
+		case slices.Contains(m.selected, n):
+			c.ours++
+		case waits && p.goesForOthers(n, m):
+			c.others++
+		}
+		c.all++
+	}
+	return c
+}
+
+// goesForOthers says whether another maintenance has the node out, or one that was judged
+// before and waits for nobody is to take it out.
+func (p *pass) goesForOthers(n *node, m *maintained) bool {
+	if slices.ContainsFunc(n.fors, func(f For) bool { return f.UID != m.UID }) {
+		return true
+	}
+	for _, other := range p.maintenances {
+		if other == m {
+			break
+		}
+		if other.Spec.Rollout == nil && other.holdUp.reason == "" && slices.Contains(other.selected, n) {
+			return true
 		}
 	}
-	m.refusal = m.refused(controlPlanes, ours)
-	m.holdUp = p.heldUp(m)
+	return false
 }
 
 // refused is why nothing is done for the maintenance, whatever its stage. A node that is
 // out by then goes its way.
-func (m *maintained) refused(controlPlanes, ours int) reasoned {
+func (m *maintained) refused(c controlPlaneNodes) reasoned {
 	if m.invalid != nil {
 		return reasoned{
 			slipwayv1alpha1.ReasonInvalidSelector,
@@ -39,15 +72,19 @@ func (m *maintained) refused(controlPlanes, ours int) reasoned {
 		}
 	}
 	// A cluster with one such node has no control plane left either.
-	if m.Spec.Rollout == nil && controlPlanes > 0 && ours == controlPlanes &&
-		!slices.Contains(m.Spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes) {
-		return reasoned{
-			slipwayv1alpha1.ReasonAllControlPlaneNodes,
-			fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d), and without spec.rollout they would be out "+
-				"at the same time; spec.allow: [%s] lets it", controlPlanes, slipwayv1alpha1.GuardAllControlPlaneNodes),
-		}
+	if m.Spec.Rollout != nil || c.ours == 0 || c.ours+c.others < c.all ||
+		slices.Contains(m.Spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes) {
+		return reasoned{}
 	}
-	return reasoned{}
+	selects := fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d)", c.all)
+	if c.others > 0 {
+		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and others have the rest out", c.ours, c.all)
+	}
+	return reasoned{
+		slipwayv1alpha1.ReasonAllControlPlaneNodes,
+		fmt.Sprintf("%s, and without spec.rollout they would be out "+
+			"at the same time; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes),
+	}
 }
 
 // heldUp is why none of the nodes that wait begins. It has Next asked again when a time is
