@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,13 +66,16 @@ func (s *Stage) AwaitSchedulable(ctx context.Context, nodes []string) error {
 // Strike removes a workload and returns when its namespace is gone. Nothing of it is
 // given time to end.
 func (s *Stage) Strike(ctx context.Context, namespace string) error {
+	apps, err := s.clients.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the workload: %w", err)
+	}
 	background := metav1.DeletePropagationBackground
 	at := metav1.DeleteOptions{PropagationPolicy: &background}
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
-	err := errors.Join(
+	err = errors.Join(
 		s.clients.AppsV1().Deployments(namespace).DeleteCollection(ctx, at, metav1.ListOptions{}),
 		s.clients.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, at, metav1.ListOptions{}),
-		s.clients.CoreV1().Pods(namespace).DeleteCollection(ctx, now, metav1.ListOptions{}),
+		s.deletePods(ctx, namespace, apps.Items),
 		s.clients.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}),
 	)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -84,6 +88,19 @@ func (s *Stage) Strike(ctx context.Context, namespace string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("wait until namespace %s is gone: %w", namespace, err)
+	}
+	return nil
+}
+
+// deletePods goes app by app: for those of a fleet in one request, the server takes longer
+// than it may.
+func (s *Stage) deletePods(ctx context.Context, namespace string, apps []appsv1.Deployment) error {
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	for _, app := range apps {
+		of := metav1.ListOptions{LabelSelector: appLabel + "=" + app.Name}
+		if err := s.clients.CoreV1().Pods(namespace).DeleteCollection(ctx, now, of); err != nil {
+			return fmt.Errorf("delete the pods of %s: %w", app.Name, err)
+		}
 	}
 	return nil
 }
