@@ -107,7 +107,7 @@ func warmUp(ctx context.Context, c contender.Contender, scene *stage.Scene) erro
 
 // startSlipway starts what the scenarios of a group need, of which one is given.
 func (b *bench) startSlipway(ctx context.Context, of scenario.Scenario, drained []string) error {
-	if of.Fleet > 0 {
+	if of.Fleet > 0 || of.Central {
 		return b.stage.StartCentral(ctx, b.settings.controller)
 	}
 	if err := b.stage.StartAgents(ctx, b.settings.agent, drained); err != nil || !of.Surge {

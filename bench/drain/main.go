@@ -89,7 +89,7 @@ func newCommand(out, progress io.Writer) *cobra.Command {
 	flags.IntVar(&s.repeat, "repeat", 5, "how many times each")
 	flags.Uint64Var(&s.seed, "seed", 1, "where delays are drawn from")
 	flags.StringVar(&s.agent, "agent", "bin/node-agent", "the agent's binary")
-	flags.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary, for scenarios with surge")
+	flags.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary, for scenarios with surge, fleets and central mode")
 	flags.StringVar(&s.from, "from", "", "show the results in this file, and run nothing")
 	flags.StringVar(&s.out, "out", "", "file to write the results into, as JSON, after each repetition")
 	flags.StringVar(&s.chart, "chart", "", "file to write a chart into, as SVG")

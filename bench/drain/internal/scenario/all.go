@@ -52,6 +52,11 @@ func All() []Scenario {
 			Nodes: 50, Drained: 50, AppCount: 30, Replicas: 50, Budgets: PerApp, MaxUnavailable: 3,
 			Ready: Span{time.Second, 3 * time.Second}, Gone: Span{time.Second, 5 * time.Second}, Fleet: 10,
 		},
+		{
+			Key: "j", Title: "(e) in central mode: one process drains the 10 nodes, and not 10 agents",
+			Nodes: 16, Drained: 10, AppCount: 10, Replicas: 48, Budgets: PerApp, MaxUnavailable: 2,
+			Ready: Span{time.Second, 3 * time.Second}, Gone: Span{time.Second, 5 * time.Second}, Central: true,
+		},
 	}
 }
 

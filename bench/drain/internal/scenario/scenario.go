@@ -32,6 +32,8 @@ type Scenario struct {
 	// Fleet is how many nodes may be out at a time: all that are drained are returned as well,
 	// some after the others. Zero: they are drained at once.
 	Fleet int
+	// Central: the controller drains the nodes, and not their agents. Fleets always are.
+	Central bool
 	// Blocked is how long a drain that cannot end is watched. Zero: it can.
 	Blocked time.Duration
 }
@@ -118,21 +120,23 @@ func (s Span) draw(random *rand.Rand) time.Duration {
 }
 
 // Groups are the scenarios that are run on one cluster: where pods surge, EvictionRequests
-// are served and acted on, and nowhere else; a fleet is drained by the controller, and all
-// other nodes by their agents.
+// are served and acted on, and nowhere else; a fleet is drained by the controller, and other
+// nodes by their agents, or where it says so by the controller.
 func Groups(scenarios []Scenario) [][]Scenario {
-	var plain, surging, fleets []Scenario
+	var plain, surging, central, fleets []Scenario
 	for _, s := range scenarios {
 		switch {
 		case s.Surge:
 			surging = append(surging, s)
 		case s.Fleet > 0:
 			fleets = append(fleets, s)
+		case s.Central:
+			central = append(central, s)
 		default:
 			plain = append(plain, s)
 		}
 	}
-	return slices.DeleteFunc([][]Scenario{plain, surging, fleets}, func(g []Scenario) bool { return len(g) == 0 })
+	return slices.DeleteFunc([][]Scenario{plain, surging, central, fleets}, func(g []Scenario) bool { return len(g) == 0 })
 }
 
 // Select returns the scenarios with the given keys, in the order of [All].
