@@ -65,6 +65,26 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
 
+# RUN: which tests of PACKAGE=, as in make deflake PACKAGE=./drain RUN='TestA|TestB' COUNT=200;
+# PACKAGE may be in any of the modules. Each time is a process of its own, with a control plane
+# of its own where the tests have one, and in another order.
+COUNT ?= 50
+RUN ?= .
+
+.PHONY: deflake
+deflake: ## Run the tests RUN=TestX of PACKAGE=./test/walk COUNT=50 times, until one fails, whose log stays in .cache
+	@$(if $(call required,PACKAGE,./test/walk),$(MAKE) localcluster)
+	@binary=$(CURDIR)/.cache/deflake.test; log=$(CURDIR)/.cache/deflake.log; export SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster; \
+	cd $(PACKAGE); \
+	$(GO) test -race -c -o "$$binary" .; \
+	for n in $$(seq $(COUNT)); do \
+		began=$$SECONDS; \
+		"$$binary" -test.run='$(RUN)' -test.shuffle=on -test.timeout=30m -test.v &>"$$log" || \
+			{ grep -E '^ *--- FAIL|^panic:|DATA RACE' "$$log" || tail "$$log"; echo "deflake: number $$n of $(COUNT) failed: $$log"; exit 1; }; \
+		grep -q '^--- PASS' "$$log" || { tail -n 5 "$$log"; echo "deflake: no test of $(PACKAGE) ran that is called $(RUN)"; exit 1; }; \
+		echo "deflake: $$n of $(COUNT) passed, in $$((SECONDS - began)) s"; \
+	done
+
 # FUZZTIME is for each target. What is found is written into testdata/fuzz beside the test, and
 # is a seed of go test from then on.
 FUZZTIME ?= 30s
