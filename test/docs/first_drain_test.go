@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ func TestANewcomerDrainsAndReturnsANodeInThreeCommandsAndFollowsTheHowTos(t *tes
 type newcomer struct {
 	t    *testing.T
 	home string
+	told *transcript
 	// exported is what they have exported into their shell.
 	exported string
 	// followed: the how-tos.
@@ -101,7 +103,7 @@ func newNewcomer(t *testing.T) *newcomer {
 			t.Fatal(err)
 		}
 	}
-	n := &newcomer{t: t, home: home}
+	n := &newcomer{t: t, home: home, told: newTranscript(t)}
 	n.build("go", "build", "-o", filepath.Join(bin, "dev"), "./dev")
 	n.build(launcher, "build", "--link-kubectl", filepath.Join(bin, "kubectl"))
 	t.Cleanup(func() { n.types("make down") }) // after a failure; else there is nothing
@@ -127,32 +129,26 @@ func (n *newcomer) types(commands string) (screen string) {
 // typesUntil types Ctrl-C when the screen shows enough, if that is not empty.
 func (n *newcomer) typesUntil(enough, commands string) (screen string) {
 	n.t.Helper()
-	screen = n.runUntil(enough, commands)
-	n.t.Logf("$ %s\n%s", strings.TrimSpace(commands), screen)
+	screen, err := typeInto(n.t, n.home, []string{"TERM=xterm", "TYPED=" + n.told.file}, shim+n.exported+recorded+commands, enough)
+	n.told.take()
+	if err != nil {
+		n.told.failed(fmt.Sprintf("%v of\n%s", err, strings.TrimSpace(commands)), screen)
+		n.t.FailNow()
+	}
 	for line := range strings.Lines(commands) {
-		if strings.HasPrefix(line, "export ") {
+		if strings.HasPrefix(line, "export ") && !strings.Contains(line, "$(") { // what was read is of its page alone
 			n.exported += line
 		}
 	}
 	return screen
 }
 
-func (n *newcomer) run(commands string) string {
-	n.t.Helper()
-	return n.runUntil("", commands)
-}
-
-func (n *newcomer) runUntil(enough, commands string) string {
-	n.t.Helper()
-	return typeInto(n.t, n.home, []string{"TERM=xterm"}, shim+n.exported+commands, enough)
-}
-
 // finds wants the node to be as a command promises.
 func (n *newcomer) finds(after string) {
 	n.t.Helper()
 	const state = `{.spec.unschedulable} {.status.conditions[?(@.type=="LifecycleTransition")].reason}`
-	node := n.run(`kubectl get node worker-1 -o jsonpath='` + state + `'`)
-	pods := n.run(`kubectl get pods --field-selector spec.nodeName=worker-1 -o name`)
+	node := n.types(`kubectl get node worker-1 -o jsonpath='` + state + `'`)
+	pods := n.types(`kubectl get pods --field-selector spec.nodeName=worker-1 -o name`)
 	switch after {
 	case "install":
 		if !strings.Contains(pods, "pod/web-") {

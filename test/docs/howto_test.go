@@ -2,7 +2,10 @@
 
 package docs
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // hasten makes the pods that are there end at once. By default each takes some
 // seconds, and six drains wait for them.
@@ -37,10 +40,16 @@ func (n *newcomer) followsTheHowTos() {
 		{"docs/how-to/move-single-replicas.md", []string{"AwaitingResponder", "drained", "uncordoned"}},
 	} {
 		screen := n.types(strings.Join(blocks(n.t, guide.page), "\n"))
-		for _, text := range guide.says {
-			if !strings.Contains(screen, text) {
-				n.t.Errorf("%s: the screen does not show %q:\n%s", guide.page, text, screen)
-			}
+		n.shows(guide.page, screen, guide.says)
+	}
+}
+
+// shows wants the screen to show each of the texts.
+func (n *newcomer) shows(page, screen string, texts []string) {
+	n.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(screen, text) {
+			n.told.failed(page+": the screen does not show "+strconv.Quote(text), screen)
 		}
 	}
 }

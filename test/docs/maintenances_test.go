@@ -73,11 +73,7 @@ func (n *newcomer) followsOneByOne(page string, says ...string) {
 		}
 		seen.WriteString(n.types(command))
 	}
-	for _, text := range says {
-		if !strings.Contains(seen.String(), text) {
-			n.t.Errorf("%s: the screen does not show %q:\n%s", page, text, seen.String())
-		}
-	}
+	n.shows(page, seen.String(), says)
 }
 
 // everyMonth is what the CronJob of the page runs, with its rights.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ const patience = 5 * time.Minute
 
 // typeInto runs commands in bash on a terminal of their own, says yes to what they ask, types
 // Ctrl-C when the screen shows enough, if that is not empty, and returns what was on the
-// screen. It fails as soon as one of them does.
-func typeInto(t *testing.T, dir string, env []string, script, enough string) (screen string) {
+// screen. It ends with an error as soon as one of them does, or when patience is over.
+func typeInto(t *testing.T, dir string, env []string, script, enough string) (screen string, err error) {
 	t.Helper()
 	terminal, theirs := openTerminal(t)
 	defer terminal.Close()
@@ -40,16 +41,20 @@ func typeInto(t *testing.T, dir string, env []string, script, enough string) (sc
 	if err := theirs.Close(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(patience, func() { _ = command.Process.Kill() })
+	var late atomic.Bool
+	stop := time.AfterFunc(patience, func() {
+		late.Store(true)
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // with what it runs, which holds the terminal
+	})
 	defer stop.Stop()
 	seen := make(chan string)
 	go func() { seen <- answering(terminal, enough) }()
-	err := command.Wait()
+	err = command.Wait()
 	screen = <-seen
-	if err != nil {
-		t.Fatalf("%v of\n%s\n%s", err, script, screen)
+	if late.Load() {
+		err = fmt.Errorf("it did not end within %s", patience)
 	}
-	return screen
+	return screen, err
 }
 
 // answering reads until nobody has the terminal open any more, answers each question, and
