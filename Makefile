@@ -174,6 +174,7 @@ lint: $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of all modules,
 	@golangci-lint run ./...
 	@cd localcluster && golangci-lint run $(LAUNCHER_PACKAGES)
 	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint run ./...); done
+	@! git grep --untracked -nE '\btime\.(Sleep|Tick)\(' -- '*.go' || { echo "lint: nobody sleeps, programs in testdata neither"; exit 1; }
 
 .PHONY: format
 format: $(TOOLS)/.golangci-lint ## Format the Go code of all modules

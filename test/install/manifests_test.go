@@ -12,8 +12,12 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	admissionregistration "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -46,9 +50,7 @@ func TestTheAPIServerFindsNothingWrongWithThePolicies(t *testing.T) {
 	policies := kubernetes.NewForConfigOrDie(env.Admin).AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	for _, name := range policyNames(t) {
 		t.Run(name, func(t *testing.T) {
-			policy := checked(t, func(ctx context.Context) (*admissionregistrationv1.ValidatingAdmissionPolicy, error) {
-				return policies.Get(ctx, name, metav1.GetOptions{})
-			})
+			policy := checked(t, policies, name)
 			if policy.Status.TypeChecking == nil {
 				return
 			}
@@ -60,17 +62,29 @@ func TestTheAPIServerFindsNothingWrongWithThePolicies(t *testing.T) {
 }
 
 // checked waits until the types of a policy have been checked.
-func checked(t *testing.T, get func(context.Context) (*admissionregistrationv1.ValidatingAdmissionPolicy, error)) *admissionregistrationv1.ValidatingAdmissionPolicy {
+func checked(t *testing.T, policies admissionregistration.ValidatingAdmissionPolicyInterface, name string) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	t.Helper()
-	var policy *admissionregistrationv1.ValidatingAdmissionPolicy
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (done bool, err error) {
-		policy, err = get(ctx)
-		return err == nil && policy.Status.ObservedGeneration == policy.Generation, err
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	named := func(o metav1.ListOptions) metav1.ListOptions {
+		o.FieldSelector = "metadata.name=" + name
+		return o
+	}
+	event, err := watchtools.UntilWithSync(ctx, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return policies.List(ctx, named(o))
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return policies.Watch(ctx, named(o))
+		},
+	}, &admissionregistrationv1.ValidatingAdmissionPolicy{}, nil, func(event watch.Event) (bool, error) {
+		policy, ok := event.Object.(*admissionregistrationv1.ValidatingAdmissionPolicy)
+		return ok && policy.Status.ObservedGeneration == policy.Generation, nil
 	})
 	if err != nil {
 		t.Fatalf("its types are not checked: %v", err)
 	}
-	return policy
+	return event.Object.(*admissionregistrationv1.ValidatingAdmissionPolicy)
 }
 
 // policyNames are those of the validating policies in config/admission.

@@ -43,6 +43,7 @@ func TestBackoff(t *testing.T) {
 // server plays the API server for one pod.
 type server struct {
 	tokens  atomic.Int64
+	issued  func(tokens int64) // may be nil
 	deleted chan struct{}
 	life    time.Duration
 }
@@ -50,8 +51,12 @@ type server struct {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/token"):
+		tokens := s.tokens.Add(1)
+		if s.issued != nil {
+			s.issued(tokens)
+		}
 		answer := tokenRequest{Status: tokenRequestStatus{
-			Token: fmt.Sprintf("token-%d", s.tokens.Add(1)), ExpirationTimestamp: time.Now().Add(s.life),
+			Token: fmt.Sprintf("token-%d", tokens), ExpirationTimestamp: time.Now().Add(s.life),
 		}}
 		_ = json.NewEncoder(w).Encode(answer)
 	case r.URL.Query().Has("watch"):
@@ -112,22 +117,39 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 	}
 }
 
+// lines calls it for each line that a script prints.
+type lines func(line string)
+
+func (f lines) Write(text []byte) (int, error) {
+	for line := range strings.Lines(string(text)) {
+		f(line)
+	}
+	return len(text), nil
+}
+
 func TestTokenIsRenewed(t *testing.T) {
-	// The script ends when it sees the second token.
-	s := &server{life: 200 * time.Millisecond}
-	run := newRun(t, s, `until grep -q token-2 $SERVICE_ACCOUNT_DIR/token; do sleep 0.02; done`)
+	// When the third token is asked for, the second has been written.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := run.Do(ctx); err != nil || ctx.Err() != nil {
+	s := &server{life: 200 * time.Millisecond, issued: func(tokens int64) {
+		if tokens == 3 {
+			cancel()
+		}
+	}}
+	run := newRun(t, s, `sleep 1000`)
+	if err := run.Do(ctx); err != nil || !errors.Is(ctx.Err(), context.Canceled) {
 		t.Errorf("%v, %v", err, ctx.Err())
+	}
+	if text, err := os.ReadFile(run.Files.token()); err != nil || string(text) == "token-1" {
+		t.Errorf("the token is %q, %v", text, err)
 	}
 }
 
 func TestDeletionEndsTheCommandAndWhatItStarted(t *testing.T) {
 	s := &server{life: time.Hour, deleted: make(chan struct{})}
-	run := newRun(t, s, `sleep 1000 & sleep 1000`)
+	run := newRun(t, s, `sleep 1000 >&2 & echo begun; sleep 1000 >&2`)
 	run.Restart = true
-	time.AfterFunc(300*time.Millisecond, func() { close(s.deleted) })
+	run.Stdout = lines(func(string) { close(s.deleted) })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := run.Do(ctx); err != nil || ctx.Err() != nil {
@@ -139,16 +161,21 @@ func TestDeletionEndsTheCommandAndWhatItStarted(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
-	run := newRun(t, &server{life: time.Hour}, `echo x >> $SERVICE_ACCOUNT_DIR/runs`)
+	run := newRun(t, &server{life: time.Hour}, `echo run`)
 	run.Restart = true
-	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // the pause is 1s, then 2s
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+	var began []time.Time
+	run.Stdout = lines(func(string) {
+		if began = append(began, time.Now()); len(began) == 2 {
+			cancel()
+		}
+	})
 	if err := run.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := os.ReadFile(filepath.Join(string(run.Files), "runs"))
-	if err != nil || string(runs) != "x\nx\n" {
-		t.Errorf("runs %q, %v", runs, err)
+	if len(began) != 2 || began[1].Sub(began[0]) < shortestPause {
+		t.Errorf("it began at %s", began)
 	}
 }
 

@@ -12,36 +12,39 @@ import (
 	"time"
 )
 
-// startShell starts a script that has come as far as to print "ready".
+// startShell starts a script that has come as far as to say that it is ready.
 func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "log")
+	log, pipe := filepath.Join(t.TempDir(), "log"), filepath.Join(t.TempDir(), "ready")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// For both, so that opening it waits for nobody.
+	ready, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Close()
 	started, err := Start(Spec{
-		Path: "/bin/sh", Args: []string{"-c", script}, Env: append(env, "PATH="+os.Getenv("PATH")), Dir: t.TempDir(), Log: log,
+		Path: "/bin/sh", Args: []string{"-c", `ready() { echo ready >"$READY"; }; ` + script},
+		Env: append(env, "PATH="+os.Getenv("PATH"), "READY="+pipe), Dir: t.TempDir(), Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = Kill(started) })
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		content, err := os.ReadFile(log)
-		if err == nil && strings.Contains(string(content), "ready") {
-			return started, log
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("the script did not start: %s, %v", content, err)
-		case <-ticker.C:
-		}
+	if err := ready.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
 	}
+	if _, err := ready.Read(make([]byte, len("ready\n"))); err != nil {
+		content, _ := os.ReadFile(log)
+		t.Fatalf("the script did not start: %s, %v", content, err)
+	}
+	return started, log
 }
 
 func TestStopAsksFirst(t *testing.T) {
-	started, log := startShell(t, `trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.01; done`)
+	started, log := startShell(t, `trap 'echo bye; exit' TERM; ready; while :; do sleep 0.01; done`)
 	if err := Stop(context.Background(), started, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +55,7 @@ func TestStopAsksFirst(t *testing.T) {
 }
 
 func TestStopKillsWhatDoesNotListen(t *testing.T) {
-	started, _ := startShell(t, `trap '' TERM; echo ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `trap '' TERM; ready; while :; do sleep 0.01; done`)
 	if err := Stop(context.Background(), started, 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +65,7 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 }
 
 func TestSignalSparesAProcessThatGotTheIDLater(t *testing.T) {
-	started, _ := startShell(t, `echo ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `ready; while :; do sleep 0.01; done`)
 	recorded := started
 	recorded.Started--
 	if err := recorded.Signal(syscall.SIGKILL); err != nil {
@@ -74,7 +77,7 @@ func TestSignalSparesAProcessThatGotTheIDLater(t *testing.T) {
 }
 
 func TestStopOfWhatIsGoneIsDone(t *testing.T) {
-	started, _ := startShell(t, `echo ready`)
+	started, _ := startShell(t, `ready`)
 	for range 2 {
 		if err := Stop(context.Background(), started, time.Second); err != nil {
 			t.Fatal(err)
@@ -85,7 +88,7 @@ func TestStopOfWhatIsGoneIsDone(t *testing.T) {
 func TestKillStraysFindsGrandchildren(t *testing.T) {
 	const marker = "LOCALCLUSTER_TEST=strays-of-this-test"
 	// The shell ends at once and leaves its child to init.
-	startShell(t, `sleep 1000 & echo ready`, marker)
+	startShell(t, `sleep 1000 & ready`, marker)
 	left, err := withEnvironment(marker)
 	if err != nil || len(left) == 0 {
 		t.Fatalf("found %v, %v; want the sleep that was left behind", left, err)
@@ -99,7 +102,7 @@ func TestKillStraysFindsGrandchildren(t *testing.T) {
 }
 
 func TestStartedProcessHasASessionOfItsOwn(t *testing.T) {
-	started, _ := startShell(t, `echo ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `ready; while :; do sleep 0.01; done`)
 	group, err := syscall.Getpgid(started.PID)
 	if err != nil || group != started.PID {
 		t.Errorf("process group %d, %v; want its own, %d", group, err, started.PID)

@@ -27,6 +27,11 @@ func main() {
 	fmt.Println("serving")
 	<-signals
 	fmt.Println("asked to end")
-	time.Sleep(time.Second)
-	fmt.Println("ended")
+	windsUp := time.NewTimer(time.Second)
+	select {
+	case <-windsUp.C:
+		fmt.Println("ended")
+	case <-signals:
+		fmt.Println("asked to end again")
+	}
 }
