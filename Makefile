@@ -56,14 +56,22 @@ LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 # Modules of their own, because what they need is heavy and nothing else needs it.
 SMALL_MODULES := charts/render docs/recording images test/policies test/monitoring test/validation
 
+# These take minutes, most of which they wait: they are begun first, so that none is left over
+# at the end, and with the others AT_A_TIME, which is more than there may be cores.
+LONG_TESTS := ./test/update ./test/maintenance ./test/docs ./test/central ./test/walk ./test/surge
+AT_A_TIME ?= 3
+
+# In another order each time. What vet finds, make lint finds.
+GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -vet=off
+
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
 	@echo "test: Slipway, unit tests and tests on a real control plane"
-	@SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 30m ./...
+	@$(GO_TEST) -p $(AT_A_TIME) -timeout 30m $(LONG_TESTS) ./...
 	@echo "test: the local cluster"
-	@cd localcluster && SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -timeout 10m $(LAUNCHER_PACKAGES)
+	@cd localcluster && $(GO_TEST) -timeout 10m $(LAUNCHER_PACKAGES)
 	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"
-	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on ./...); done
+	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on -vet=off ./...); done
 
 # RUN: which tests of PACKAGE=, as in make deflake PACKAGE=./drain RUN='TestA|TestB' COUNT=200;
 # PACKAGE may be in any of the modules. Each time is a process of its own, with a control plane

@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -58,6 +59,8 @@ type Options struct {
 	LauncherArgs []string
 	// Bare: nothing of Slipway is on it yet. The test installs it.
 	Bare bool
+	// SideBySide is how many tests of a package run at a time; 0: 8. Only [MainOn] looks at it.
+	SideBySide int
 }
 
 var shared struct {
@@ -74,7 +77,7 @@ const sideBySide = 8
 // Main runs the tests of a package and takes the shared cluster down after them.
 func Main(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	if err := runSideBySide(); err != nil {
+	if err := runSideBySide(cmp.Or(shared.options.SideBySide, sideBySide)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -90,7 +93,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-func runSideBySide() error {
+func runSideBySide(many int) error {
 	const parallel = "test.parallel"
 	flag.Parse()
 	given := false
@@ -98,7 +101,7 @@ func runSideBySide() error {
 	if given {
 		return nil
 	}
-	return flag.Set(parallel, strconv.Itoa(sideBySide))
+	return flag.Set(parallel, strconv.Itoa(many))
 }
 
 // MainOn is [Main] with a shared cluster of the test's choice.

@@ -12,6 +12,7 @@ import (
 // What acts on EvictionRequests comes with a flag, stays with it, and goes without it. That
 // its kinds are served does not make the API group look like the server's own.
 func TestEvictionRequestsComeAndGoWithTheirFlag(t *testing.T) {
+	t.Parallel()
 	env := harness.Own(t, harness.Options{Bare: true})
 	mayEvict := func() string {
 		return strings.TrimSpace(env.Shell(t, `kubectl auth can-i create pods --subresource=eviction -n kube-system \

@@ -9,6 +9,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// TestMain has two tests at a time: each has a control plane of its own, and waits for most of
+// the time, such as for what is abandoned only after a minute.
+func TestMain(m *testing.M) { harness.MainOn(m, harness.Options{SideBySide: 2}) }
 
 func quick() harness.PodOptions { return harness.PodOptions{Ready: time.Second, Gone: time.Second} }

@@ -25,7 +25,7 @@ const (
 
 // TestAgentsAreReplacedInTheMiddleOfTwentyDrains updates the agents' DaemonSet as the chart
 // does it. On each node one pod stays until all agents have been replaced: no drain is over
-// before. The others go while agents do.
+// before. The others go while agents do. It has the machine for itself: that is many processes.
 func TestAgentsAreReplacedInTheMiddleOfTwentyDrains(t *testing.T) {
 	env := harness.Own(t, harness.Options{})
 	const group = "rolling"

@@ -65,6 +65,7 @@ func keptMaintenance(t *testing.T, env *harness.Env) *harness.Maintenance {
 }
 
 func TestAnUninstallLeavesNothing(t *testing.T) {
+	t.Parallel()
 	b := install(t)
 	follow(t, b.env, "Uninstall", "")
 	b.nothingIsLeft(t)
@@ -72,6 +73,7 @@ func TestAnUninstallLeavesNothing(t *testing.T) {
 
 // Somebody deletes all there is, and what runs dies with it.
 func TestWhatIsDeletedAtOnceIsCleanedUpByHand(t *testing.T) {
+	t.Parallel()
 	b := install(t)
 	for _, p := range b.processes {
 		p.Kill()

@@ -18,6 +18,7 @@ import (
 // TestAnUpgradeInTheMiddleOfADrainLosesNothing installs an older version, and upgrades it
 // as the page says.
 func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
+	t.Parallel()
 	env := harness.Own(t, harness.Options{Bare: true})
 	follow(t, env, "Install", older(t))
 	node := env.Node(t, "upgrade")
