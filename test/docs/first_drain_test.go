@@ -54,7 +54,7 @@ func TestANewcomerDrainsAndReturnsANodeInThreeCommandsAndFollowsTheHowTos(t *tes
 	}
 }
 
-// newcomer has a copy of the repository, with nothing but what is built in it.
+// newcomer has a copy of the repository, with nothing but what is built in it, as make builds it.
 type newcomer struct {
 	t    *testing.T
 	home string
@@ -92,9 +92,6 @@ func newNewcomer(t *testing.T) *newcomer {
 		t.Fatal(err)
 	}
 	links := map[string]string{filepath.Join(bin, "localcluster"): launcher}
-	for _, name := range []string{"node-agent", "controller", "kubectl-slipway"} {
-		links[filepath.Join(bin, name)] = harness.Binary(t, name)
-	}
 	for _, name := range []string{"config", "dev", "docs"} {
 		links[filepath.Join(home, name)] = harness.File(t, name)
 	}
@@ -104,7 +101,7 @@ func newNewcomer(t *testing.T) *newcomer {
 		}
 	}
 	n := &newcomer{t: t, home: home, told: newTranscript(t)}
-	n.build("go", "build", "-o", filepath.Join(bin, "dev"), "./dev")
+	n.build("go", "build", "-o", bin+"/", "./cmd/node-agent", "./cmd/controller", "./cmd/kubectl-slipway", "./dev")
 	n.build(launcher, "build", "--link-kubectl", filepath.Join(bin, "kubectl"))
 	t.Cleanup(func() { n.types("make down") }) // after a failure; else there is nothing
 	return n

@@ -14,6 +14,12 @@ const hasten = `kubectl patch deployment web --patch '{"spec":{
   "template": {"metadata": {"annotations": {"pod-delete.stage.kwok.x-k8s.io/delay": "100ms"}}}}}'
 kubectl rollout status deployment web`
 
+// settled waits until nothing moves any more that was in the way of the page before: whether
+// a drain would be held up depends on it.
+const settled = `kubectl rollout status deployment web --timeout=4m
+kubectl rollout status deployment slipway-controller -n slipway-system --timeout=4m
+kubectl wait poddisruptionbudget slipway-controller -n slipway-system --for=jsonpath='{.status.disruptionsAllowed}'=1 --timeout=4m`
+
 // followsTheHowTos: what people are told to type works, in that order.
 func (n *newcomer) followsTheHowTos() {
 	n.t.Helper()
@@ -39,6 +45,7 @@ func (n *newcomer) followsTheHowTos() {
 		{"docs/how-to/evict-a-pod-by-request.md", []string{"evicted", "example.com/backup", "the request is withdrawn"}},
 		{"docs/how-to/move-single-replicas.md", []string{"AwaitingResponder", "drained", "uncordoned"}},
 	} {
+		n.types(settled)
 		screen := n.types(strings.Join(blocks(n.t, guide.page), "\n"))
 		n.shows(guide.page, screen, guide.says)
 	}

@@ -25,18 +25,18 @@ kubectl wait --for=condition=Ready pod/stays`
 
 // meanwhile is what goes on in the world before somebody types a command that begins so.
 var meanwhile = map[string]string{
-	"kubectl slipway maintenance status": `kubectl wait nodemaintenance/kernel-6.12 --for=jsonpath='{.status.conditions[?(@.type=="Progressing")].reason}'=BeforeWindow --timeout=2m
+	"kubectl slipway maintenance status": `kubectl wait nodemaintenance/kernel-6.12 --for=jsonpath='{.status.conditions[?(@.type=="Progressing")].reason}'=BeforeWindow --timeout=4m
 kubectl patch nodemaintenance kernel-6.12 --type=merge -p '{"spec":{"window":{"notBefore":null}}}'`, // it is 22:00
 	"kubectl slipway explain worker-4":          nodeIs("kernel-6.12", "worker-4", "Blocked"),
 	"kubectl slipway maintenance retry":         "kubectl slipway cancel worker-4\n" + nodeIs("kernel-6.12", "worker-4", "DrainCanceled"),
 	"kubectl slipway maintain firmware":         "kubectl delete pod/stays poddisruptionbudget/stays",
-	"kubectl slipway maintenance open firmware": "kubectl wait --for=create lifecycleevents.lifecycle.k8s.io/maintenance-worker-5 --timeout=2m",
+	"kubectl slipway maintenance open firmware": "kubectl wait --for=create lifecycleevents.lifecycle.k8s.io/maintenance-worker-5 --timeout=4m",
 	"kubectl slipway done worker-5":             nodeIs("firmware", "worker-5", "WaitingForWork"),
 }
 
 // nodeIs waits until a maintenance says that a node is somewhere on its way.
 func nodeIs(maintenance, node, reason string) string {
-	return "kubectl wait nodemaintenance/" + maintenance + ` --for=jsonpath='{.status.nodeStatuses[?(@.name=="` + node + `")].reason}'=` + reason + " --timeout=2m"
+	return "kubectl wait nodemaintenance/" + maintenance + ` --for=jsonpath='{.status.nodeStatuses[?(@.name=="` + node + `")].reason}'=` + reason + " --timeout=4m"
 }
 
 // maintains follows what is told of maintenances.
@@ -48,8 +48,8 @@ func (n *newcomer) maintains() {
 	}
 	n.followsOneByOne(fleetPage, "name: kernel-6.12", "podTemplate: reboot", "zone-a", "3 nodes have returned", "PodDisruptionBudget default/stays",
 		"node/worker-4 is tried again", "nodemaintenance.slipway.dev/kernel-6.12 has ended", "hook backup is open", "the work is done")
-	n.types("kubectl wait --for=condition=Completed nodemaintenance/firmware --timeout=2m\nkubectl delete nodemaintenance firmware\n" + n.everyMonth() +
-		"\nkubectl wait nodemaintenance --all --for=jsonpath='{.status.nodes.out}'=1 --timeout=2m\nkubectl delete nodemaintenance --all")
+	n.types("kubectl wait --for=condition=Completed nodemaintenance/firmware --timeout=4m\nkubectl delete nodemaintenance firmware\n" + n.everyMonth() +
+		"\nkubectl wait nodemaintenance --all --for=jsonpath='{.status.nodes.out}'=1 --timeout=4m\nkubectl delete nodemaintenance --all")
 	n.followsOneByOne(stagesPage, "rack-7 drained", "nodemaintenance.slipway.dev/rack-7 has ended")
 }
 

@@ -21,8 +21,8 @@ const question = "[y/N] "
 // ctrlC is what the key types.
 const ctrlC = "\x03"
 
-// patience is only reached when a test fails.
-const patience = 5 * time.Minute
+// patience is only reached when a test fails: it is more than any command waits.
+const patience = 8 * time.Minute
 
 // typeInto runs commands in bash on a terminal of their own, says yes to what they ask, types
 // Ctrl-C when the screen shows enough, if that is not empty, and returns what was on the
