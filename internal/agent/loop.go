@@ -54,6 +54,8 @@ func (l *loop) add(m manager.Manager, node cluster.Cluster, agent reconcile.Type
 	c, err := controller.NewTyped("agent", m, controller.TypedOptions[string]{
 		Reconciler:  agent,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](errorBackoffBase, errorBackoffCap),
+		// A process that measures what agents cost has many of them.
+		SkipNameValidation: new(true),
 	})
 	if err != nil {
 		return fmt.Errorf("build the loop: %w", err)

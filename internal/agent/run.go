@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
@@ -51,6 +52,9 @@ type Options struct {
 	ActAs identity.ActAs
 	// Builtin are drivers that run in this process.
 	Builtin []Builtin
+	// Metrics is where its metrics are registered. Nil: the registry of the process, which
+	// takes those of one agent.
+	Metrics prometheus.Registerer
 }
 
 // Builtin is a driver that runs in the agent's process.
@@ -61,6 +65,9 @@ type Builtin struct {
 
 // Run runs the agent of a node until ctx ends.
 func Run(ctx context.Context, self *rest.Config, options Options) error {
+	if options.Metrics == nil {
+		options.Metrics = metrics.Registry
+	}
 	well := health.New(clock.RealClock{})
 	self = well.Seen(self)
 	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
@@ -129,7 +136,7 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		return fmt.Errorf("build the node's client: %w", err)
 	}
 	if p.observer, err = observe.New(ctx, observe.Options{
-		Component: observe.NodeAgent, APIGroup: p.home.Group(), Events: nodeClient.CoreV1(), Metrics: metrics.Registry,
+		Component: observe.NodeAgent, APIGroup: p.home.Group(), Events: nodeClient.CoreV1(), Metrics: p.options.Metrics,
 	}); err != nil {
 		return err
 	}
@@ -175,7 +182,7 @@ func (p *process) addRunnables(drivers *plugins.Registry, told *registered) erro
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	p.health.Check(health.Readiness, "drivers", func() error { return builtinMissing(p.options.Builtin, drivers.Names()) })
-	return errors.Join(append(errs, p.health.AddTo(p.manager, metrics.Registry))...)
+	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)
 }
 
 // builtinMissing says which drivers of this process are not registered with it. Those of
