@@ -17,8 +17,12 @@ type conditions struct {
 	Date    string `json:"date"`
 	Slipway string `json:"slipway"`
 	Go      string `json:"go"`
-	CPU     string `json:"cpu"`
-	Cores   int    `json:"cores"`
+	// Kubernetes is the version of the control plane.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	// MemoryMiB is the machine's.
+	MemoryMiB int `json:"memoryMiB,omitempty"`
 	// Load is the load average of the last minute, when it ended.
 	Load string `json:"load"`
 }
@@ -26,7 +30,7 @@ type conditions struct {
 func describe(ctx context.Context) conditions {
 	return conditions{
 		Date: time.Now().UTC().Format(time.DateOnly), Slipway: revision(ctx), Go: runtime.Version(),
-		CPU: proc.Model(), Cores: runtime.NumCPU(),
+		CPU: proc.Model(), Cores: runtime.NumCPU(), MemoryMiB: proc.MemoryTotal(),
 	}
 }
 

@@ -22,12 +22,13 @@ const sideBySide = 16
 // fill puts the workload on the nodes, and returns when all of it is ready and the
 // budgets say so.
 func (g *stage) fill(ctx context.Context) error {
-	all := apps(g.cluster.Nodes)
-	g.say("the cluster is ready; creating %d pods", len(g.cluster.Nodes)*podsPerNode)
+	nodes, podsPerNode := g.cluster.Nodes, g.settings.podsPerNode
+	all := apps(nodes, podsPerNode)
+	g.say("creating %d pods", len(nodes)*podsPerNode)
 	if err := g.createPods(ctx, all); err != nil {
 		return err
 	}
-	running := g.count("pods run", len(g.cluster.Nodes)*podsPerNode)
+	running := g.count("pods run", len(nodes)*podsPerNode)
 	err := until.Done(ctx, g.clients.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, &corev1.Pod{}, func(p *corev1.Pod) bool {
 		return running.is(p, p.Status.Phase == corev1.PodRunning)
 	})
@@ -57,7 +58,7 @@ func (g *stage) fill(ctx context.Context) error {
 }
 
 func (g *stage) createPods(ctx context.Context, all []app) error {
-	for slot := range podsPerNode {
+	for slot := range g.settings.podsPerNode {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: all[slot*groups].namespace}}
 		if _, err := g.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create namespace %s: %w", namespace.Name, err)

@@ -18,48 +18,88 @@ import (
 )
 
 func main() {
-	s := full
-	flag.IntVar(&s.nodes, "nodes", full.nodes, "simulated nodes, with ten pods each")
-	flag.Func("steps", "how many of them are drained at once, step by step (default 1,10,50,100)", s.setSteps)
-	flag.IntVar(&s.limit, "limit", full.limit, "MiB that the controller may take")
-	flag.DurationVar(&s.rest, "rest", full.rest, "how long the controller is watched at rest")
-	flag.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary")
-	out := flag.String("out", "", "file for the results, in JSON")
-	readme := flag.String("readme", "", "file to put the table into (default: standard output)")
-	flag.Parse()
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, s, *out, *readme); err != nil {
+	if err := command(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, s settings, out, readme string) error {
+// outputs are where results go.
+type outputs struct {
+	results, readme, page, chart string
+	// show: nothing is measured, what is in the file of the results is shown.
+	show bool
+}
+
+func command(ctx context.Context) error {
+	if os.Getenv(beAgents) != "" {
+		return runAgents(ctx, os.Stdin)
+	}
+	s, o := full, outputs{}
+	flag.IntVar(&s.nodes, "nodes", full.nodes, "simulated nodes in the end")
+	flag.IntVar(&s.podsPerNode, "pods-per-node", full.podsPerNode, "pods on each of them")
+	flag.Func("sizes", "how many nodes there are before, while the controller is watched at rest, or none (default 100,300)", numbers(&s.sizes))
+	flag.Func("steps", "how many nodes the controller drains at once, step by step, or none (default 1,20,50,100)", numbers(&s.steps))
+	flag.Func("agents", "how many agents are watched at rest in one process, step by step, or none (default 1,20,50,100,200)", numbers(&s.agents))
+	flag.Func("agent-steps", "how many of them drain their nodes at once, step by step, or none (default 1,20,50,129)", numbers(&s.agentSteps))
+	flag.IntVar(&s.limit, "limit", full.limit, "MiB that the controller may take")
+	flag.DurationVar(&s.rest, "rest", full.rest, "how long the controller, and agents, are watched at rest")
+	flag.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary")
+	flag.StringVar(&o.results, "out", "", "file for the results, in JSON")
+	flag.StringVar(&o.readme, "readme", "", "file to put the short table into (default: standard output)")
+	flag.StringVar(&o.page, "page", "", "file to put all tables into")
+	flag.StringVar(&o.chart, "chart", "", "file for the plots, in SVG")
+	flag.BoolVar(&o.show, "show", false, "measure nothing: show what is in --out")
+	flag.Parse()
+	if o.show {
+		r, err := read(o.results)
+		if err != nil {
+			return err
+		}
+		return o.write(r, os.Stdout)
+	}
+	return run(ctx, s, o)
+}
+
+func run(ctx context.Context, s settings, o outputs) error {
 	measured := describe(ctx) // before anybody commits something else
 	r, err := soak(ctx, s, os.Stderr)
 	if err != nil {
 		return err
 	}
+	measured.Kubernetes = r.Conditions.Kubernetes
 	r.Conditions = measured
 	r.Conditions.Load = proc.Load()
-	if out != "" {
-		if err := r.write(out); err != nil {
+	if o.results != "" {
+		if err := r.write(o.results); err != nil {
 			return err
 		}
 	}
-	if err := show(r, os.Stdout, readme); err != nil {
+	if err := o.write(r, os.Stdout); err != nil {
 		return err
 	}
 	return r.held()
 }
 
-func show(r results, out io.Writer, readme string) error {
-	if readme == "" {
+// write shows results where they are wanted.
+func (o outputs) write(r results, out io.Writer) error {
+	if o.chart != "" {
+		if err := os.WriteFile(o.chart, []byte(r.figure()), 0o644); err != nil {
+			return err
+		}
+	}
+	if o.page != "" {
+		if err := page.Insert(o.page, "scale", r.scale()); err != nil {
+			return err
+		}
+	}
+	if o.readme == "" {
 		_, err := io.WriteString(out, r.markdown())
 		return err
 	}
-	return page.Insert(readme, "soak", r.markdown())
+	return page.Insert(o.readme, "soak", r.markdown())
 }

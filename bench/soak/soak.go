@@ -35,6 +35,7 @@ type stage struct {
 	clients    kubernetes.Interface
 	events     client.WithWatch
 	controller *controller.Process
+	components map[string]int // processes of the control plane, by name
 }
 
 // soak does all of it, and returns what was measured.
@@ -49,9 +50,6 @@ func soak(ctx context.Context, s settings, progress io.Writer) (r results, err e
 	g := &stage{settings: s, progress: progress, began: time.Now(), dir: dir}
 	defer func() { err = errors.Join(err, g.close()) }()
 	if err := g.open(ctx); err != nil {
-		return r, err
-	}
-	if err := g.fill(ctx); err != nil {
 		return r, err
 	}
 	return g.measure(ctx)
@@ -75,18 +73,21 @@ func (g *stage) arguments() ([]string, error) {
 }
 
 func (g *stage) open(ctx context.Context) (err error) {
-	g.say("starting a cluster of %d nodes, which takes a while", g.settings.nodes)
+	g.say("starting a cluster of %d nodes", g.settings.firstNodes())
 	arguments, err := g.arguments()
 	if err != nil {
 		return err
 	}
 	g.cluster, err = devcluster.Run(ctx, devcluster.Options{
-		Dir: filepath.Join(g.dir, "cluster"), Nodes: g.settings.nodes, Args: arguments, Stderr: g.progress,
+		Dir: filepath.Join(g.dir, "cluster"), Nodes: g.settings.firstNodes(), Args: arguments, Stderr: g.progress,
 	})
 	if err != nil {
 		return err
 	}
 	if err := g.cluster.Install(ctx, lifecyclev1alpha1.GroupKubernetes); err != nil {
+		return err
+	}
+	if g.components, err = g.cluster.Components(ctx); err != nil {
 		return err
 	}
 	g.admin = rest.CopyConfig(g.cluster.Admin)
@@ -107,11 +108,26 @@ func (g *stage) start(ctx context.Context) (err error) {
 	return err
 }
 
+// stop kills the controller.
+func (g *stage) stop() error {
+	c := g.controller
+	g.controller = nil
+	return c.Kill()
+}
+
+// withLog is the error with the end of the controller's log.
+func (g *stage) withLog(err error) error {
+	if g.controller == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the controller's log:\n%s", err, g.controller.Tail())
+}
+
 // close ends the controller, takes the cluster down and removes its files.
 func (g *stage) close() error {
 	var errs []error
 	if g.controller != nil {
-		errs = append(errs, g.controller.Kill())
+		errs = append(errs, g.stop())
 	}
 	if g.cluster != nil {
 		errs = append(errs, g.cluster.Close())

@@ -3,16 +3,31 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beAgents) == "" {
+		os.Exit(m.Run())
+	}
+	log.SetLogger(logr.Discard())
+	if err := runAgents(context.Background(), os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // TestATenthOfIt is what make soak does, with a tenth of the nodes: all drains succeed and no
 // promise is broken. The controller is built as it is released, since the race detector
@@ -24,7 +39,9 @@ func TestATenthOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenth := settings{
-		nodes: full.nodes / 10, steps: []int{1, 10}, limit: full.limit / 2, rest: time.Second,
+		nodes: full.nodes / 10, podsPerNode: full.podsPerNode / 2, sizes: []int{full.nodes / 20}, steps: []int{1, 10},
+		agents: []int{1, 5}, agentSteps: []int{1, 3},
+		limit: full.limit / 2, rest: time.Second,
 		controller: filepath.Join(t.TempDir(), "controller"),
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", tenth.controller, "./cmd/controller")
@@ -40,16 +57,48 @@ func TestATenthOfIt(t *testing.T) {
 	if err := r.held(); err != nil {
 		t.Error(err)
 	}
-	var drained []int
-	for _, s := range r.Steps {
-		drained = append(drained, s.Nodes)
+	if diff := cmp.Diff([]int{0, 1, 10}, drainedIn(t, r.Steps, tenth.podsPerNode)); diff != "" {
+		t.Errorf("nodes drained at once, step by step (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{1, 3}, drainedIn(t, r.Agents.Steps, tenth.podsPerNode)); diff != "" {
+		t.Errorf("nodes drained at once by agents, step by step (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{50, 100}, sizesOf(t, r.Rest)); diff != "" {
+		t.Errorf("nodes with a controller at rest (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{1, 5}, sizesOf(t, r.Agents.Rest)); diff != "" {
+		t.Errorf("agents at rest (-want +got):\n%s", diff)
+	}
+	connections := r.Agents.Rest[1].Used.Connections
+	if connections < 5 {
+		t.Errorf("5 agents have %d connections: they share some, as agents on nodes do not", connections)
+	}
+}
+
+// drainedIn are the numbers of nodes, each drained as it should be.
+func drainedIn(t *testing.T, steps []step, podsPerNode int) (nodes []int) {
+	t.Helper()
+	for _, s := range steps {
+		nodes = append(nodes, s.Nodes)
 		if s.Evictions < s.Nodes*podsPerNode {
 			t.Errorf("%d nodes were drained with %d evictions; want %d at least", s.Nodes, s.Evictions, s.Nodes*podsPerNode)
 		}
+		if s.Nodes > 0 && (s.Used.Received == 0 || s.Used.Writes == 0 || s.Used.WatchBytes["pods"] == 0) {
+			t.Errorf("%d nodes were drained, and it seems that nothing was used: %+v", s.Nodes, s.Used)
+		}
 	}
-	if diff := cmp.Diff([]int{0, 1, 10}, drained); diff != "" {
-		t.Errorf("nodes drained at once, step by step (-want +got):\n%s", diff)
+	return nodes
+}
+
+func sizesOf(t *testing.T, all []atRest) (sizes []int) {
+	t.Helper()
+	for _, r := range all {
+		sizes = append(sizes, r.Size)
+		if r.MostKiB == 0 || len(r.Used.ComponentCPUSeconds) == 0 || len(r.Used.Watches) == 0 {
+			t.Errorf("%d at rest, and nothing is known of it: %+v", r.Size, r)
+		}
 	}
+	return sizes
 }
 
 func TestTheTableSaysWhatWasMeasured(t *testing.T) {
@@ -57,8 +106,11 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 		Nodes: 1000, Pods: 10000, LimitMiB: 300, PeakKiB: 100 << 10,
 		Conditions: conditions{Date: "2026-01-02", Slipway: "abc", CPU: "a CPU", Cores: 2, Load: "1.00"},
 		Steps: []step{
-			{MostKiB: 50 << 10},
-			{Nodes: 100, AtOnce: 98, Seconds: 12.34, MostKiB: 90 << 10, Requests: map[string]int{"watch": 2, "create": 12}, Evictions: 10, Refused: 1},
+			{measured: measured{MostKiB: 50 << 10}},
+			{
+				Nodes: 100, AtOnce: 98, Evictions: 10, Refused: 1,
+				measured: measured{Seconds: 12.34, MostKiB: 90 << 10, Requests: map[string]int{"watch": 2, "create": 12}},
+			},
 		},
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", "table.md"))
@@ -71,18 +123,38 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 }
 
 func TestStepsNeedNodes(t *testing.T) {
-	for steps, want := range map[string]bool{"1,10": true, "50,49": true, "50,50": false} {
-		s := settings{nodes: 100}
-		if err := s.setSteps(steps); err != nil {
-			t.Errorf("%s: %v", steps, err)
-		}
-		if err := s.check(); (err == nil) != want {
-			t.Errorf("%s of 100 nodes: %v", steps, err)
+	for name, tc := range map[string]struct {
+		s    settings
+		want bool
+	}{
+		"enough":                         {settings{nodes: 100, podsPerNode: 1, steps: []int{1, 10}, agents: []int{5, 20}, agentSteps: []int{20}}, true},
+		"one node is left":               {settings{nodes: 100, podsPerNode: 1, steps: []int{50, 49}}, true},
+		"no node is left":                {settings{nodes: 100, podsPerNode: 1, steps: []int{50, 50}}, false},
+		"none is left for the agents":    {settings{nodes: 100, podsPerNode: 1, steps: []int{50}, agents: []int{50}}, false},
+		"more drains than agents":        {settings{nodes: 100, podsPerNode: 1, agents: []int{5}, agentSteps: []int{5, 1}}, false},
+		"agents are not taken away":      {settings{nodes: 100, podsPerNode: 1, agents: []int{5, 1}}, false},
+		"nodes are not taken away":       {settings{nodes: 100, podsPerNode: 1, sizes: []int{200}}, false},
+		"nodes without pods are no load": {settings{nodes: 100}, false},
+	} {
+		if err := tc.s.check(); (err == nil) != tc.want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, steps := range []string{"", "1,", "0", "-1", "many"} {
-		if err := new(settings).setSteps(steps); err == nil {
-			t.Errorf("%q was taken", steps)
+}
+
+func TestListsOfNumbers(t *testing.T) {
+	for text, want := range map[string][]int{"1,10": {1, 10}, "5": {5}, "none": nil} {
+		got := []int{7}
+		if err := numbers(&got)(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{"", "1,", "0", "-1", "many"} {
+		if err := numbers(new([]int))(text); err == nil {
+			t.Errorf("%q was taken", text)
 		}
 	}
 }

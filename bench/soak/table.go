@@ -36,13 +36,13 @@ func (r results) markdown() string {
 
 // verbs are the requests of a step: the most frequent verb first would change places
 // from run to run, so they are in the order of the alphabet.
-func (s step) verbs() string {
+func (m *measured) verbs() string {
 	var all []string
-	for _, verb := range slices.Sorted(maps.Keys(s.Requests)) {
-		all = append(all, fmt.Sprintf("%s %d", verb, s.Requests[verb]))
+	for _, verb := range slices.Sorted(maps.Keys(m.Requests)) {
+		all = append(all, fmt.Sprintf("%s %d", verb, m.Requests[verb]))
 	}
 	if len(all) == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%d: %s", s.total(), strings.Join(all, ", "))
+	return fmt.Sprintf("%d: %s", m.total(), strings.Join(all, ", "))
 }

@@ -32,8 +32,8 @@ type app struct {
 	nodes           []string
 }
 
-// apps puts a pod of ten apps on each node.
-func apps(nodes []string) []app {
+// apps puts so many pods on each node, each of another app.
+func apps(nodes []string, podsPerNode int) []app {
 	var all []app
 	for slot := range podsPerNode {
 		for group := range groups {

@@ -72,6 +72,9 @@ func Start(ctx context.Context, cluster *devcluster.Cluster, o Options) (*Proces
 	return &Process{command: command, log: log}, nil
 }
 
+// PID is its process id.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Memory reads a field of its status, in KiB: VmRSS, VmHWM.
 func (p *Process) Memory(field string) (int, error) {
 	return proc.Memory(p.command.Process.Pid, field)

@@ -4,9 +4,7 @@ package stage
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/slipway-k8s/slipway/bench/internal/controller"
@@ -53,30 +51,4 @@ func (s *Stage) StartCentral(ctx context.Context, binary string) error {
 func (s *Stage) startController(ctx context.Context, binary string, config []string, flags ...string) (err error) {
 	s.controller, err = controller.Start(ctx, s.Cluster, controller.Options{Binary: binary, Dir: s.Dir, Config: config, Flags: flags})
 	return err
-}
-
-// Components are the process ids of the control plane, by name.
-func (s *Stage) Components(ctx context.Context) (map[string]int, error) {
-	launcher, err := devcluster.FindLauncher()
-	if err != nil {
-		return nil, err
-	}
-	out, err := exec.CommandContext(ctx, launcher, "status", "--dir", s.Cluster.Dir, "-o", "json").Output()
-	if err != nil {
-		return nil, fmt.Errorf("ask for the processes of the cluster: %w", err)
-	}
-	var status struct {
-		Components []struct {
-			Name string `json:"name"`
-			PID  int    `json:"pid"`
-		} `json:"components"`
-	}
-	if err := json.Unmarshal(out, &status); err != nil {
-		return nil, fmt.Errorf("read the processes of the cluster: %w", err)
-	}
-	pids := map[string]int{}
-	for _, c := range status.Components {
-		pids[c.Name] = c.PID
-	}
-	return pids, nil
 }
