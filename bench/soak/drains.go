@@ -38,12 +38,12 @@ func (g *stage) carryOut(ctx context.Context, transition string, nodes []string)
 	if err := asking.Wait(); err != nil {
 		return 0, err
 	}
-	return g.follow(w, len(nodes))
+	return g.await(w, len(nodes))
 }
 
 func (g *stage) ask(ctx context.Context, transition, node string) error {
 	event := &lifecyclev1alpha1.LifecycleEvent{
-		ObjectMeta: metav1.ObjectMeta{Name: "soak-" + node},
+		ObjectMeta: metav1.ObjectMeta{Name: eventOf(node)},
 		Spec: lifecyclev1alpha1.LifecycleEventSpec{
 			TransitionName: transition, BindingNode: node, SLA: &metav1.Duration{Duration: sla},
 		},
@@ -54,8 +54,11 @@ func (g *stage) ask(ctx context.Context, transition, node string) error {
 	return nil
 }
 
-// follow returns when so many events have succeeded and are gone.
-func (g *stage) follow(w watch.Interface, want int) (atOnce int, err error) {
+// eventOf is the name of a node's event.
+func eventOf(node string) string { return "soak-" + node }
+
+// await returns when so many events have succeeded and are gone.
+func (g *stage) await(w watch.Interface, want int) (atOnce int, err error) {
 	claimed, gone := map[string]bool{}, 0
 	told := time.Now()
 	for seen := range w.ResultChan() {

@@ -24,21 +24,22 @@ type judge struct {
 	tail     auditlog.Tail
 	requests []auditlog.Request
 	marks    int
+	// keep says which requests are kept. Nil: all.
+	keep func(auditlog.Request) bool
 }
 
-// judged returns all requests, and the promises that they broke.
-func (g *stage) judged(ctx context.Context, options auditcheck.Options) (requests []auditlog.Request, broken []string, err error) {
-	var j judge
+// judged reads the rest of the log, and returns the promises that were broken.
+func (g *stage) judged(ctx context.Context, j *judge, options auditcheck.Options) (broken []string, err error) {
 	for range tries {
 		g.say("reading the audit log")
 		if err := j.settle(ctx, g); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if broken = auditcheck.Check(j.requests, options); len(broken) == 0 {
 			break
 		}
 	}
-	return j.requests, broken, nil
+	return broken, nil
 }
 
 // settle reads until the log has what was answered so far: until it has a request that is
@@ -50,17 +51,30 @@ func (j *judge) settle(ctx context.Context, g *stage) error {
 		if _, err := g.clients.CoreV1().Nodes().Get(ctx, mark, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("ask for a node that does not exist: %w", err)
 		}
-		text, err := j.tail.Next(g.cluster.AuditLog)
+		read, err := j.read(g.cluster.AuditLog)
 		if err != nil {
 			return err
 		}
-		read, err := auditlog.Read(bytes.NewReader(text))
-		if err != nil {
-			return err
-		}
-		j.requests = append(j.requests, read...)
 		if slices.ContainsFunc(read, func(r auditlog.Request) bool { return r.Name == mark }) {
 			return nil
 		}
 	}
+}
+
+// read reads what has come since, and keeps what is to be kept.
+func (j *judge) read(log string) ([]auditlog.Request, error) {
+	text, err := j.tail.Next(log)
+	if err != nil {
+		return nil, err
+	}
+	read, err := auditlog.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range read {
+		if j.keep == nil || j.keep(r) {
+			j.requests = append(j.requests, r)
+		}
+	}
+	return read, nil
 }

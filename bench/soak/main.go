@@ -48,6 +48,8 @@ func command(ctx context.Context) error {
 	flag.Func("agent-steps", "how many of them drain their nodes at once, step by step, or none (default 1,20,50,129)", numbers(&s.agentSteps))
 	flag.IntVar(&s.limit, "limit", full.limit, "MiB that the controller may take")
 	flag.DurationVar(&s.rest, "rest", full.rest, "how long the controller, and agents, are watched at rest")
+	flag.DurationVar(&s.mixed, "mixed", 0, "keep drains, returns, EvictionRequests and maintenances going for so long, instead of all that")
+	flag.Uint64Var(&s.seed, "seed", full.seed, "seed of what is random in that")
 	flag.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary")
 	flag.StringVar(&o.results, "out", "", "file for the results, in JSON")
 	flag.StringVar(&o.readme, "readme", "", "file to put the short table into (default: standard output)")
@@ -55,6 +57,9 @@ func command(ctx context.Context) error {
 	flag.StringVar(&o.chart, "chart", "", "file for the plots, in SVG")
 	flag.BoolVar(&o.show, "show", false, "measure nothing: show what is in --out")
 	flag.Parse()
+	if s.mixed > 0 {
+		return runMixed(ctx, s, o)
+	}
 	if o.show {
 		r, err := read(o.results)
 		if err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/slipway-k8s/slipway/bench/internal/controller"
@@ -33,11 +34,11 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 	if err != nil {
 		return r, err
 	}
-	requests, broken, err := g.judged(ctx, auditcheck.Options{Cordoned: append(drained, byAgents...)})
-	if err != nil {
+	j := &judge{}
+	if r.Broken, err = g.judged(ctx, j, auditcheck.Options{Cordoned: slices.Concat(drained, byAgents)}); err != nil {
 		return r, err
 	}
-	r.Broken = broken
+	requests := j.requests
 	for i := range r.Rest {
 		r.Rest[i].count(requests, controller.User)
 	}

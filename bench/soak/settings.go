@@ -26,6 +26,13 @@ type settings struct {
 	limit int
 	// rest is how long the controller, and agents, are watched at rest.
 	rest time.Duration
+	// mixed is how long drains, EvictionRequests and maintenances are kept going, instead of all this; seed is
+	// that of what is random in it.
+	mixed time.Duration
+	seed  uint64
+	// settle is how long the controller is left alone then before it is looked at: the Go runtime collects
+	// garbage every 2 min at least, and says then what of the heap was alive.
+	settle time.Duration
 	// controller is the path of its binary.
 	controller string
 }
@@ -34,7 +41,7 @@ type settings struct {
 var full = settings{
 	nodes: 1000, podsPerNode: 20, sizes: []int{100, 300}, steps: []int{1, 20, 50, 100},
 	agents: []int{1, 20, 50, 100, 200}, agentSteps: []int{1, 20, 50, 129},
-	limit: 300, rest: time.Minute,
+	limit: 300, rest: time.Minute, seed: 1, settle: 130 * time.Second,
 }
 
 // numbers takes a list of numbers from a flag, into a setting.

@@ -36,6 +36,7 @@ type stage struct {
 	events     client.WithWatch
 	controller *controller.Process
 	components map[string]int // processes of the control plane, by name
+	address    string         // of the controller's metrics, with mixed load
 }
 
 // soak does all of it, and returns what was measured.
@@ -43,16 +44,25 @@ func soak(ctx context.Context, s settings, progress io.Writer) (r results, err e
 	if err := s.check(); err != nil {
 		return r, err
 	}
+	err = onStage(ctx, s, progress, func(g *stage) (err error) {
+		r, err = g.measure(ctx)
+		return err
+	})
+	return r, err
+}
+
+// onStage does something on a cluster of its own, which is there as long as that goes on.
+func onStage(ctx context.Context, s settings, progress io.Writer, do func(*stage) error) (err error) {
 	dir, err := os.MkdirTemp("", "slipway-soak-")
 	if err != nil {
-		return r, err
+		return err
 	}
 	g := &stage{settings: s, progress: progress, began: time.Now(), dir: dir}
 	defer func() { err = errors.Join(err, g.close()) }()
 	if err := g.open(ctx); err != nil {
-		return r, err
+		return err
 	}
-	return g.measure(ctx)
+	return do(g)
 }
 
 //go:embed kwok.yaml
@@ -115,9 +125,9 @@ func (g *stage) stop() error {
 	return c.Kill()
 }
 
-// withLog is the error with the end of the controller's log.
+// withLog is the error, if it is one, with the end of the controller's log.
 func (g *stage) withLog(err error) error {
-	if g.controller == nil {
+	if err == nil || g.controller == nil {
 		return err
 	}
 	return fmt.Errorf("%w; the controller's log:\n%s", err, g.controller.Tail())

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
 func TestMain(m *testing.M) {
@@ -34,20 +31,11 @@ func TestMain(m *testing.M) {
 // multiplies memory. It may take half of what the full soak allows, not a tenth: much of it
 // is there at rest, whatever the number of nodes.
 func TestATenthOfIt(t *testing.T) {
-	root, err := devcluster.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	tenth := settings{
 		nodes: full.nodes / 10, podsPerNode: full.podsPerNode / 2, sizes: []int{full.nodes / 20}, steps: []int{1, 10},
 		agents: []int{1, 5}, agentSteps: []int{1, 3},
 		limit: full.limit / 2, rest: time.Second,
-		controller: filepath.Join(t.TempDir(), "controller"),
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", tenth.controller, "./cmd/controller")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the controller: %v\n%s", err, out)
+		controller: built(t, "controller"),
 	}
 	r, err := soak(t.Context(), tenth, t.Output())
 	if err != nil {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-k8s/slipway/bench/internal/meter"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+)
+
+// TestMixedLoadForAMoment is what make soak does for an hour: all that is asked for comes to its end, and no
+// promise is broken. What is alive in so short a time says nothing of leaks.
+func TestMixedLoadForAMoment(t *testing.T) {
+	s := full
+	s.mixed, s.settle, s.controller = 15*time.Second, time.Second, built(t, "controller")
+	r, err := soakMixed(t.Context(), s, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range r.Broken {
+		t.Error(broken)
+	}
+	for _, what := range []string{"drains and returns", "EvictionRequests"} {
+		if r.Done[what] == 0 {
+			t.Errorf("nothing was done of %s: %v", what, r.Done)
+		}
+	}
+	if r.Start.Goroutines == 0 || r.End.LiveKiB == 0 || len(r.Looks) < 3 {
+		t.Errorf("the controller was not looked at: %+v", r.Looks)
+	}
+}
+
+// built is a program of the repository's.
+func built(t *testing.T, name string) string {
+	t.Helper()
+	root, err := devcluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/"+name)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the %s: %v\n%s", name, err, out)
+	}
+	return path
+}
+
+func mixedSample() mixedResults {
+	return mixedResults{
+		Conditions: conditions{Date: "2026-01-02", Slipway: "abc", CPU: "a CPU", Cores: 2, Load: "1.00"}, Kubernetes: "v1.2.3",
+		Nodes: 32, Pods: 320, Minutes: 60, Seed: 7, Done: map[string]int{"maintenances": 9, "drains and returns": 400},
+		Start: look{Minute: 6, RSSKiB: 90 * kib, Self: meter.Self{LiveKiB: 20 * kib, Goroutines: 300}, CPUSeconds: 20},
+		End:   look{Minute: 66, RSSKiB: 95 * kib, Self: meter.Self{LiveKiB: 21 * kib, Goroutines: 301}, CPUSeconds: 200},
+	}
+}
+
+func TestThePageSaysWhatWasDone(t *testing.T) {
+	path := filepath.Join("testdata", "mixed.md")
+	got := mixedSample().markdown()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("go test -update writes it anew (-want +got):\n%s", diff)
+	}
+}
+
+func TestGrowthIsAnError(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*mixedResults)
+		held   bool
+	}{
+		"as it was":              {func(*mixedResults) {}, true},
+		"ten goroutines more":    {func(r *mixedResults) { r.End.Goroutines = 310 }, true},
+		"eleven goroutines more": {func(r *mixedResults) { r.End.Goroutines = 311 }, false},
+		"a quarter more memory":  {func(r *mixedResults) { r.End.LiveKiB = 25 * kib }, true},
+		"more than that":         {func(r *mixedResults) { r.End.LiveKiB = 25*kib + 1 }, false},
+		"a promise is broken":    {func(r *mixedResults) { r.Broken = []string{"a budget"} }, false},
+	} {
+		r := mixedSample()
+		tc.change(&r)
+		if err := r.held(); (err == nil) != tc.held {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
