@@ -114,10 +114,14 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 	@$(GO) run ./bench/cost -readme README.md
 	@$(GO) run ./bench/evictions -readme README.md
 
-# SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --steps=1,20'
+# SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --sizes=50 --steps=1,20 --agents=1,50 --agent-steps=1,20'
+# MIXED is how long the mixed load is kept up.
+MIXED ?= 1h
+
 .PHONY: soak
-soak: localcluster ## Drain 100 of 1,000 nodes at once with one controller, and measure what it takes; 20 minutes of a responder's silence
-	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md $(SOAK)
+soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; 20 minutes of a responder's silence
+	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
+	@$(GO) run ./bench/soak --mixed=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
 	@SLIPWAY_SOAK=1 SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 
 .PHONY: recording

@@ -32,7 +32,7 @@ func (g *stage) measureAgents(ctx context.Context, r *results, nodes []string) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer p.close()
 	ctx = p.while(ctx)
 	r.Agents = &fleet{}
 	running := 0
@@ -146,9 +146,8 @@ func (p *agentsProcess) add(a agentOf) error {
 }
 
 // close ends the process.
-func (p *agentsProcess) close() error {
+func (p *agentsProcess) close() {
 	_ = p.orders.Close() // it has ended, or is killed now
 	_ = p.command.Process.Kill()
 	<-p.gone
-	return nil
 }

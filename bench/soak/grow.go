@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -46,9 +47,7 @@ func (g *stage) grow(ctx context.Context, size int) error {
 
 func another(like *corev1.Node, name string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, Annotations: like.Annotations}}
-	for key, value := range like.Labels {
-		node.Labels[key] = value
-	}
+	maps.Copy(node.Labels, like.Labels)
 	node.Labels[corev1.LabelHostname] = name
 	node.Status.Capacity, node.Status.Allocatable = like.Status.Capacity, like.Status.Allocatable
 	return node

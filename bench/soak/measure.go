@@ -16,7 +16,8 @@ func (g *stage) measure(ctx context.Context) (results, error) {
 	s := g.settings
 	r := results{
 		Scenario: "central", Conditions: conditions{Kubernetes: g.cluster.Version},
-		Nodes: s.nodes, Pods: s.nodes * s.podsPerNode, LimitMiB: s.limit}
+		Nodes: s.nodes, Pods: s.nodes * s.podsPerNode, LimitMiB: s.limit,
+	}
 	if err := g.measureSizes(ctx, &r); err != nil {
 		return r, err
 	}

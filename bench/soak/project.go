@@ -131,8 +131,11 @@ func (r results) projectDrains(rest *measured, perNode float64) (all []projected
 		name string
 		quantity
 	}{
-		{"and CPU of the controller", drainCPU}, {"and CPU of the API server, all that it does", drainServer},
-		{"and CPU of etcd", drainEtcd}, {"and writes to etcd, of all", drainWrites}, {"and sent to all who watch, by all", drainWatched},
+		{"and CPU of the controller", drainCPU},
+		{"and CPU of the API server, all that it does", drainServer},
+		{"and CPU of etcd", drainEtcd},
+		{"and writes to etcd, of all", drainWrites},
+		{"and sent to all who watch, by all", drainWatched},
 	} {
 		each := drainLine(r.Steps, rest, q.quantity).Each / perNode
 		all = append(all, projected{q.name, number(each) + " · P", q.unit, func(c cluster) float64 { return each * c.pods }})

@@ -4,6 +4,7 @@ package meter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -154,8 +155,8 @@ func ReadSelf(ctx context.Context, address string) (Self, error) {
 	if err != nil {
 		return Self{}, fmt.Errorf("read the metrics of a process: %w", err)
 	}
-	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
+	err = errors.Join(err, answer.Body.Close())
 	if err != nil {
 		return Self{}, fmt.Errorf("read the metrics at %s: %w", address, err)
 	}
