@@ -57,21 +57,39 @@ LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 SMALL_MODULES := charts/render docs/recording images test/policies test/monitoring test/validation
 
 # These take minutes, most of which they wait: they are begun first, so that none is left over
-# at the end, and with the others AT_A_TIME, which is more than there may be cores.
+# at the end. As many packages as AT_A_TIME have control planes at a time.
 LONG_TESTS := ./test/update ./test/maintenance ./test/docs ./test/central ./test/walk ./test/surge
-AT_A_TIME ?= 3
+AT_A_TIME ?= 2
 
-# In another order each time. What vet finds, make lint finds.
-GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -shuffle=on -vet=off
+# Where tests start programs, which go does not see: they run each time, in another order. The
+# others run when something of them has changed; UNIT_FLAGS=-shuffle=on runs them anyway.
+ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/soak
+UNITS = $(GO) list ./... | grep -vxF "$$($(GO) list $(ON_CLUSTERS))"
+UNIT_FLAGS ?=
 
+# What vet finds, make lint finds.
+GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -vet=off
+
+# Tests on control planes wait, the others compute: side by side, they leave the machine no
+# pause. Only one of them has a real node at a time, which is why the launcher's comes last.
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
-	@echo "test: Slipway, unit tests and tests on a real control plane"
-	@$(GO_TEST) -p $(AT_A_TIME) -timeout 30m $(LONG_TESTS) ./...
-	@echo "test: the local cluster"
-	@cd localcluster && $(GO_TEST) -timeout 10m $(LAUNCHER_PACKAGES)
-	@echo "test: the chart, how images are built, the admission policies, the alerts and the server's validation"
+	@$(MAKE) -j3 test-on-clusters test-units test-modules
+
+.PHONY: test-on-clusters test-units test-modules
+test-on-clusters:
+	@echo "test: on real control planes"
+	@$(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 30m $(ON_CLUSTERS)
+	@cd localcluster && $(GO_TEST) -shuffle=on -timeout 10m ./cmd/localcluster
+
+test-units:
+	@echo "test: units"
+	@$(GO_TEST) $(UNIT_FLAGS) -p 2 $$($(UNITS))
+
+test-modules:
+	@echo "test: the chart, how images are built, the admission policies, the alerts, the server's validation, the launcher's units"
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on -vet=off ./...); done
+	@cd localcluster && $(GO_TEST) -shuffle=on $(filter-out ./cmd/%,$(LAUNCHER_PACKAGES))
 
 # RUN: which tests of PACKAGE=, as in make deflake PACKAGE=./drain RUN='TestA|TestB' COUNT=200;
 # PACKAGE may be in any of the modules. Each time is a process of its own, with a control plane
