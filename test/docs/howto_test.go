@@ -14,11 +14,21 @@ const hasten = `kubectl patch deployment web --patch '{"spec":{
   "template": {"metadata": {"annotations": {"pod-delete.stage.kwok.x-k8s.io/delay": "100ms"}}}}}'
 kubectl rollout status deployment web`
 
+const evictPage = "docs/how-to/evict-a-pod-by-request.md"
+
 // settled waits until nothing moves any more that was in the way of the page before: whether
 // a drain would be held up depends on it.
 const settled = `kubectl rollout status deployment web --timeout=4m
 kubectl rollout status deployment slipway-controller -n slipway-system --timeout=4m
 kubectl wait poddisruptionbudget slipway-controller -n slipway-system --for=jsonpath='{.status.disruptionsAllowed}'=1 --timeout=4m`
+
+// heeded installs what a page begins with, and returns when it works: who asks then gives up
+// after 30 s without a controller, and two of them have just been replaced.
+const heeded = `kubectl slipway install --eviction-requests --yes
+kubectl run canary --image=nginx
+kubectl wait --for=condition=Ready pod/canary --timeout=4m
+kubectl slipway evict canary --wait=false
+kubectl wait --for=delete pod/canary --timeout=4m`
 
 // followsTheHowTos: what people are told to type works, in that order.
 func (n *newcomer) followsTheHowTos() {
@@ -42,10 +52,13 @@ func (n *newcomer) followsTheHowTos() {
 		{"docs/how-to/node-leases.md", []string{
 			"Nobody holds the lease of a node.", "node/worker-1: nobody holds its lease", "new disk", "worker-4 is mine", "its lease is broken",
 		}},
-		{"docs/how-to/evict-a-pod-by-request.md", []string{"evicted", "example.com/backup", "the request is withdrawn"}},
+		{evictPage, []string{"evicted", "example.com/backup", "the request is withdrawn"}},
 		{"docs/how-to/move-single-replicas.md", []string{"AwaitingResponder", "drained", "uncordoned"}},
 	} {
 		n.types(settled)
+		if guide.page == evictPage {
+			n.types(heeded)
+		}
 		screen := n.types(strings.Join(blocks(n.t, guide.page), "\n"))
 		n.shows(guide.page, screen, guide.says)
 	}
