@@ -39,6 +39,9 @@ func TestANewcomerDrainsAndReturnsANodeInThreeCommandsAndFollowsTheHowTos(t *tes
 				n.types(line)
 				n.finds(strings.Fields(line)[2])
 			}
+		case strings.Contains(block, "make up"):
+			n.types(block)
+			n.types(quickPods)
 		case strings.Contains(block, "make down"):
 			n.followsTheHowTos()
 			n.types(block)

@@ -5,14 +5,17 @@ package docs
 import (
 	"strconv"
 	"strings"
+
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
-// hasten makes the pods that are there end at once. By default each takes some
-// seconds, and six drains wait for them.
-const hasten = `kubectl patch deployment web --patch '{"spec":{
-  "strategy": {"rollingUpdate": {"maxUnavailable": "100%"}},
-  "template": {"metadata": {"annotations": {"pod-delete.stage.kwok.x-k8s.io/delay": "100ms"}}}}}'
-kubectl rollout status deployment web`
+// quickPods makes pods that come from now on end within seconds. A drain or a rollout would
+// wait half a minute for them.
+const quickPods = "kubectl apply -f - <<'END'\n" + harness.QuickPods + "END"
+
+// hasten does so for the pods that are there.
+const hasten = `kubectl rollout restart deployment web
+kubectl rollout status deployment web --timeout=4m`
 
 const evictPage = "docs/how-to/evict-a-pod-by-request.md"
 

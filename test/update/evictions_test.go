@@ -13,7 +13,7 @@ import (
 // its kinds are served does not make the API group look like the server's own.
 func TestEvictionRequestsComeAndGoWithTheirFlag(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{Bare: true})
+	env := harness.OwnBare(t)
 	mayEvict := func() string {
 		return strings.TrimSpace(env.Shell(t, `kubectl auth can-i create pods --subresource=eviction -n kube-system \
 			--as=system:serviceaccount:slipway-system:slipway-controller || true`))

@@ -60,7 +60,7 @@ func kubelets(t *testing.T, env *harness.Env) {
 // All by kubectl slipway: what it shows and refuses before, and what is left after it.
 func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{Bare: true})
+	env := harness.OwnBare(t)
 	kubelets(t, env)
 	b := &busy{env: env}
 
@@ -107,7 +107,7 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 // Its agents are dead, or were never there: nobody ends the event.
 func TestThePluginUninstallsWhatNobodyLooksAfter(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{Bare: true})
+	env := harness.OwnBare(t)
 	// Nobody reads what it says, and it goes on.
 	env.Shell(t, harness.Binary(t, "kubectl-slipway")+" install --yes | true")
 	node := env.Node(t, "orphans")

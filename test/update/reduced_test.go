@@ -12,7 +12,7 @@ import (
 // Who has had --reduced, and has a server that needs it no more, is rid of its rights.
 func TestInstallingWithoutReducedTakesTheWeakRightsAway(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{Bare: true})
+	env := harness.OwnBare(t)
 	mayEvict := func() string {
 		return strings.TrimSpace(env.Shell(t, `kubectl auth can-i create pods --subresource=eviction -n kube-system \
 			--as=system:serviceaccount:slipway-system:slipway-node-agent || true`))

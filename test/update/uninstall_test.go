@@ -29,7 +29,7 @@ type busy struct {
 
 func install(t *testing.T) *busy {
 	t.Helper()
-	b := &busy{env: harness.Own(t, harness.Options{Bare: true})}
+	b := &busy{env: harness.OwnBare(t)}
 	follow(t, b.env, "Install", "")
 	controller := b.env.Controller(t, "leader", "")
 	b.processes = append(b.processes, controller)

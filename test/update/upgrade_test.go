@@ -19,7 +19,7 @@ import (
 // as the page says.
 func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
 	t.Parallel()
-	env := harness.Own(t, harness.Options{Bare: true})
+	env := harness.OwnBare(t)
 	follow(t, env, "Install", older(t))
 	node := env.Node(t, "upgrade")
 	env.Node(t, "upgrade")
