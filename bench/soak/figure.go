@@ -27,7 +27,7 @@ func (r results) figure() string {
 				Series: []plot.Series{restSeries("", atRest, restMemory)},
 			},
 			plot.Panel{
-				Title: "Agents at rest: live heap of the API server", Across: "agents", Up: "MiB",
+				Title: "Agents at rest: memory alive in the API server", Across: "agents", Up: "MiB",
 				Series: []plot.Series{restSeries("", atRest, serverHeap)},
 			},
 			plot.Panel{Title: "Requests of Slipway", Across: "nodes drained at once", Up: "requests in all", Series: both(drainRequests)},

@@ -28,7 +28,7 @@ var (
 	restRequests = quantity{"requests", "/min", func(m measured) float64 { return float64(m.total()) * 60 / m.Seconds }}
 	connections  = quantity{"connections", "", func(m measured) float64 { return float64(m.Used.Connections) }}
 	watches      = quantity{"watches open at the API server", "", func(m measured) float64 { return meter.Sum(m.Used.Watches) }}
-	serverHeap   = quantity{"live heap of the API server", "MiB", func(m measured) float64 { return float64(m.Used.ServerLiveKiB) / kib }}
+	serverHeap   = quantity{"memory alive in the API server", "MiB", func(m measured) float64 { return float64(m.Used.ServerLiveKiB) / kib }}
 	routines     = quantity{"goroutines of the API server", "", func(m measured) float64 { return float64(m.Used.ServerGoroutines) }}
 )
 

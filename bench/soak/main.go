@@ -11,6 +11,7 @@ import (
 	"os/signal"
 
 	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/bench/internal/page"
@@ -18,7 +19,7 @@ import (
 )
 
 func main() {
-	log.SetLogger(logr.Discard())
+	beQuiet()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := command(ctx); err != nil {
@@ -26,6 +27,12 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// beQuiet silences what the rooms say of their work: what is measured, this program says.
+func beQuiet() {
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 }
 
 // outputs are where results go.

@@ -125,6 +125,9 @@ func (g *stage) rest(ctx context.Context, r *atRest, pid int) error {
 	if err := watcher.end(ctx, &r.measured); err != nil {
 		return err
 	}
+	if err := watcher.collected(ctx, &r.measured); err != nil {
+		return err
+	}
 	g.say("%d at rest: %s, %.2f s of CPU time, %d bytes received", r.Size, mib(r.MostKiB), r.Used.CPUSeconds, r.Used.Received)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/slipway-k8s/slipway/bench/internal/fit"
 )
 
 // clusters are the sizes that are spoken of, besides the one that was measured.
@@ -61,27 +63,19 @@ func thousands(digits string) string {
 func (r results) project() []projected {
 	perNode := cluster{float64(r.Nodes), float64(r.Pods)}.perNode()
 	rest := lastRest(r.Rest)
-	memory, received, cpu := atRestLine(r.Rest, restMemory), atRestLine(r.Rest, restReceived), atRestLine(r.Rest, restCPU)
+	memory := rising(atRestLine(r.Rest, restMemory))
 	work := drainLine(r.Steps, rest, drainMemory)
 	all := []projected{
-		{
-			"memory of the controller, at rest", fmt.Sprintf("%s + %s · N", number(memory.At), number(memory.Each)), "MiB",
-			func(c cluster) float64 { return memory.For(c.nodes) },
-		},
+		byNodes("memory of the controller, at rest", restMemory.unit, memory),
 		{
 			fmt.Sprintf("memory of the controller, with %d drains at once", atOnce),
 			fmt.Sprintf("the same + %s · %d · p / %g", number(work.Each), atOnce, perNode), "MiB",
 			func(c cluster) float64 { return memory.For(c.nodes) + work.Each*atOnce*c.perNode()/perNode },
 		},
-		{
-			"CPU of the controller, at rest", fmt.Sprintf("%s + %s · N", number(cpu.At), number(cpu.Each)), "ms/s",
-			func(c cluster) float64 { return cpu.For(c.nodes) },
-		},
-		{
-			"received by the controller, at rest, without heartbeats", fmt.Sprintf("%s + %s · N", number(received.At), number(received.Each)), "B/s",
-			func(c cluster) float64 { return received.For(c.nodes) },
-		},
+		byNodes("CPU of the controller, at rest", restCPU.unit, rising(atRestLine(r.Rest, restCPU))),
 	}
+	received := rising(atRestLine(r.Rest, restReceived))
+	all = append(all, byNodes("received by the controller, at rest, without heartbeats", restReceived.unit, received))
 	if size := r.nodeEvent(); size > 0 {
 		all = append(all, projected{
 			"and with those of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, number(size)), "B/s",
@@ -89,6 +83,25 @@ func (r results) project() []projected {
 		})
 	}
 	return append(all, r.projectDrains(rest, perNode)...)
+}
+
+// byNodes is what grows with nodes alone.
+func byNodes(name, unit string, l fit.Line) projected {
+	formula := number(l.At)
+	if l.Each > 0 {
+		formula += fmt.Sprintf(" + %s · N", number(l.Each))
+	}
+	return projected{name, formula, unit, func(c cluster) float64 { return l.For(c.nodes) }}
+}
+
+// rising is the line, or a level one if it falls: with more nodes, nothing is less, and what was measured of it is
+// chance.
+func rising(l fit.Line) fit.Line {
+	if l.Each > 0 {
+		return l
+	}
+	l.At, l.Each = l.For((l.From+l.To)/2), 0
+	return l
 }
 
 // nodeEvent is how many bytes one event of a watch of Nodes has.
@@ -146,7 +159,7 @@ func (r results) projectDrains(rest *measured, perNode float64) (all []projected
 // projectAgents says what agents take instead.
 func (r results) projectAgents() (all []projected) {
 	for _, q := range []quantity{watches, connections, serverHeap, routines, restReceived} {
-		each := atRestLine(r.Agents.Rest, q).Each
+		each := rising(atRestLine(r.Agents.Rest, q)).Each
 		name := q.name + ", for the agents"
 		if q.name == restReceived.name {
 			name = "received by all agents, at rest"

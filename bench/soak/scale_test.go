@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-k8s/slipway/bench/internal/fit"
 	"github.com/slipway-k8s/slipway/bench/internal/meter"
 )
 
@@ -98,12 +99,23 @@ func TestOfALawfulClusterTheProjectionIsTheLaw(t *testing.T) {
 		"and writes to etcd, of all":                              100 * 5000 * 1.5,
 		"watches open at the API server, for the agents":          15000,
 		"connections, for the agents":                             5000,
-		"live heap of the API server, for the agents":             5000,
+		"memory alive in the API server, for the agents":          5000,
 		"goroutines of the API server, for the agents":            45000,
 	} {
 		if has, ok := got[name]; !ok || math.Abs(has-want) > want*1e-6 {
 			t.Errorf("%s: %g; want %g", name, has, want)
 		}
+	}
+}
+
+// TestNothingFallsWithMoreNodes: a line through chance may, and what it says of larger clusters would be less than nothing.
+func TestNothingFallsWithMoreNodes(t *testing.T) {
+	falling := fit.Through(fit.Point{X: 100, Y: 3}, fit.Point{X: 300, Y: 1})
+	if p := byNodes("CPU", "ms/s", rising(falling)); p.of(cluster{5000, 0}) != 2 || p.formula != "2.0" {
+		t.Errorf("%s: %g; want 2", p.formula, p.of(cluster{5000, 0}))
+	}
+	if p := byNodes("CPU", "ms/s", rising(fit.Line{At: 1, Each: .5})); p.of(cluster{10, 0}) != 6 || p.formula != "1.0 + 0.5 · N" {
+		t.Errorf("%s: %g; want 6", p.formula, p.of(cluster{10, 0}))
 	}
 }
 

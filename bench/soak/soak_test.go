@@ -10,16 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beAgents) == "" {
 		os.Exit(m.Run())
 	}
-	log.SetLogger(logr.Discard())
+	beQuiet()
 	if err := runAgents(context.Background(), os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -55,6 +55,12 @@ func (w *watcher) look(ctx context.Context, pid int) {
 	}
 }
 
+// collected notes what the API server has alive: garbage is collected before.
+func (w *watcher) collected(ctx context.Context, m *measured) (err error) {
+	m.Used.ServerLiveKiB, err = w.meter.Collect(ctx)
+	return err
+}
+
 // end stops watching, and notes what was seen.
 func (w *watcher) end(ctx context.Context, m *measured) error {
 	w.stop()

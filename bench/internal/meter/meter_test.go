@@ -22,6 +22,7 @@ etcd_requests_total{group="",operation="create",resource="pods"} 5
 etcd_requests_total{group="",operation="update",resource="pods"} 6
 etcd_requests_total{group="",operation="get",resource="pods"} 100
 go_gc_heap_live_bytes 2.097152e+06
+go_memstats_stack_inuse_bytes 1024
 go_goroutines 77
 `
 
@@ -32,7 +33,7 @@ func TestTheServersMetrics(t *testing.T) {
 	}
 	want := Server{
 		WatchEvents: map[string]float64{"pods": 12, "lifecycleevents": 3}, WatchBytes: map[string]float64{"pods": 1.5e6},
-		Writes: 11, Watches: map[string]float64{"pods": 4}, LiveKiB: 2048, Goroutines: 77,
+		Writes: 11, Watches: map[string]float64{"pods": 4}, LiveKiB: 2049, Goroutines: 77,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -21,7 +21,8 @@ type Used struct {
 	WatchEvents map[string]float64 `json:"watchEvents"`
 	WatchBytes  map[string]float64 `json:"watchBytes"`
 	Writes      float64            `json:"writes"`
-	// Watches were open at the end, and ServerLiveKiB of the API server's heap was alive.
+	// Watches were open at the end, and ServerLiveKiB of the API server's memory was in use: of its heap, as far as is
+	// known without a garbage collection, and for stacks.
 	Watches          map[string]float64 `json:"watches"`
 	ServerLiveKiB    int                `json:"serverLiveKiB"`
 	ServerGoroutines int                `json:"serverGoroutines"`
