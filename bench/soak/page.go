@@ -30,6 +30,8 @@ func (r results) scale() string {
 	}
 	b.WriteString("\n### Other clusters\n\n")
 	projection(&b, r)
+	b.WriteString("\n### What limits it\n\n")
+	b.WriteString(r.limits())
 	return b.String()
 }
 
