@@ -17,27 +17,17 @@ import (
 
 // admit claims the oldest event that can be claimed, and notes on the others why
 // they wait. An event that waits for something of its own holds up no other.
-func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, current *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
-	taken := current != nil || occupied(events)
+	taken := occupied(events)
 	awaited := map[string]bool{} // drivers that an older event is about to use
 	for _, e := range events {
 		if phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
 			continue
 		}
-		step := admitOne(f, e, taken, awaited, now)
-		if claims(step) {
-			// The notes of the younger ones are written while this one is worked on.
-			return decision.Or(step)
-		}
-		decision = decision.Or(step)
+		decision = decision.Or(admitOne(f, e, taken, awaited, now))
 	}
 	return decision
-}
-
-func claims(d Decision) bool {
-	write, ok := d.Step.(WriteStatus)
-	return ok && write.Purpose == PurposeClaim
 }
 
 // admitOne is the step for one Pending event.
@@ -159,7 +149,7 @@ const homeChangedMessage = "the event is older than the move of the API to the g
 	"it is not acted on; create it again if it is still wanted"
 
 func fromOldHome(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	return !f.HomeSince.IsZero() && e.CreationTimestamp.Time.Before(f.HomeSince)
+	return e.CreationTimestamp.Time.Before(f.HomeSince)
 }
 
 func parametersTooLarge(e *lifecyclev1alpha1.LifecycleEvent) string {

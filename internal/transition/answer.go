@@ -97,10 +97,10 @@ func throttled(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time
 	return waitUntil(f.ReportedAt[e.UID].Add(progressInterval))
 }
 
-// reached is the state that the event is in by the answer. It never goes back.
+// reached is the state that the event, which has not reached its end, is in by the answer.
 func reached(call Call, e *lifecyclev1alpha1.LifecycleEvent) string {
 	driver := driverOf(e)
-	if e.Status.State == driver.End || call.Answer.State == driver.End {
+	if call.Answer.State == driver.End {
 		return driver.End
 	}
 	return driver.Start
@@ -135,14 +135,11 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 	if len(blockers) > maxBlockers {
 		blockers = blockers[:maxBlockers]
 	}
-	bounded := make([]lifecyclev1alpha1.Blocker, 0, len(blockers))
+	var bounded []lifecyclev1alpha1.Blocker
 	for _, b := range blockers {
 		b.Object, b.By = explain.Shorten(b.Object, maxObject), explain.Shorten(b.By, maxObject)
 		b.Reason, b.Message = explain.Shorten(b.Reason, maxReason), shortened(b.Message)
 		bounded = append(bounded, b)
-	}
-	if len(bounded) == 0 {
-		return nil
 	}
 	return bounded
 }

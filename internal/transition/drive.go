@@ -27,7 +27,7 @@ func drive(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 		return do(Protect{Event: e})
 	}
 	decision := advance(f, e, now)
-	if e.Status.SLA != nil && now.Before(e.Status.SLA.Time) {
+	if e.Status.SLA != nil {
 		decision = decision.Or(waitUntil(e.Status.SLA.Time))
 	}
 	return decision
@@ -93,7 +93,7 @@ func endEarly(f Facts, e *lifecyclev1alpha1.LifecycleEvent, over ending, now tim
 	}
 	return writeIfChanged(e, PurposeFinish, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		// The driver's last words: what it did until it was told to stop must not be lost.
-		if call := f.Calls[e.UID]; call.Answer != nil && call.AnsweredKind == CallLastEnd && check(call, e, f.NodeName) == nil {
+		if call := f.Calls[e.UID]; call.AnsweredKind == CallLastEnd && check(call, e, f.NodeName) == nil {
 			foldConditions(status, e, call.Answer, now)
 		}
 		conclude(status, e, over.phase, over.reason, over.message, now)
@@ -108,7 +108,7 @@ func told(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) bool {
 		return !driver.Unseen || !now.Before(f.Since.Add(LastEndTimeout))
 	}
 	call := f.Calls[e.UID]
-	return call.Answer != nil && call.AnsweredKind == CallLastEnd
+	return call.AnsweredKind == CallLastEnd
 }
 
 // tell calls the driver for the last time, again and again until it answers.

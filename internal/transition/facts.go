@@ -81,7 +81,7 @@ type Call struct {
 	// Answer is the last answer to a call of any kind. It stays while the next call is
 	// in flight.
 	Answer *Answer
-	// AnsweredKind is the kind of call that Answer answers.
+	// AnsweredKind is the kind of call that Answer answers; empty where there is none.
 	AnsweredKind CallKind
 }
 

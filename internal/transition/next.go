@@ -22,8 +22,8 @@ func Next(f Facts, now time.Time) Decision {
 		decision = drive(f, current, now)
 	}
 	return decision.
-		Or(sweep(f, events, current, now)).
-		Or(admit(f, events, current, now)).
+		Or(sweep(f, events, now)).
+		Or(admit(f, events, now)).
 		Or(forgetDrain(f, now)).
 		Or(forgetTransitions(f, now))
 }
@@ -68,13 +68,13 @@ func occupied(events []*lifecyclev1alpha1.LifecycleEvent) bool {
 // sweep deletes events that have ended: ours once they are wound up, and those that
 // nobody could claim. Where the creator of such an event has set the finalizer, it is
 // taken off.
-func sweep(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, current *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+func sweep(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
 	for _, e := range events {
 		unclaimed := e.Status.ClaimedBy == nil
 		over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil
 		switch {
-		case e == current, !over, !unclaimed && !ours(f, e):
+		case !over, !unclaimed && !ours(f, e):
 		case protected(e) && unclaimed:
 			decision = decision.Or(do(Unprotect{Event: e}))
 		case !protected(e) && e.DeletionTimestamp == nil:

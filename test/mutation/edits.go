@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// edits of a text. Those at the same place come in the order in which they were noted.
+// edits of a text. Those at the same place come in the order in which they were noted, and
+// before what is replaced there.
 type edits []edit
 
 type edit struct {
@@ -25,7 +26,9 @@ func (e *edits) replace(offset int, old, text string) {
 func (e edits) apply(text []byte) []byte {
 	var out []byte
 	at := 0
-	sorted := slices.SortedStableFunc(slices.Values(e), func(a, b edit) int { return cmp.Compare(a.offset, b.offset) })
+	sorted := slices.SortedStableFunc(slices.Values(e), func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.length, b.length)) // a+b: what ends before the operator
+	})
 	for _, edit := range sorted {
 		out = append(out, text[at:edit.offset]...)
 		out = append(out, edit.text...)

@@ -106,7 +106,7 @@ func (m *mutator) result(n ast.Expr) {
 
 // results are those of the function that we are in.
 func (m *mutator) results() *types.Tuple {
-	for i := 0; ; i++ {
+	for i := 1; ; i++ { // what is returned may be a function itself
 		switch f := m.above(i).(type) {
 		case nil:
 			return nil

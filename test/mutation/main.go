@@ -17,6 +17,8 @@ func main() {
 	flag.IntVar(&s.sample, "sample", 0, "try so many mistakes of each package only; 0: all")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().Unix()), "which ones these are") //nolint:gosec // after 1970
 	flag.StringVar(&s.only, "only", "", "try the mistakes of this file only, such as next.go")
+	flag.DurationVar(&s.slowest, "slowest", 2*time.Second, "tests that take longer of the processor are not asked")
+	flag.IntVar(&s.checks, "checks", 100, "cases of each property that is tested with rapid")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, s, flag.Args())
@@ -32,6 +34,8 @@ type settings struct {
 	workers, sample int
 	seed            uint64
 	only            string
+	slowest         time.Duration
+	checks          int
 }
 
 func run(ctx context.Context, s settings, packages []string) error {

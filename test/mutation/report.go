@@ -13,8 +13,9 @@ import (
 // report is what came out for one package.
 type report struct {
 	pattern  string
-	coverage float64 // per cent of statements
-	found    int     // mistakes that can be made
+	coverage float64  // per cent of statements
+	found    int      // mistakes that can be made
+	left     []string // tests that were not asked
 	results  []result
 }
 
@@ -43,6 +44,9 @@ func write(w io.Writer, all []report, s settings) error {
 		fmt.Fprintf(&b, "\nA sample, of -seed=%d.\n", s.seed)
 	}
 	for _, r := range all {
+		if len(r.left) > 0 {
+			fmt.Fprintf(&b, "\nNot asked, since slow: %s.\n", strings.Join(r.left, ", "))
+		}
 		for _, o := range r.results {
 			if o.outcome != killed && o.reason == "" {
 				fmt.Fprintf(&b, "\n%s", o.String())

@@ -36,8 +36,12 @@ func (m *mutator) statement(n ast.Stmt) {
 
 // without has the statement not be there.
 func (m *mutator) without(n ast.Stmt) {
-	switch m.parent().(type) {
-	case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+	switch p := m.parent().(type) {
+	case *ast.BlockStmt, *ast.CaseClause:
+	case *ast.CommClause:
+		if p.Comm == n {
+			return
+		}
 	default:
 		return // the head of a loop, or of a condition
 	}

@@ -11,17 +11,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // suite is the tests of a package, in a binary with all mistakes.
 type suite struct {
 	binary, dir string
+	left        []string // tests that take too long to be asked
 	flags       []string
-	tests       []test // quick ones first
+
+	mu    sync.Mutex
+	tests []test // those that find most, for what they take, first
 }
 
 // test is one, and what it does without a mistake.
@@ -29,14 +34,18 @@ type test struct {
 	name    string
 	took    time.Duration // on the processor
 	reaches map[int]bool  // mistakes that it comes by
+	found   int           // mistakes, until now
 }
 
+// worth is how many mistakes it finds for what it takes. Each is given one.
+func (t test) worth() float64 { return float64(1+t.found) / (t.took + 10*time.Millisecond).Seconds() }
+
 // newSuite runs each test once, alone. One that fails without a mistake judges nothing.
-func newSuite(ctx context.Context, s *source, binary, scratch string, told func(n, of int)) (*suite, error) {
+func newSuite(ctx context.Context, s *source, binary, scratch string, limits settings, told func(n, of int)) (*suite, error) {
 	u := &suite{binary: binary, dir: s.dir, flags: []string{"-test.short", "-test.failfast"}}
 	if s.rapid {
 		// The same cases each time; that it fails is enough.
-		u.flags = append(u.flags, "-rapid.seed=1", "-rapid.shrinktime=1ms", "-rapid.nofailfile")
+		u.flags = append(u.flags, "-rapid.seed=1", fmt.Sprintf("-rapid.checks=%d", limits.checks), "-rapid.shrinktime=1ms", "-rapid.nofailfile")
 	}
 	list := exec.CommandContext(ctx, binary, "-test.list=.") //nolint:gosec // built by us
 	list.Dir = s.dir
@@ -51,11 +60,14 @@ func newSuite(ctx context.Context, s *source, binary, scratch string, told func(
 		if err != nil {
 			return nil, err
 		}
-		if len(t.reaches) > 0 {
+		switch {
+		case len(t.reaches) == 0:
+		case t.took > limits.slowest:
+			u.left = append(u.left, t.name)
+		default:
 			u.tests = append(u.tests, t)
 		}
 	}
-	slices.SortStableFunc(u.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	return u, nil
 }
 
@@ -92,32 +104,61 @@ const (
 )
 
 // quick is how much of the processor the tests that are run first may take together.
-const quick = 500 * time.Millisecond
+const quick = 150 * time.Millisecond
+
+// batch is tests that are run in one process.
+type batch struct {
+	names []string
+	took  time.Duration
+}
 
 // judge runs the tests that come by the mistake, until one fails.
 func (u *suite) judge(ctx context.Context, id int) outcome {
-	var batches [][]string
-	var sums []time.Duration
-	for _, t := range u.tests {
-		if !t.reaches[id] {
-			continue
-		}
-		last := len(batches) - 1
-		if last < 0 || sums[last]+t.took > quick {
-			batches, sums = append(batches, nil), append(sums, 0)
-			last++
-		}
-		batches[last], sums[last] = append(batches[last], t.name), sums[last]+t.took
-	}
+	batches := u.batches(id)
 	if len(batches) == 0 {
 		return notReached
 	}
-	for i, names := range batches {
-		if u.run(ctx, names, sums[i], "MUTATION="+strconv.Itoa(id)).failed {
+	for _, b := range batches {
+		if r := u.run(ctx, b.names, b.took, "MUTATION="+strconv.Itoa(id)); r.failed {
+			u.credit(r.output)
 			return killed
 		}
 	}
 	return survived
+}
+
+// batches has the tests that are likely to find the mistake before those that take long.
+func (u *suite) batches(id int) []batch {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	slices.SortStableFunc(u.tests, func(a, b test) int { return cmp.Compare(b.worth(), a.worth()) })
+	var batches []batch
+	limit := quick
+	for _, t := range u.tests {
+		if !t.reaches[id] {
+			continue
+		}
+		if n := len(batches); n == 0 || batches[n-1].took+t.took > limit {
+			batches = append(batches, batch{})
+			limit = max(quick, quick<<(2*n))
+		}
+		last := &batches[len(batches)-1]
+		last.names, last.took = append(last.names, t.name), last.took+t.took
+	}
+	return batches
+}
+
+var failure = regexp.MustCompile(`(?m)^--- FAIL: (\S+) `)
+
+// credit notes which test has found a mistake.
+func (u *suite) credit(output string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i := range u.tests {
+		if m := failure.FindStringSubmatch(output); m != nil && m[1] == u.tests[i].name {
+			u.tests[i].found++
+		}
+	}
 }
 
 // ran is how a run of tests went.
@@ -132,7 +173,7 @@ type ran struct {
 // the clock is long, since machines that do much else are slow.
 func (u *suite) run(ctx context.Context, names []string, usual time.Duration, env string) ran {
 	limits := fmt.Sprintf(`ulimit -t %d -v 6000000; exec "$0" "$@"`, int((5*usual + 10*time.Second).Seconds()))
-	args := append([]string{"-c", limits, u.binary, "-test.run=^(" + strings.Join(names, "|") + ")$", "-test.timeout=3m"}, u.flags...)
+	args := append([]string{"-c", limits, u.binary, "-test.run=^(" + strings.Join(names, "|") + ")$", "-test.timeout=10m"}, u.flags...)
 	cmd := exec.CommandContext(ctx, "sh", args...) //nolint:gosec // built by us
 	cmd.Dir = u.dir
 	var output bytes.Buffer

@@ -35,19 +35,27 @@ func try(ctx context.Context, s settings, pattern string) (report, error) {
 	r.found = len(mutants)
 	mutants = chosen(s, mutants)
 	progress := func(what string, n, of int) {
-		fmt.Fprintf(os.Stderr, "\rmutation: %s: %s %d of %d \033[K", pattern, what, n, of)
+		fmt.Fprintf(os.Stderr, "mutation: %s: %s %d of %d\n", pattern, what, n, of)
 	}
 	progress("compile mistakes,", len(mutants), r.found)
 	binary, err := build(ctx, source, texts, scratch)
 	if err != nil {
 		return report{}, err
 	}
-	suite, err := newSuite(ctx, source, binary, scratch, func(n, of int) { progress("test", n+1, of) })
+	suite, err := newSuite(ctx, source, binary, scratch, s, func(n, of int) {
+		if n == 0 {
+			progress("see where each test goes,", n+1, of)
+		}
+	})
 	if err != nil {
 		return report{}, err
 	}
-	r.results = suite.judgeAll(ctx, s.workers, mutants, func(n int) { progress("mistake", n, len(mutants)) })
-	fmt.Fprintln(os.Stderr)
+	r.left = suite.left
+	r.results = suite.judgeAll(ctx, s.workers, mutants, func(n int) {
+		if n%100 == 0 || n == len(mutants) {
+			progress("mistake", n, len(mutants))
+		}
+	})
 	return r, ctx.Err()
 }
 
