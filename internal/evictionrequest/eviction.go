@@ -52,7 +52,7 @@ func number(name string) int {
 	}
 	digits, _, _ := strings.Cut(rest, "-")
 	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 {
+	if err != nil {
 		return 0
 	}
 	return n

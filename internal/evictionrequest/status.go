@@ -110,7 +110,7 @@ func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1a
 			return &status.Responders[i]
 		}
 	}
-	return &evictionv1alpha1.ResponderStatus{Name: name}
+	return &evictionv1alpha1.ResponderStatus{}
 }
 
 // heartbeat is when the responder was heard of last. Kubernetes' server takes no time that
