@@ -126,6 +126,14 @@ fuzz: ## Run each fuzz test for FUZZTIME=30s: whatever is parsed, from parameter
 		$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) "./$$(dirname "$$file")"; \
 	done < <(git grep -o --untracked -E '^func Fuzz[A-Za-z0-9]+' -- '*_test.go')
 
+# PACKAGES of make mutation, and MUTATION: further flags of test/mutation, as in
+# make mutation PACKAGES=./drain MUTATION='-only ledger.go'
+PACKAGES ?= ./internal/transition ./internal/evictionrequest ./internal/maintenance ./drain
+
+.PHONY: mutation
+mutation: ## Make one mistake after the other in PACKAGES=..., and see which their own tests do not find (an hour)
+	@$(GO) run ./test/mutation $(MUTATION) $(PACKAGES)
+
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
 bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent and 2,000 EvictionRequests cost

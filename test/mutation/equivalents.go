@@ -26,7 +26,7 @@ func readEquivalents(text string) (map[equivalent]string, error) {
 		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)
 			if said, ok := strings.CutPrefix(line, "#"); ok {
-				reason = strings.TrimSpace(reason + said)
+				reason = strings.TrimSpace(reason + " " + strings.TrimSpace(said))
 				continue
 			}
 			if line == "" {
