@@ -5,6 +5,7 @@ package maintenance
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +14,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// TestScripts runs the stories in testdata. Each command does something to the world; then
+// TestScripts runs the stories in testdata/scripts, and compares all that was decided in them with
+// testdata/decisions. Each command does something to the world; then
 // everybody works until nobody has anything to do, and what was done is printed: our steps,
 // and, indented, those of the agents and of the Job controller.
 //
@@ -42,8 +45,9 @@ import (
 //	clock DURATION              time passes
 //	seen                        prints nodes, events, Jobs
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, filepath.Join("testdata", "scripts"), func(t *testing.T, path string) {
 		w := newWorld()
+		w.tape = &tape{statuses: map[types.UID]map[string]string{}}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "status":
@@ -51,9 +55,11 @@ func TestScripts(t *testing.T) {
 			case "seen":
 				return w.seen()
 			}
+			w.tape.command(d.Cmd, d.CmdArgs)
 			w.command(t, d)
 			return w.settle(true)
 		})
+		w.tape.check(t, filepath.Join("testdata", "decisions", filepath.Base(path)))
 	})
 }
 
@@ -213,6 +219,9 @@ func (w *world) settle(loud bool) string {
 	for range 300 {
 		quiet := true
 		decision := Next(w.facts(), w.now)
+		if w.tape != nil {
+			w.tape.decided(decision)
+		}
 		for _, step := range decision.Steps {
 			if w.refusesStill(step) {
 				continue // it is tried again, later and later

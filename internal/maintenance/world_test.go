@@ -46,6 +46,8 @@ type world struct {
 	refused map[string]string
 	// starved are budgets of which pods find no node, since when.
 	starved map[string]time.Time
+	// tape is what was decided, where a script wants to know.
+	tape *tape
 }
 
 // machine is a node, and what is on it.
