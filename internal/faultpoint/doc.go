@@ -9,6 +9,10 @@
 // A binary that is built with the tag "faultpoints" stops at the point that the
 // environment variable SLIPWAY_FAULTPOINT names. In any other binary Reach does
 // nothing at all.
+//
+// On linux/amd64, the clock of such a binary can jump: it is off by as many seconds as the
+// file says that SLIPWAY_CLOCK names, 8 bytes, little endian. Timers do not heed that, as on
+// a machine whose clock is set.
 package faultpoint
 
 // The fault points, in the order of the walk.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faultpoints
+
+package faultpoint
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// vdsoClockgettimeSym is where the runtime asks for the time.
+//
+//go:linkname vdsoClockgettimeSym runtime.vdsoClockgettimeSym
+var vdsoClockgettimeSym uintptr
+
+// What the function in assembly uses: where the time is asked for in truth, and how many
+// seconds the clock is off.
+var (
+	truth  uintptr
+	offset *int64
+)
+
+// shiftedClock is the address of the function in assembly.
+func shiftedClock() uintptr
+
+// A process whose environment names a file in SLIPWAY_CLOCK has a clock that is off by as many
+// seconds as its first 8 bytes say, at any moment. Durations go on as they are, as they do on a
+// machine whose clock is set.
+var _ = setClock(os.Getenv("SLIPWAY_CLOCK"))
+
+func setClock(path string) bool {
+	if path == "" || vdsoClockgettimeSym == 0 {
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SLIPWAY_CLOCK: %v\n", err)
+		os.Exit(1)
+	}
+	defer file.Close() // what is mapped stays
+	mapped, err := syscall.Mmap(int(file.Fd()), 0, 8, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SLIPWAY_CLOCK: map %s: %v\n", path, err)
+		os.Exit(1)
+	}
+	offset = (*int64)(unsafe.Pointer(&mapped[0]))
+	truth, vdsoClockgettimeSym = vdsoClockgettimeSym, shiftedClock()
+	return true
+}
