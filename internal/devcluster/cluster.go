@@ -41,8 +41,16 @@ type Facts struct {
 	AuditLog   string   `json:"auditLog"`
 	Kubectl    string   `json:"kubectl"`
 	Nodes      []string `json:"nodes"`
+	// Components are the processes of the control plane, as they were when it had started.
+	Components []Component `json:"components"`
 	// Pods are those that a process was started for.
 	Pods []Pod `json:"pods"`
+}
+
+// Component is a process of the control plane, such as etcd.
+type Component struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"`
 }
 
 // Pod is a simulated pod with a process of its own.

@@ -16,3 +16,6 @@ func (p *Process) AwaitExit() string {
 	}
 	return p.Log()
 }
+
+// Exited is closed when the program has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
