@@ -108,6 +108,13 @@ func (l *Link) Mend() { l.conns.gate.open() }
 // returns how many there were.
 func (l *Link) Expire() int { return l.watches.expire() }
 
+// Calm has nothing go wrong by itself any more.
+func (l *Link) Calm() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.per100 = 0
+}
+
 // Mishaps says how often what has gone wrong by itself.
 func (l *Link) Mishaps() map[string]int {
 	l.mu.Lock()

@@ -120,6 +120,12 @@ func (r *Round) fault(rng *rand.Rand, kind Kind, late bool) Fault {
 	switch kind {
 	case Freeze, Cut, Hang, Pause:
 		f.For = time.Second + time.Duration(rng.IntN(3000))*time.Millisecond
+	case Jump:
+		f.By = time.Duration(30+rng.IntN(271)) * time.Second
+		if rng.IntN(2) == 0 {
+			f.By = -f.By
+		}
+	case Kill, Expire, Restart:
 	}
 	return f
 }

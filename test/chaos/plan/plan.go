@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,18 @@ type Round struct {
 	Central bool
 	Jobs    []Job
 	Faults  []Fault
+}
+
+// Shares says whether another job of the round is about a node of this one.
+func (r Round) Shares(job Job) bool {
+	for _, node := range job.Nodes {
+		for _, other := range r.Jobs {
+			if other.What != job.What && slices.Contains(other.Nodes, node) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // What is asked for.
@@ -92,6 +105,8 @@ const (
 	Hang Kind = "hang"
 	// Expire ends the watches of the process with 410 Gone.
 	Expire Kind = "expire"
+	// Jump sets the clock of the process.
+	Jump Kind = "jump"
 	// Restart stops the API server, and starts it again.
 	Restart Kind = "restart"
 	// Pause is SIGSTOP of etcd, and SIGCONT after a while.
@@ -99,7 +114,7 @@ const (
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Kill, Freeze, Cut, Hang, Expire, Restart, Pause}
+var Kinds = []Kind{Kill, Freeze, Cut, Hang, Expire, Jump, Restart, Pause}
 
 // Seen is what is counted from the beginning of a round.
 type Seen string
@@ -126,6 +141,8 @@ type Fault struct {
 	After   Moment
 	// For is how long it lasts.
 	For time.Duration
+	// By is how far the clock is off after a [Jump].
+	By time.Duration
 }
 
 // Controllers is the number of the first controller's process; there are two.
@@ -175,6 +192,9 @@ func (f Fault) String() string {
 	text := fmt.Sprintf("%s %s when %d %s", f.Kind, NameOf(f.Process), f.After.Count, f.After.Seen)
 	if f.For > 0 {
 		text += fmt.Sprintf(", for %s", f.For)
+	}
+	if f.By != 0 {
+		text += fmt.Sprintf(", by %s", f.By)
 	}
 	return text
 }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/test/chaos/link"
+	"github.com/slipway-k8s/slipway/test/chaos/plan"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// failing is how many of 100 requests of each process go wrong.
+const failing = 5
+
+// member is a process that is started again whenever it ends, and its link.
+type member struct {
+	t         *testing.T
+	name, dir string
+	link      *link.Link
+	binary    string
+	arguments []string
+	metrics   string        // where it says how many goroutines it has
+	ended     chan struct{} // closed when it is not started again
+
+	mu      sync.Mutex
+	process *harness.Process
+	stopped bool
+	starts  int
+}
+
+// agent is that of a node.
+func (s *stage) agent(i int) *member {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	credentials, err := s.env.AgentConfig(ctx, s.nodes[i])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := s.member(i, "node-agent", credentials)
+	m.arguments = append(m.arguments, "--node-name="+s.nodes[i], "--plugin-registration-path="+m.registrationDir(), "--datadir="+m.dataDir())
+	m.run()
+	return m
+}
+
+func (m *member) registrationDir() string { return filepath.Join(m.dir, "r") }
+func (m *member) dataDir() string         { return filepath.Join(m.dir, "d") }
+
+// controller is one of two.
+func (s *stage) controller(i int) *member {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	credentials, err := s.env.ControllerConfig(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := s.member(i, "controller", credentials)
+	m.arguments = append(m.arguments, "--socket-dir="+m.dir, "--eviction-requests")
+	if s.central {
+		m.arguments = append(m.arguments, "--claim-mode=central")
+	}
+	m.run()
+	return m
+}
+
+func (s *stage) member(i int, binary string, credentials *rest.Config) *member {
+	s.t.Helper()
+	dir, err := os.MkdirTemp("", "sw") // short: it holds sockets
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := link.Open(credentials, s.plan.Seed+uint64(i), failing)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(l.Close)
+	if err := devcluster.WriteKubeconfig(filepath.Join(dir, "kubeconfig"), l.Config(credentials)); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, clockFile), make([]byte, 8), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	metrics := freeAddress(s.t)
+	return &member{
+		metrics: metrics,
+		t:       s.t, name: plan.NameOf(i), dir: dir, link: l, binary: harness.Binary(s.t, binary), ended: make(chan struct{}),
+		arguments: []string{"--health-probe-bind-address=0", "--metrics-bind-address=" + metrics, "-v=2"},
+	}
+}
+
+// run starts it, and starts it again when it has ended, until it is stopped.
+func (m *member) run() {
+	p := m.start()
+	go func() {
+		defer close(m.ended)
+		for p != nil {
+			<-p.Exited()
+			m.look(p)
+			p = m.start()
+		}
+	}()
+	m.t.Cleanup(m.stop)
+}
+
+// start starts the process, unless it was stopped.
+func (m *member) start() *harness.Process {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped {
+		return nil
+	}
+	environment := []string{"KUBECONFIG=" + filepath.Join(m.dir, "kubeconfig"), "SLIPWAY_CLOCK=" + filepath.Join(m.dir, clockFile), "GOTRACEBACK=all"}
+	m.process = harness.StartProcess(m.t, m.name, environment, m.binary, m.arguments...)
+	m.starts++
+	return m.process
+}
+
+// look looks at how a process has ended: it may have been killed, or have lost its lease.
+func (m *member) look(p *harness.Process) {
+	for _, trouble := range []string{"panic: ", "fatal error: "} {
+		if strings.Contains(p.Log(), trouble) {
+			m.t.Errorf("%s has ended with %q", m.name, trouble)
+		}
+	}
+}
+
+func (m *member) signal(signal syscall.Signal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.process.Signal(signal)
+}
+
+// clockFile says how far the clock of the process is off: internal/faultpoint.
+const clockFile = "clock"
+
+// setClock sets its clock, which stays so when it is started again.
+func (m *member) setClock(by time.Duration) error {
+	file, err := os.OpenFile(filepath.Join(m.dir, clockFile), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(by/time.Second))), 0)
+	return err
+}
+
+// stop ends it for good.
+func (m *member) stop() {
+	m.mu.Lock()
+	m.stopped = true
+	m.process.Signal(syscall.SIGCONT)
+	m.process.Signal(syscall.SIGTERM)
+	m.mu.Unlock()
+	<-m.ended
+}

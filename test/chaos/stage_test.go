@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/auditcheck"
+	"github.com/slipway-k8s/slipway/test/chaos/plan"
+	"github.com/slipway-k8s/slipway/test/harness"
+)
+
+// group is that of the nodes.
+const group = "chaos"
+
+// stage is a cluster with the processes on it.
+type stage struct {
+	t     *testing.T
+	env   *harness.Env
+	plan  plan.Plan
+	nodes []string
+	count *count
+
+	entered, central bool
+	members          map[int]*member // by their numbers in the plan
+	plane            sync.Mutex      // whoever stops something of the control plane holds it
+	names            atomic.Int32
+}
+
+// newStage starts a cluster that serves EvictionRequests itself, with its pods on it.
+func newStage(t *testing.T, p plan.Plan) *stage {
+	t.Helper()
+	env := harness.Own(t, harness.Options{Group: lifecyclev1alpha1.GroupSlipway, LauncherArgs: []string{
+		"--feature-gates", "EvictionRequestAPI=true", "--runtime-config", lifecyclev1alpha1.GroupKubernetes + "/v1alpha1=true",
+		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
+		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
+	}})
+	s := &stage{t: t, env: env, plan: p, members: map[int]*member{}}
+	if err := env.InstallEvictionRights(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.learnEvictions()
+	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{} })
+	s.nodes = env.Fleet(t, group, make([]map[string]string, plan.Nodes))
+	s.publish()
+	s.populate()
+	s.count = s.watch()
+	return s
+}
+
+// learnEvictions has the administrator know EvictionRequests, and ask as fast as it likes.
+func (s *stage) learnEvictions() {
+	s.t.Helper()
+	config := rest.CopyConfig(s.env.Admin)
+	config.ContentType, config.QPS, config.Burst = "application/json", 500, 1000
+	scheme := s.env.Client.Scheme()
+	if err := evictionv1alpha1.AddToScheme(scheme); err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.env.Client = c
+}
+
+// enter starts the processes of a mode, if they are not there.
+func (s *stage) enter(central bool) {
+	s.t.Helper()
+	if s.entered && s.central == central {
+		return
+	}
+	s.leave()
+	s.entered, s.central = true, central
+	if central {
+		s.env.WithoutAgents(s.t)
+	} else {
+		for i := range s.nodes {
+			s.members[i] = s.agent(i)
+		}
+	}
+	for i := plan.Controllers; i < plan.Controllers+2; i++ {
+		s.members[i] = s.controller(i)
+	}
+}
+
+// leave looks for leaks in the processes of a mode, and ends them.
+func (s *stage) leave() {
+	s.t.Helper()
+	if s.entered && !s.t.Run("goroutines", s.compareGoroutines) {
+		s.t.FailNow()
+	}
+	for i, m := range s.members {
+		m.stop()
+		delete(s.members, i)
+	}
+}
+
+// play plays a round: its jobs side by side, and its faults when their moments come.
+func (s *stage) play(t *testing.T, round plan.Round) {
+	t.Helper()
+	s.refresh(t)
+	s.count.begin(t)
+	var faults sync.WaitGroup
+	for _, f := range round.Faults {
+		faults.Go(func() { s.strike(t, f) })
+	}
+	t.Run("jobs", func(t *testing.T) {
+		for _, job := range round.Jobs {
+			t.Run(job.String(), func(t *testing.T) {
+				t.Parallel()
+				s.do(t, round, job)
+			})
+		}
+	})
+	if t.Failed() {
+		s.count.giveUp()
+	}
+	faults.Wait()
+}
