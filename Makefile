@@ -112,6 +112,14 @@ deflake: ## Run the tests RUN=TestX of PACKAGE=./test/walk COUNT=50 times, until
 		echo "deflake: $$n of $(COUNT) passed, in $$((SECONDS - began)) s"; \
 	done
 
+# SEED is that of a run that is to be made again. Without one it is fresh, and printed.
+DRAINS ?= 30
+
+.PHONY: chaos
+chaos: localcluster ## Drain DRAINS=30 times while processes are killed, cut off, lied to: by SEED=, a fresh one unless given
+	@SLIPWAY_CHAOS_SEED=$(SEED) SLIPWAY_CHAOS_DRAINS=$(DRAINS) SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster \
+		$(GO) test -count=1 -timeout=40m -v -run='^TestChaos$$' ./test/chaos
+
 # FUZZTIME is for each target. What is found is written into testdata/fuzz beside the test, and
 # is a seed of go test from then on.
 FUZZTIME ?= 30s
@@ -146,9 +154,10 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (more t
 MIXED ?= 1h
 
 .PHONY: soak
-soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; 20 minutes of a responder's silence
+soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence
 	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
 	@$(GO) run ./bench/soak --mixed=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
+	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
 	@SLIPWAY_SOAK=1 SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 
 .PHONY: recording

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,10 +46,14 @@ func (s *stage) do(t *testing.T, round plan.Round, job plan.Job) {
 // drain empties a node, and returns it.
 func (s *stage) drain(t *testing.T, node string) {
 	t.Helper()
+	before := map[types.UID]bool{}
+	for _, p := range s.pods(t) {
+		before[p.UID] = p.Spec.NodeName == node
+	}
 	s.succeeds(t, s.ask(t, node, harness.Drain))
 	for _, p := range s.pods(t) {
-		if p.Spec.NodeName == node {
-			t.Errorf("drained is node %s, and there is pod %s on it", node, p.Name)
+		if before[p.UID] {
+			t.Errorf("drained is node %s, and pod %s is still on it", node, p.Name)
 		}
 	}
 	s.succeeds(t, s.ask(t, node, harness.Return))

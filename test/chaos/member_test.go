@@ -108,12 +108,24 @@ func (m *member) run() {
 	go func() {
 		defer close(m.ended)
 		for p != nil {
+			began := time.Now()
 			<-p.Exited()
 			m.look(p)
+			m.backOff(began)
 			p = m.start()
 		}
 	}()
 	m.t.Cleanup(m.stop)
+}
+
+// backOff waits, as a kubelet does, if the process has ended as soon as it had begun.
+func (m *member) backOff(began time.Time) {
+	wait := time.NewTimer(time.Until(began.Add(time.Second)))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-m.t.Context().Done():
+	}
 }
 
 // start starts the process, unless it was stopped.

@@ -120,6 +120,9 @@ func (r *Round) fault(rng *rand.Rand, kind Kind, late bool) Fault {
 	switch kind {
 	case Freeze, Cut, Hang, Pause:
 		f.For = time.Second + time.Duration(rng.IntN(3000))*time.Millisecond
+		if kind == Freeze && f.Process >= Controllers && rng.IntN(2) == 0 {
+			f.For += leaseOfLeader // and another one leads when it goes on
+		}
 	case Jump:
 		f.By = time.Duration(30+rng.IntN(271)) * time.Second
 		if rng.IntN(2) == 0 {
@@ -129,6 +132,9 @@ func (r *Round) fault(rng *rand.Rand, kind Kind, late bool) Fault {
 	}
 	return f
 }
+
+// leaseOfLeader is how long a controller is the leader that does not say so any more.
+const leaseOfLeader = 15 * time.Second
 
 // victim is a controller, or the agent of a node that is taken out.
 func (r *Round) victim(rng *rand.Rand, kind Kind) int {
