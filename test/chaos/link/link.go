@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -119,9 +120,5 @@ func (l *Link) Calm() {
 func (l *Link) Mishaps() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := map[string]int{}
-	for what, n := range l.seen {
-		all[what] = n
-	}
-	return all
+	return maps.Clone(l.seen)
 }
