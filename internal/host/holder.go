@@ -81,20 +81,20 @@ func (h *holder) Start(ctx context.Context) error {
 			h.letKeeperBe()
 		case <-timer.C():
 		}
-		if h.passes(ctx) {
-			timer.Reset(again)
+		if next := h.passes(ctx); !next.IsZero() {
+			timer.Reset(next.Sub(h.clock.Now()))
 		}
 	}
 }
 
-// passes does what there is to do. If there may be more, it wants another look.
-func (h *holder) passes(ctx context.Context) (more bool) {
-	more, err := h.pass(ctx)
+// passes does what there is to do, and returns when to look again, as pass does.
+func (h *holder) passes(ctx context.Context) time.Time {
+	next, err := h.pass(ctx)
 	if err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Error(err, "It is tried again")
-		return true
+		return h.clock.Now().Add(again)
 	}
-	return more
+	return next
 }
 
 func (h *holder) keeperGone() <-chan struct{} {

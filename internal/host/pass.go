@@ -18,23 +18,29 @@ import (
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
-// pass does one step, if there is one. more: there may be another one, or the keeper is to be
-// tried again.
-func (h *holder) pass(ctx context.Context) (more bool, err error) {
+// pass does one step, if there is one. It returns when the next pass comes without being asked
+// for; zero: not at all.
+func (h *holder) pass(ctx context.Context) (next time.Time, err error) {
 	if err := h.askLogind(ctx); err != nil {
-		return false, err
+		return next, err
 	}
-	more = h.findKeeper(ctx)
+	soon := h.clock.Now().Add(again)
+	if h.findKeeper(ctx) {
+		next = soon
+	}
 	facts, err := h.gather(ctx)
 	if err != nil {
-		return more, err
+		return next, err
 	}
 	h.held.Store(facts.Locked || facts.Preparing)
-	step := shutdown.Hold(facts, h.clock.Now())
-	if step == nil {
-		return more, nil
+	switch d := shutdown.Hold(facts, h.clock.Now()); {
+	case d.Step != nil:
+		return soon, h.perform(ctx, d.Step)
+	case next.IsZero():
+		return d.Wake, nil
+	default:
+		return next, nil
 	}
-	return true, h.perform(ctx, step)
 }
 
 // askLogind asks whether a shutdown goes on, and notes when it has begun.
@@ -58,6 +64,12 @@ func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err erro
 	facts = shutdown.HostFacts{BootID: h.bootID, Preparing: h.preparing, Begun: h.begun, Locked: h.lock != nil}
 	if facts.DelayMax, err = h.bus.DelayMax(ctx); err != nil {
 		return facts, err
+	}
+	if h.preparing {
+		if facts.Stopping, err = h.bus.Stopping(ctx); err != nil {
+			log.FromContext(ctx).V(1).Info("Nobody says whether the machine is being stopped", "reason", err.Error())
+			facts.Stopping = true
+		}
 	}
 	var node corev1.Node
 	switch err := h.cached.Get(ctx, client.ObjectKey{Name: h.options.NodeName}, &node); {

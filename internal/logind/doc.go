@@ -5,6 +5,7 @@
 //	Inhibit ───────────────▶ a lock: a file that delays shutdowns while anybody has it open
 //	PrepareForShutdown ────▶ Preparing, Changed: a shutdown begins, or was called off
 //	InhibitDelayMaxUSec ───▶ DelayMax: how long locks may delay one
+//	systemd: SystemState ──▶ Stopping: it is delayed no longer
 //
 // It decides nothing, and asks logind for no shutdown.
 package logind

@@ -22,7 +22,12 @@ const (
 	manager    = service + ".Manager"
 	preparing  = "PrepareForShutdown"
 	inProgress = service + ".OperationInProgress"
-	signals    = 16 // that are kept while nobody reads them
+
+	systemd        = "org.freedesktop.systemd1"
+	systemdObject  = dbus.ObjectPath("/org/freedesktop/systemd1")
+	systemdManager = systemd + ".Manager"
+
+	signals = 16 // that are kept while nobody reads them
 )
 
 // ErrInProgress means that a shutdown has begun: logind gives no locks any more.
@@ -99,24 +104,31 @@ func hint(refused dbus.Error) string {
 
 // Preparing says whether a shutdown has begun.
 func (m *Manager) Preparing(ctx context.Context) (is bool, err error) {
-	return is, m.property(ctx, "PreparingForShutdown", &is)
+	return is, property(ctx, m.object, manager, "PreparingForShutdown", &is)
+}
+
+// Stopping says whether systemd stops the machine: logind waits for no lock any more.
+func (m *Manager) Stopping(ctx context.Context) (bool, error) {
+	var state string
+	err := property(ctx, m.conn.Object(systemd, systemdObject), systemdManager, "SystemState", &state)
+	return state == "stopping", err
 }
 
 // DelayMax is how long locks may delay a shutdown (InhibitDelayMaxSec in logind.conf).
 func (m *Manager) DelayMax(ctx context.Context) (time.Duration, error) {
 	var microseconds uint64
-	err := m.property(ctx, "InhibitDelayMaxUSec", &microseconds)
+	err := property(ctx, m.object, manager, "InhibitDelayMaxUSec", &microseconds)
 	return time.Duration(microseconds) * time.Microsecond, err
 }
 
-func (m *Manager) property(ctx context.Context, name string, into any) error {
+func property(ctx context.Context, of dbus.BusObject, kind, name string, into any) error {
 	var value dbus.Variant
-	err := m.object.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, manager, name).Store(&value)
+	err := of.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, kind, name).Store(&value)
 	if err == nil {
 		err = value.Store(into)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s of logind: %w", name, err)
+		return fmt.Errorf("read %s of %s: %w", name, of.Destination(), err)
 	}
 	return nil
 }

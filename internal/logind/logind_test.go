@@ -74,8 +74,18 @@ func TestAShutdownDoesNotWaitForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
+	if is, err := m.Stopping(t.Context()); is || err != nil {
+		t.Errorf("stopping before the shutdown: %v, %v", is, err)
+	}
 	if how := s.AwaitDown(s.Shutdown()); how != standin.LimitReached {
 		t.Errorf("got %s", how)
+	}
+	if is, err := m.Stopping(t.Context()); !is || err != nil {
+		t.Errorf("stopping after the limit: %v, %v", is, err)
+	}
+	s.CallOff()
+	if is, err := m.Stopping(t.Context()); is || err != nil {
+		t.Errorf("stopping after it was called off: %v, %v", is, err)
 	}
 }
 

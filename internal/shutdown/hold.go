@@ -9,7 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/decision"
 )
+
+// lateness is by how much logind may be late, when its limit is reached.
+const lateness = 10 * time.Second
 
 // HostFacts is all that is known on the machine.
 type HostFacts struct {
@@ -19,6 +23,8 @@ type HostFacts struct {
 	// it had begun before the process did.
 	Preparing bool
 	Begun     time.Time
+	// Stopping: logind waits no longer, and systemd stops the machine; or nobody can tell.
+	Stopping bool
 	// DelayMax is how long logind lets itself be delayed.
 	DelayMax time.Duration
 	// Locked: there is a lock of ours.
@@ -49,25 +55,35 @@ func (Announce) isHostStep()    {}
 func (Withdraw) isHostStep()    {}
 func (ReleaseLock) isHostStep() {}
 
-// Hold is the next step on the machine; nil, if there is none. It lets the machine go when
-// its pods are gone and never else: that the delay is over is for logind to say.
-func Hold(f HostFacts, now time.Time) HostStep {
+// Hold is the next step on the machine, if there is one, and when to ask again. It lets the
+// machine go when its pods are gone and never else: that the delay is over is for logind to say.
+func Hold(f HostFacts, now time.Time) (next decision.Of[HostStep]) {
 	said := AnnouncedOn(f.Node)
 	mine := said != nil && said.BootID == f.BootID
 	switch {
 	case !f.Preparing && mine: // before the lock, which logind may refuse
-		return Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
+		next.Step = Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
 	case !f.Preparing && !f.Locked:
-		return TakeLock{}
+		next.Step = TakeLock{}
 	case !f.Preparing, f.Node == nil, f.Node.Status.NodeInfo.BootID != f.BootID:
-		return nil // who compares boot IDs would take it for a machine that has booted
-	case !mine, said.Since.Before(f.Begun): // of one that was called off while nobody was there to withdraw it
-		return announce(f, now)
+		// who compares boot IDs would take it for a machine that has booted
+	case !mine, said.Since.Before(f.Begun), f.Begun.IsZero() && isAnothers(f, *said, now):
+		next.Step = announce(f, now)
 	case f.Locked && drained(f.Node, *said):
-		return ReleaseLock{Event: DrainedOn(f.Node).Event}
-	default:
-		return nil
+		next.Step = ReleaseLock{Event: DrainedOn(f.Node).Event}
+	case f.Begun.IsZero() && !f.Stopping:
+		next.Wake = said.Until.Add(lateness)
 	}
+	return next
+}
+
+// isAnothers says of an announcement, where this process has not seen the shutdown begin, that
+// it is of one before in this boot: that was called off while nobody was there to withdraw it.
+// Either logind would have gone on without us by now; or the node was drained, and has been put
+// back.
+func isAnothers(f HostFacts, said Announcement, now time.Time) bool {
+	over := !f.Stopping && !now.Before(said.Until.Add(lateness))
+	return over || hasSucceeded(f.Node, said) && !f.Node.Spec.Unschedulable
 }
 
 // announce is of what has begun. A process that was not there then counts from now: that the
@@ -84,7 +100,13 @@ func announce(f HostFacts, now time.Time) Announce {
 	}
 }
 
+// drained says whether the node is still as the drain has left it: what pods there are on one
+// that takes pods again, nobody knows.
 func drained(node *corev1.Node, said Announcement) bool {
+	return hasSucceeded(node, said) && node.Spec.Unschedulable
+}
+
+func hasSucceeded(node *corev1.Node, said Announcement) bool {
 	d := DrainedOn(node)
 	return d != nil && d.Shutdown == said.ID() && d.Outcome == lifecyclev1alpha1.Succeeded
 }

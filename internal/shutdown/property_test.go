@@ -21,7 +21,7 @@ func TestWhateverHappens(t *testing.T) {
 		w.cordoned = append(w.cordoned, cordons.Owner{Event: "drain-w1", UID: "somebody"})
 		step := func() {
 			if host := w.hostFacts(); host != nil && rapid.Bool().Draw(t, "host first") {
-				if s := Hold(*host, w.now); s != nil {
+				if s := Hold(*host, w.now).Step; s != nil {
 					checkRelease(t, w, s)
 					w.applyHost(s)
 					return
@@ -38,6 +38,7 @@ func TestWhateverHappens(t *testing.T) {
 			func() { w.end(lifecyclev1alpha1.Succeeded) },
 			func() { w.end(lifecyclev1alpha1.SlaExpired) },
 			func() { w.now = w.now.Add(time.Minute) },
+			func() { w.stopping = w.preparing },
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "length") {
 			w.now = w.now.Add(time.Millisecond)

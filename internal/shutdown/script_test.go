@@ -31,6 +31,8 @@ import (
 //	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
 //	reached                           that drain has got to its end
 //	clock DURATION                    time passes
+//	stopping                          logind waits no longer: systemd stops the machine
+//	uncordon                          somebody has the node take pods again
 //	says ANNOTATION VALUE             somebody writes it on the Node
 //	cordons EVENT UID                 the Node is cordoned for that event
 //	asks NAME TRANSITION              somebody creates an event
@@ -49,7 +51,7 @@ func settle(w *world) string {
 	var out strings.Builder
 	for range 50 {
 		if host := w.hostFacts(); host != nil {
-			if step := Hold(*host, w.now); step != nil {
+			if step := Hold(*host, w.now).Step; step != nil {
 				fmt.Fprintln(&out, w.applyHost(step))
 				continue
 			}
@@ -96,6 +98,8 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 		w.maintain(d.Input, first == "reached")
 	case "reached":
 		w.reached()
+	case "stopping":
+		w.stopping = true
 	case "clock":
 		passed, err := time.ParseDuration(first)
 		if err != nil {
@@ -115,6 +119,8 @@ func others(t *testing.T, w *world, d *datadriven.TestData, first string) {
 		w.annotate(first, d.Input)
 	case "cordons":
 		w.cordoned = append(w.cordoned, cordons.Owner{Event: first, UID: types.UID(d.CmdArgs[1].Key)})
+	case "uncordon":
+		w.cordoned = nil
 	case "asks":
 		e := &lifecyclev1alpha1.LifecycleEvent{}
 		e.Name, e.Spec.TransitionName = first, d.CmdArgs[1].Key
@@ -131,5 +137,30 @@ func TestWhatANodeSaysThatIsNotOursSaysNothing(t *testing.T) {
 		if a, d := AnnouncedOn(node), DrainedOn(node); a != nil || d != nil {
 			t.Errorf("%q: %v, %v", text, a, d)
 		}
+	}
+}
+
+func TestAHostThatHasNotSeenTheBeginningAsksAgain(t *testing.T) {
+	w := newWorld()
+	w.locked = true
+	w.shutdown()
+	w.applyHost(Hold(*w.hostFacts(), w.now).Step)
+	until := AnnouncedOn(w.node).Until
+	for name, tc := range map[string]struct {
+		begun    time.Time
+		stopping bool
+		want     time.Time
+	}{
+		"it has seen it":                        {begun: w.now},
+		"it has not":                            {want: until.Add(lateness)},
+		"it has not, and the machine goes down": {stopping: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := *w.hostFacts()
+			f.Begun, f.Stopping = tc.begun, tc.stopping
+			if next := Hold(f, w.now); next.Step != nil || !next.Wake.Equal(tc.want) {
+				t.Errorf("the next step is %v; it asks again at %s, want %s", next.Step, next.Wake, tc.want)
+			}
+		})
 	}
 }

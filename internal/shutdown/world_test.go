@@ -32,6 +32,7 @@ type world struct {
 	epoch, now time.Time
 	boots      int
 	preparing  bool
+	stopping   bool      // systemd stops the machine
 	locked     bool      // a process of ours has a lock
 	begun      time.Time // as slipway-host remembers it
 	hostRuns   bool
@@ -56,7 +57,7 @@ func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boots) }
 // so at once, and is Ready later.
 func (w *world) boot() {
 	w.boots++
-	w.preparing, w.locked, w.begun, w.hostRuns = false, false, time.Time{}, true
+	w.preparing, w.stopping, w.locked, w.begun, w.hostRuns = false, false, false, time.Time{}, true
 	if w.node != nil {
 		w.setReady(false)
 		w.node.Status.NodeInfo.BootID = w.bootID()
@@ -94,16 +95,21 @@ func (w *world) shutdown() {
 	}
 }
 
-func (w *world) callOff() { w.preparing, w.begun = false, time.Time{} }
+func (w *world) callOff() { w.preparing, w.stopping, w.begun = false, false, time.Time{} }
 
 // hostFacts are those on the machine; nil while nobody of ours is there.
 func (w *world) hostFacts() *HostFacts {
 	if !w.hostRuns {
 		return nil
 	}
-	return &HostFacts{
-		BootID: w.bootID(), Preparing: w.preparing, Begun: w.begun, DelayMax: delayMax, Locked: w.locked, Node: w.node,
+	f := &HostFacts{
+		BootID: w.bootID(), Preparing: w.preparing, Stopping: w.stopping, Begun: w.begun, DelayMax: delayMax, Locked: w.locked,
 	}
+	if w.node != nil {
+		f.Node = w.node.DeepCopy()
+		f.Node.Spec.Unschedulable = len(w.cordoned) > 0
+	}
+	return f
 }
 
 func (w *world) facts() Facts {
@@ -204,6 +210,7 @@ func (w *world) maintain(parameters string, reached bool) {
 	w.change(w.events[e.Name], func(e *lifecyclev1alpha1.LifecycleEvent) {
 		e.Status.ClaimStatus, e.Status.ObservedGeneration = lifecyclev1alpha1.Claimed, e.Generation
 	})
+	w.cordoned = append(w.cordoned, cordons.Owner{Event: e.Name, UID: w.events[e.Name].UID})
 	if reached {
 		w.reached()
 	}

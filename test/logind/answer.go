@@ -13,6 +13,7 @@ const (
 	service = "org.freedesktop.login1"
 	object  = dbus.ObjectPath("/org/freedesktop/login1")
 	manager = service + ".Manager"
+	systemd = "org.freedesktop.systemd1"
 )
 
 // answer answers a call.
@@ -59,6 +60,8 @@ func (s *StandIn) get(call *dbus.Message) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.reply(call, dbus.MakeVariant(uint64(s.delay/time.Microsecond)))
+	case "SystemState":
+		return s.reply(call, dbus.MakeVariant(s.state()))
 	default:
 		return s.refuse(call, "org.freedesktop.DBus.Error.UnknownProperty", fmt.Sprint(name))
 	}
@@ -68,6 +71,16 @@ func (s *StandIn) preparing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shutdown != nil
+}
+
+// state is systemd's: it stops the machine when nothing delays that any more.
+func (s *StandIn) state() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shutdown != nil && s.shutdown.over {
+		return "stopping"
+	}
+	return "running"
 }
 
 func (s *StandIn) reply(call *dbus.Message, value any) error {

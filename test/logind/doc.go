@@ -3,6 +3,7 @@
 // Package logind is a stand-in for systemd-logind, on a D-Bus of the test's own.
 //
 //	dbus-daemon, a process ◀── org.freedesktop.login1: Inhibit, the two properties, PrepareForShutdown
+//	                       ◀── org.freedesktop.systemd1: SystemState
 //
 // It keeps logind's rules: no locks once a shutdown has begun, and the machine goes down when
 // the last lock is gone, or when the delay is over.

@@ -99,7 +99,7 @@ func (s *StandIn) startBus(config string) {
 	}
 }
 
-// serve takes logind's name, and answers calls until the test ends.
+// serve takes the names of logind and systemd, and answers calls until the test ends.
 func (s *StandIn) serve() {
 	s.t.Helper()
 	conn, err := dbus.Connect("unix:path=" + s.Socket)
@@ -107,8 +107,10 @@ func (s *StandIn) serve() {
 		s.t.Fatal(err)
 	}
 	s.conn = conn
-	if _, err := conn.RequestName(service, dbus.NameFlagDoNotQueue); err != nil {
-		s.t.Fatal(err)
+	for _, name := range []string{service, systemd} {
+		if _, err := conn.RequestName(name, dbus.NameFlagDoNotQueue); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	// Calls are answered by hand: the file of a lock is to be closed here once it is sent.
 	calls := make(chan *dbus.Message, 64)
