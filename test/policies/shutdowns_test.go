@@ -2,7 +2,10 @@
 
 package policies
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhoSaysThatAMachineIsBeingShutDown(t *testing.T) {
 	const (
@@ -52,5 +55,36 @@ func TestWhoSaysThatAMachineIsBeingShutDown(t *testing.T) {
 		"an agent notes its end":                {request{agentOfA, nodes, announced, both}, noting},
 		"a user notes its end":                  {request{alice, nodes, announced, both}, noting},
 		"a user with the right forgets its end": {request{alice.with("open-guards"), nodes, noted, plain}, ""},
+	})
+}
+
+func TestWhoMakesTheEventsOfShutdowns(t *testing.T) {
+	const events, reserved = "lifecycleevents", "metadata: annotation and finalizer slipway.dev/shutdown are the controller's"
+	const (
+		plain  = "{metadata: {name: a, finalizers: [x.com/y]}, spec: {}}"
+		of     = "{metadata: {name: a, annotations: {slipway.dev/shutdown: s}}, spec: {}}"
+		kept   = "{metadata: {name: a, finalizers: [x.com/y, slipway.dev/shutdown]}, spec: {}}"
+		both   = "{metadata: {name: a, annotations: {slipway.dev/shutdown: s}, finalizers: [slipway.dev/shutdown]}, spec: {}}"
+		slower = "{metadata: {name: a, labels: {x: y}, annotations: {slipway.dev/shutdown: s}, finalizers: [slipway.dev/shutdown, x.com/y]}, spec: {sla: 1s}}"
+	)
+	// One whose event has its own name, too.
+	kubelet := caller{name: "system:node:a"}
+	refusals(t, "shutdowns.yaml", map[string]refused{
+		"the controller asks for one":           {request{controller, events, "", both}, ""},
+		"the controller lets it go":             {request{controller, events, both, of}, ""},
+		"a user, any other event":               {request{alice, events, "", plain}, ""},
+		"a user, with the finalizer":            {request{alice, events, "", kept}, reserved},
+		"a user, with the annotation":           {request{alice, events, "", of}, reserved},
+		"a user makes one of another":           {request{alice, events, plain, kept}, reserved},
+		"a user takes the finalizer off":        {request{alice, events, both, of}, reserved},
+		"a user makes it that of another":       {request{alice, events, both, strings.Replace(both, ": s}", ": t}", 1)}, reserved},
+		"a user, anything else of it":           {request{alice, events, both, slower}, ""},
+		"a user with another right":             {request{alice.with("override-budgets"), events, "", both}, reserved},
+		"a user with the right":                 {request{alice.with("open-guards"), events, both, plain}, ""},
+		"an agent":                              {request{agentOfA, events, plain, both}, reserved},
+		"an agent adds its finalizer":           {request{agentOfA, events, both, slower}, ""},
+		"a node":                                {request{kubelet, events, plain, of}, reserved},
+		"what a Node says of its drain, on one": {request{alice, events, plain, strings.Replace(of, "shutdown:", "shutdown-drain:", 1)}, reserved},
+		"the finalizer on a Node is of no use":  {request{alice, "nodes", "{metadata: {name: a}}", kept}, ""},
 	})
 }
