@@ -21,10 +21,15 @@ var annotations = []string{
 	shutdown.Annotation, shutdown.DrainAnnotation,
 }
 
-// Marked says whether there is an annotation of ours on the Node, or our label.
+// labels are those that this package writes.
+var labels = []string{slipwayv1alpha1.KeptAway, shutdown.Label}
+
+// Marked says whether there is an annotation of ours on the Node, or a label.
 func Marked(node *corev1.Node) bool {
-	if _, ok := node.Labels[slipwayv1alpha1.KeptAway]; ok {
-		return true
+	for _, name := range labels {
+		if _, ok := node.Labels[name]; ok {
+			return true
+		}
 	}
 	for _, name := range annotations {
 		if _, ok := node.Annotations[name]; ok {
@@ -34,15 +39,11 @@ func Marked(node *corev1.Node) bool {
 	return false
 }
 
-// Forget takes our annotations and our label off the Node, for an uninstall. What they say is lost: undo
-// our cordons before.
+// Forget takes our annotations and labels off the Node, for an uninstall. What they say is lost:
+// undo our cordons before.
 func (w *Writer) Forget(ctx context.Context) error {
-	nothing := map[string]any{}
-	for _, name := range annotations {
-		nothing[name] = nil
-	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"annotations": nothing, "labels": map[string]any{slipwayv1alpha1.KeptAway: nil},
+		"annotations": nothing(annotations), "labels": nothing(labels),
 	}})
 	if err != nil {
 		return fmt.Errorf("encode the annotations of node %s: %w", w.nodeName, err)
@@ -51,4 +52,12 @@ func (w *Writer) Forget(ctx context.Context) error {
 		return fmt.Errorf("take the annotations off node %s: %w", w.nodeName, err)
 	}
 	return nil
+}
+
+func nothing(names []string) map[string]any {
+	patch := map[string]any{}
+	for _, name := range names {
+		patch[name] = nil
+	}
+	return patch
 }

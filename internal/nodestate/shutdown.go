@@ -19,13 +19,15 @@ import (
 // AnnounceShutdown says on the Node that its machine is being shut down, or, where the text
 // is empty, that it is not; and the condition. It takes the right to the Node's status only.
 func (w *Writer) AnnounceShutdown(ctx context.Context, text string, condition corev1.NodeCondition) error {
-	annotation := any(text)
+	annotation, label := any(text), any("true")
 	if text == "" {
-		annotation = nil
+		annotation, label = nil, nil
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{shutdown.Annotation: annotation}},
-		"status":   map[string]any{"conditions": []wholeCondition{{condition, condition.Reason, condition.Message}}},
+		"metadata": map[string]any{
+			"annotations": map[string]any{shutdown.Annotation: annotation}, "labels": map[string]any{shutdown.Label: label},
+		},
+		"status": map[string]any{"conditions": []wholeCondition{{condition, condition.Reason, condition.Message}}},
 	})
 	if err != nil {
 		return fmt.Errorf("encode annotation %s: %w", shutdown.Annotation, err)
@@ -48,8 +50,9 @@ func (w *Writer) NoteShutdownDrain(ctx context.Context, seen *corev1.Node, text 
 	return w.patchShutdown(ctx, types.MergePatchType, patch)
 }
 
-// ForgetShutdown takes annotations about a shutdown off the Node. One that says something else
-// than it did when it was seen is of another shutdown: then all stay.
+// ForgetShutdown takes annotations about a shutdown off the Node, and the label with that which
+// announces it. One that says something else than it did when it was seen is of another shutdown:
+// then all stay.
 func (w *Writer) ForgetShutdown(ctx context.Context, seen *corev1.Node, annotations []string) error {
 	type operation struct {
 		Op    string `json:"op"`
@@ -60,6 +63,9 @@ func (w *Writer) ForgetShutdown(ctx context.Context, seen *corev1.Node, annotati
 	for _, key := range annotations {
 		path := "/metadata/annotations/" + strings.ReplaceAll(key, "/", "~1")
 		patch = append(patch, operation{"test", path, seen.Annotations[key]}, operation{"remove", path, ""})
+		if _, labelled := seen.Labels[shutdown.Label]; labelled && key == shutdown.Annotation {
+			patch = append(patch, operation{"remove", "/metadata/labels/" + strings.ReplaceAll(shutdown.Label, "/", "~1"), ""})
+		}
 	}
 	text, err := json.Marshal(patch)
 	if err != nil {

@@ -21,6 +21,9 @@ func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
 		if a, d := node.Annotations[shutdown.Annotation], node.Annotations[shutdown.DrainAnnotation]; a != announced || d != drained {
 			t.Errorf("%s: it says %q and %q", what, a, d)
 		}
+		if _, labelled := node.Labels[shutdown.Label]; labelled != (announced != "") {
+			t.Errorf("%s: it has the label: %v", what, labelled)
+		}
 		if len(node.Status.Conditions) != 1 || node.Annotations["example.com/a"] != "b" {
 			t.Errorf("%s: %v", what, node)
 		}
@@ -47,6 +50,9 @@ func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
 	says("one is forgotten", "2", "")
 	must(writer.AnnounceShutdown(t.Context(), "", condition))
 	says("withdrawn", "", "")
+	must(writer.AnnounceShutdown(t.Context(), "3", condition))
+	must(writer.ForgetShutdown(t.Context(), read(t, clients), []string{shutdown.Annotation}))
+	says("over", "", "")
 }
 
 func TestWhatIsSaidOfAShutdownIsReplacedAsItWasSeen(t *testing.T) {

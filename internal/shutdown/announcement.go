@@ -20,6 +20,9 @@ const (
 	// DrainAnnotation says on a Node what became of the drain for a shutdown. It is written
 	// by the controller.
 	DrainAnnotation = "slipway.dev/shutdown-drain"
+	// Label is on a Node as long as the announcement. By it, admission finds the nodes that get
+	// no new pods (config/admission/host).
+	Label = "slipway.dev/going-down"
 )
 
 // Announcement is the value of [Annotation].

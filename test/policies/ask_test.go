@@ -94,6 +94,14 @@ func object(t *testing.T, text string) runtime.Object {
 	return o
 }
 
+// namespaceOf is that of an object; none, if there is no object.
+func namespaceOf(o runtime.Object) string {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		return u.GetNamespace()
+	}
+	return ""
+}
+
 func (r request) attributes(t *testing.T) *admission.VersionedAttributes {
 	t.Helper()
 	before, now, operation := object(t, r.before), object(t, r.now), admission.Update
@@ -106,7 +114,7 @@ func (r request) attributes(t *testing.T) *admission.VersionedAttributes {
 	resource, subresource, _ := strings.Cut(r.resource, "/")
 	gv := schema.GroupVersion{Group: "lifecycle.k8s.io", Version: "v1alpha1"}
 	a := &admission.VersionedAttributes{
-		Attributes: admission.NewAttributesRecord(now, before, gv.WithKind("Any"), "", "any", gv.WithResource(resource), subresource,
+		Attributes: admission.NewAttributesRecord(now, before, gv.WithKind("Any"), namespaceOf(now), "any", gv.WithResource(resource), subresource,
 			operation, nil, false, r.by.user()),
 		VersionedKind: gv.WithKind("Any"),
 	}
@@ -119,11 +127,12 @@ func (r request) attributes(t *testing.T) *admission.VersionedAttributes {
 	return a
 }
 
-// refusal is what the policy says against a request; nothing, if it accepts it.
-func (r request) refusal(t *testing.T, by validating.Validator) string {
+// refusal is what the policy says against a request, with a parameter where it has any;
+// nothing, if it accepts it.
+func (r request) refusal(t *testing.T, by validating.Validator, parameter runtime.Object) string {
 	t.Helper()
 	a := r.attributes(t)
-	result := by.Validate(t.Context(), a.GetResource(), a, nil, nil, celconfig.RuntimeCELCostBudget, r.by)
+	result := by.Validate(t.Context(), a.GetResource(), a, parameter, nil, celconfig.RuntimeCELCostBudget, r.by)
 	for _, decision := range result.Decisions {
 		if decision.Action == validating.ActionDeny {
 			return decision.Message
@@ -138,7 +147,7 @@ func refusals(t *testing.T, file string, cases map[string]refused) {
 	policy := validator(t, file)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := tc.refusal(t, policy)
+			got := tc.refusal(t, policy, nil)
 			if !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}

@@ -95,6 +95,8 @@ func validator(t *testing.T, file string) validating.Validator {
 	t.Helper()
 	policy := documents[admissionregistrationv1.ValidatingAdmissionPolicy](t, file, "ValidatingAdmissionPolicy")[0]
 	c := newCompiler(t, policy.Spec.Variables)
+	options := withAuthorizer
+	options.HasParams = policy.Spec.ParamKind != nil
 	var validations, messages []cel.ExpressionAccessor
 	for _, v := range policy.Spec.Validations {
 		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason})
@@ -105,8 +107,8 @@ func validator(t *testing.T, file string) validating.Validator {
 		messages = append(messages, message)
 	}
 	return validating.NewValidator(
-		c.conditions(validations, withAuthorizer), c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, withAuthorizer),
-		c.conditions(nil, withAuthorizer), c.conditions(messages, cel.OptionalVariableDeclarations{}), policy.Spec.FailurePolicy, nil)
+		c.conditions(validations, options), c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, options),
+		c.conditions(nil, options), c.conditions(messages, cel.OptionalVariableDeclarations{HasParams: options.HasParams}), policy.Spec.FailurePolicy, nil)
 }
 
 // mutator is the mutating policy of a file, which has one JSON patch.
