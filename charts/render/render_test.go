@@ -103,6 +103,8 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		requester = "MutatingAdmissionPolicy requester.slipway.dev"
 		guards    = "MutatingAdmissionPolicy guards.slipway.dev"
 		shutdowns = "ValidatingAdmissionPolicy shutdowns.slipway.dev"
+		goingDown = "ValidatingAdmissionPolicy going-down.slipway.dev"
+		hosts     = "DaemonSet slipway-host"
 		weak      = "ClusterRole slipway-node-agent-reduced"
 		nodes     = "ValidatingAdmissionPolicy agent-nodes.slipway.dev"
 		central   = "ClusterRole slipway-controller-central"
@@ -123,7 +125,7 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		"as it comes": {
 			"v1.37.1", nil,
 			[]string{agents, requester, guards, shutdowns, events, rules, drain, budget},
-			[]string{weak, nodes, central, elsewhere, network, monitor},
+			[]string{weak, nodes, central, elsewhere, network, monitor, hosts, goingDown},
 		},
 		"before there were MutatingAdmissionPolicies": {
 			"v1.35.4",
@@ -135,6 +137,7 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		"central, where reduced means nothing": {"v1.37.1", values{"mode": "central", "reduced": true}, []string{central}, []string{weak, nodes}},
 		"without guards":                       {"v1.37.1", values{"guards": values{"enabled": false}}, []string{requester}, []string{guards}},
 		"in another API group":                 {"v1.37.1", values{"api": values{"group": "slm.slipway.dev"}}, []string{elsewhere, rules, drain}, []string{events}},
+		"with slipway-host":                    {"v1.37.1", values{"host": values{"enabled": true}}, []string{agents, hosts, goingDown}, nil},
 		"without CRDs":                         {"v1.37.1", values{"crds": values{"install": false}}, []string{agents}, []string{events, rules}},
 		"with all that is optional": {"v1.37.1", values{
 			"networkPolicy": values{"enabled": true}, "metrics": values{"enabled": true}, "serviceMonitor": values{"enabled": true},

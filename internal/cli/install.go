@@ -46,12 +46,16 @@ func newInstall(t *tool) *cobra.Command {
 Slipway, its rights and admission policies, the controller and the agents, and the drain
 driver's transitions, as they are in config/ of this version. Then it waits until all of it
 works. Rights that another variant has left, such as those of --reduced, are deleted when
-nobody needs them any more; nothing else is. It can be called again at any time.
+nobody needs them any more, and so is what --host has added, without it; nothing else is. It
+can be called again at any time.
 
 The API group is found out: lifecycle.k8s.io, or slm.slipway.dev where the server serves
 that group itself. Without --yes and without a terminal, nothing is applied.`,
 		Example: `  # On a cluster of one's own, after a look at what it does:
   kubectl slipway install
+
+  # With machines that wait for their drains when they are rebooted or powered off:
+  kubectl slipway install --host
 
   # In a script, with an image of one's own:
   kubectl slipway install --yes --image=registry.example.com/slipway:0.1.0
@@ -74,6 +78,10 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 		"act on EvictionRequests, too, for pods that must not be evicted blindly: who steals the controller's token can then evict all pods")
 	flags.BoolVar(&i.choice.NodeLeases, "node-leases", false,
 		"take the lease of each node that Slipway works on (namespace kube-node-maintenance), and wait for those that other tools hold")
+	flags.BoolVar(&i.choice.Host, "host", false,
+		"run slipway-host on each machine: a shutdown or reboot of one waits until its node is drained, as far as logind lets it (docs/how-to/shutdown.md)")
+	flags.Int64Var(&i.choice.HostUser, "host-user", release.HostUser,
+		"with --host: the user that slipway-host runs as; 0 where the machines have no polkit, and logind gives locks to root alone")
 	flags.StringVar(&i.choice.Image, "image", "", "image of controller and agents (default: that of this version)")
 	flags.StringVar(&i.dryRun, "dry-run", "none", "client: say what would be applied; server: let the server check it, too, and change nothing")
 	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")
@@ -124,6 +132,12 @@ func (i *install) check() error {
 	if i.choice.Mode != release.Node && i.choice.Mode != release.Central {
 		return usage("there is no --mode=%s; there is: node, central", i.mode)
 	}
+	if i.choice.HostUser != release.HostUser && !i.choice.Host {
+		return usage("--host-user is about slipway-host: it needs --host")
+	}
+	if i.choice.HostUser < 0 {
+		return usage("--host-user=%d is no user: use 0 or greater", i.choice.HostUser)
+	}
 	if i.dryRun != "none" && i.dryRun != "client" && i.dryRun != "server" {
 		return usage("there is no --dry-run=%s; there is: none, client, server", i.dryRun)
 	}
@@ -139,7 +153,7 @@ func (i *install) prepare() error {
 	if i.server, err = i.on.Server(); err != nil {
 		return err
 	}
-	if err := i.server.Refuse(i.choice.Mode, i.choice.Reduced); err != nil {
+	if err := i.server.Refuse(i.choice); err != nil {
 		return err
 	}
 	i.choice.Mutates = i.server.Mutates
@@ -252,6 +266,9 @@ func (i *install) headline() string {
 		mode = "an agent on each node works, with the reduced variant's rights: who steals the token of one can evict all pods"
 	}
 	text := fmt.Sprintf("Slipway for Kubernetes %s: %s; LifecycleEvents are in %s.", i.server.Version, mode, i.choice.Group)
+	if i.choice.Host {
+		text += " slipway-host on each machine holds a shutdown of it until its node is drained."
+	}
 	if !i.choice.Mutates {
 		text += " This server has no MutatingAdmissionPolicies: nobody sets the requester of events, and there are no guards."
 	}

@@ -53,8 +53,11 @@ func TestInstallShowsWhatItWouldDo(t *testing.T) {
 	}
 	modern := install{server: release.Server{Version: "v1.37.1", Mutates: true}, choice: release.Choice{Mode: release.Node, Group: "lifecycle.k8s.io", Mutates: true}}
 	old := install{server: release.Server{Version: "v1.35.4"}, choice: release.Choice{Mode: release.Node, Reduced: true, Group: "slm.slipway.dev"}}
+	hosts := modern
+	hosts.choice.Host = true
 	for name, plan := range map[string]installPlan{
-		"first": planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })),
+		"with-hosts": planOf(hosts.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })[:3]),
+		"first":      planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })),
 		"upgrade": planOf(modern.headline(), verdicts(func(o *unstructured.Unstructured) (release.Verdict, string) {
 			switch o.GetKind() {
 			case "Deployment":
@@ -154,6 +157,11 @@ func TestUninstallSaysWhyThereIsNothingToTakeAway(t *testing.T) {
 	}
 }
 
+func TestInstallTeachesItsFlags(t *testing.T) {
+	out, _, _ := execute(t, "install", "--help")
+	golden(t, "help/install", out)
+}
+
 func TestOnlyAYesIsAYes(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "Yes \n": true, "yes": true, "\n": false, "n\n": false, "": false, "yesterday\n": false} {
 		var out bytes.Buffer
@@ -179,8 +187,10 @@ func TestWhereNobodyCanBeAskedNothingIsDone(t *testing.T) {
 
 func TestWrongFlagsOfInstallAreUsage(t *testing.T) {
 	for name, args := range map[string][]string{
-		"install-mode":    {"install", "--mode=both"},
-		"install-dry-run": {"install", "--dry-run=maybe"},
+		"install-mode":        {"install", "--mode=both"},
+		"install-dry-run":     {"install", "--dry-run=maybe"},
+		"install-host-user":   {"install", "--host-user=0"},
+		"install-host-nobody": {"install", "--host", "--host-user=-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errOut, code := execute(t, args...)

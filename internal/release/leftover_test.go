@@ -21,6 +21,10 @@ func TestRightsOfOtherVariantsAreLeftovers(t *testing.T) {
 		"Role kube-node-maintenance/slipway-controller-leases", "RoleBinding kube-node-maintenance/slipway-controller-leases", "MutatingAdmissionPolicy leases.slipway.dev",
 		"MutatingAdmissionPolicyBinding leases.slipway.dev", "ValidatingAdmissionPolicy node-leases.slipway.dev",
 	}
+	host := []string{
+		"DaemonSet slipway-system/slipway-host", "ClusterRole slipway-host", "ClusterRoleBinding slipway-host",
+		"ValidatingAdmissionPolicy going-down.slipway.dev", "ValidatingAdmissionPolicyBinding going-down.slipway.dev",
+	}
 	for name, tc := range map[string]struct {
 		choice       Choice
 		has, without []string
@@ -28,6 +32,8 @@ func TestRightsOfOtherVariantsAreLeftovers(t *testing.T) {
 		"an agent on each node":       {Choice{Mode: Node, Group: kubernetes, Mutates: true}, append(reduced, central...), nil},
 		"without leases any more":     {Choice{Mode: Node, Group: kubernetes, Mutates: true}, leases, nil},
 		"with leases":                 {Choice{Mode: Node, Group: kubernetes, Mutates: true, NodeLeases: true}, reduced, leases},
+		"without hosts any more":      {Choice{Mode: Node, Group: kubernetes, Mutates: true}, host, []string{"DaemonSet slipway-system/slipway-node-agent"}},
+		"with hosts":                  {Choice{Mode: Node, Group: kubernetes, Mutates: true, Host: true}, reduced, host},
 		"in the other home":           {Choice{Mode: Node, Group: own, Mutates: true}, append(reduced, central...), nil},
 		"with the reduced rights":     {Choice{Mode: Node, Reduced: true, Group: kubernetes}, central, reduced},
 		"central":                     {Choice{Mode: Central, Group: kubernetes, Mutates: true}, reduced, central},

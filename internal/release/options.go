@@ -3,6 +3,7 @@
 package release
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -30,9 +31,33 @@ func withOptions(files fs.FS, objects []*unstructured.Unstructured, choice Choic
 		}
 	}
 	if choice.NodeLeases {
-		return withOption(files, objects, "install-leases.yaml", nodeLeases, choice)
+		if objects, err = withOption(files, objects, "install-leases.yaml", nodeLeases, choice); err != nil {
+			return nil, err
+		}
+	}
+	if choice.Host {
+		return withHost(files, objects, choice.HostUser)
 	}
 	return objects, nil
+}
+
+// withHost adds slipway-host, run as that user; 0 is root.
+func withHost(files fs.FS, objects []*unstructured.Unstructured, user int64) ([]*unstructured.Unstructured, error) {
+	added, err := read(files, "install-host.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range added {
+		if o.GetKind() != "DaemonSet" {
+			continue
+		}
+		for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+			if err := unstructured.SetNestedField(o.Object, user, "spec", "template", "spec", "securityContext", field); err != nil {
+				return nil, fmt.Errorf("%s: %w", RefOf(o), err)
+			}
+		}
+	}
+	return append(objects, added...), nil
 }
 
 func withOption(files fs.FS, objects []*unstructured.Unstructured, file, flag string, choice Choice) ([]*unstructured.Unstructured, error) {

@@ -23,7 +23,11 @@ const (
 	Namespace  = "slipway-system"
 	Controller = "slipway-controller" // the Deployment
 	Agents     = "slipway-node-agent" // the DaemonSet
+	Hosts      = "slipway-host"       // the DaemonSet that is optional
 )
+
+// HostUser is who slipway-host runs as, unless told otherwise.
+const HostUser = 65532
 
 // Mode says who does the work.
 type Mode string
@@ -45,6 +49,10 @@ type Choice struct {
 	EvictionRequests bool
 	// NodeLeases: the controller takes the leases of the nodes that Slipway works on.
 	NodeLeases bool
+	// Host: slipway-host on each machine holds its shutdown until the node is drained. It runs
+	// as HostUser.
+	Host     bool
+	HostUser int64
 	// Group is the API group of LifecycleEvents.
 	Group string
 	// Mutates: the server has MutatingAdmissionPolicies.
@@ -103,7 +111,7 @@ func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	seen := map[Ref]bool{}
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		for _, choice := range []Choice{{Mode: Node}, {Mode: Node, Reduced: true}, {Mode: Central}} {
-			choice.Group, choice.Mutates, choice.EvictionRequests, choice.NodeLeases = group, true, true, true
+			choice.Group, choice.Mutates, choice.EvictionRequests, choice.NodeLeases, choice.Host = group, true, true, true, true
 			r, err := New(files, choice)
 			if err != nil {
 				return nil, err

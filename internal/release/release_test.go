@@ -126,6 +126,41 @@ func TestAnImageOfOnesOwnIsThatOfAllWorkloads(t *testing.T) {
 	}
 }
 
+func TestSlipwayHostRunsAsWhoIsChosen(t *testing.T) {
+	const image = "registry.example.com/slipway:test"
+	for name, tc := range map[string]struct {
+		mode Mode
+		user int64
+	}{
+		"as nobody":       {Node, HostUser},
+		"as root":         {Node, 0},
+		"in central mode": {Central, HostUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRelease(t, Choice{Mode: tc.mode, Group: kubernetes, Mutates: true, Host: true, HostUser: tc.user, Image: image})
+			at := slices.IndexFunc(r.Objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "DaemonSet" && o.GetName() == Hosts })
+			if at < 0 {
+				t.Fatalf("there are the DaemonSets %v", names(r.Objects, "DaemonSet"))
+			}
+			pod, _, _ := unstructured.NestedMap(r.Objects[at].Object, "spec", "template", "spec")
+			context := pod["securityContext"].(map[string]any)
+			for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				if context[field] != tc.user {
+					t.Errorf("%s is %v", field, context[field])
+				}
+			}
+			for _, c := range pod["containers"].([]any) {
+				if got := c.(map[string]any)["image"]; got != image {
+					t.Errorf("it has the image %v", got)
+				}
+			}
+			if !slices.Contains(names(r.Objects, "ValidatingAdmissionPolicy"), "going-down.slipway.dev") {
+				t.Error("new pods come to a node that goes down")
+			}
+		})
+	}
+}
+
 // What config/ has and no release is optional: guards, and what the reduced variant adds,
 // are in some.
 func TestEverythingHasWhatAnyReleaseHas(t *testing.T) {

@@ -31,7 +31,8 @@ func ServerOf(text string) (Server, error) {
 }
 
 // Refuse says why the choice does not work on the server, and what does.
-func (s Server) Refuse(mode Mode, reduced bool) error {
+func (s Server) Refuse(choice Choice) error {
+	mode, reduced := choice.Mode, choice.Reduced
 	v, err := version.ParseGeneric(s.Version)
 	if err != nil {
 		return fmt.Errorf("read the API server's version: %w", err)
@@ -39,6 +40,10 @@ func (s Server) Refuse(mode Mode, reduced bool) error {
 	switch {
 	case v.LessThan(oldest):
 		return fmt.Errorf("the server is Kubernetes %s; Slipway needs 1.34 or newer", s.Version)
+	case choice.Host && reduced:
+		return fmt.Errorf("--host needs constrained impersonation, which --reduced is about to do without: leave one of the two out")
+	case choice.Host && v.LessThan(impersonate):
+		return fmt.Errorf("--host needs Kubernetes 1.36 or newer: slipway-host acts as its node; the server is %s", s.Version)
 	case mode == Central && reduced:
 		return fmt.Errorf("--reduced is about the rights of agents, and --mode=central has none: leave one of the two out")
 	case mode == Node && !reduced && v.LessThan(impersonate):

@@ -18,15 +18,20 @@ func TestAServerThatIsTooOldIsRefusedWithWhatWorks(t *testing.T) {
 		reduced bool
 		want    string // empty: it works
 		mutates bool
+		host    bool
 	}{
-		"1.37":                             {"v1.37.1", Node, false, "", true},
-		"1.36, of a vendor":                {"v1.36.2-gke.100", Node, false, "", true},
-		"1.36, reduced all the same":       {"v1.36.0", Node, true, "", true},
-		"1.35":                             {"v1.35.4", Node, false, "--reduced", false},
-		"1.35, reduced":                    {"v1.35.4", Node, true, "", false},
-		"1.34, central":                    {"v1.34.0", Central, false, "", false},
-		"1.33":                             {"v1.33.9", Central, false, "needs 1.34 or newer", false},
-		"agents' rights without any agent": {"v1.37.1", Central, true, "leave one of the two out", true},
+		"1.37":                             {"v1.37.1", Node, false, "", true, false},
+		"1.36, of a vendor":                {"v1.36.2-gke.100", Node, false, "", true, false},
+		"1.36, reduced all the same":       {"v1.36.0", Node, true, "", true, false},
+		"1.35":                             {"v1.35.4", Node, false, "--reduced", false, false},
+		"1.35, reduced":                    {"v1.35.4", Node, true, "", false, false},
+		"1.34, central":                    {"v1.34.0", Central, false, "", false, false},
+		"1.33":                             {"v1.33.9", Central, false, "needs 1.34 or newer", false, false},
+		"agents' rights without any agent": {"v1.37.1", Central, true, "leave one of the two out", true, false},
+		"1.36, with hosts":                 {"v1.36.0", Node, false, "", true, true},
+		"central, with hosts":              {"v1.37.1", Central, false, "", true, true},
+		"1.35, central, with hosts":        {"v1.35.4", Central, false, "--host needs Kubernetes 1.36", false, true},
+		"reduced, with hosts":              {"v1.37.1", Node, true, "--host needs constrained impersonation", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, err := ServerOf(tc.version)
@@ -36,7 +41,7 @@ func TestAServerThatIsTooOldIsRefusedWithWhatWorks(t *testing.T) {
 			if server.Mutates != tc.mutates {
 				t.Errorf("it mutates: %t; want %t", server.Mutates, tc.mutates)
 			}
-			err = server.Refuse(tc.mode, tc.reduced)
+			err = server.Refuse(Choice{Mode: tc.mode, Reduced: tc.reduced, Host: tc.host})
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v; want %q", err, tc.want)
 			}
