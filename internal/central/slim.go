@@ -9,6 +9,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
 // slimNode keeps of a Node what is decided on: the cache has those of the whole
@@ -22,7 +23,7 @@ func slimNode(object any) (any, error) {
 	slim.Labels = node.Labels // transitions select by them
 	for _, key := range []string{
 		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation,
-		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation,
+		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation, statics.Annotation,
 	} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/internal/cordons"
+	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
 // CordonsAnnotation lists on a Node who of us cordoned it.
@@ -26,10 +27,14 @@ type (
 	Foreign = cordons.Foreign
 )
 
-// cordonState is the part of a Node that says whether it is cordoned, and for whom.
+// cordonState is the part of a Node that says whether it is cordoned, and for whom; and which
+// static pods are to be away as long as it is.
 type cordonState struct {
 	unschedulable bool
 	cordons       cordons.Noted
+	wishes        []statics.Wish
+	// wished is the text that they were read from.
+	wished string
 }
 
 // Owners lists the events that the Node is cordoned for.
@@ -61,7 +66,15 @@ func Cordons(node *corev1.Node) (ours []Owner, others *Foreign) {
 
 // stateOf reads the Node.
 func stateOf(node *corev1.Node) cordonState {
-	return cordonState{unschedulable: node.Spec.Unschedulable, cordons: cordons.NotedOn(node)}
+	return cordonState{
+		unschedulable: node.Spec.Unschedulable, cordons: cordons.NotedOn(node),
+		wishes: wishesOf(node), wished: node.Annotations[statics.Annotation],
+	}
+}
+
+// isFor says whether the node is cordoned for an event.
+func (s cordonState) isFor(uid types.UID) bool {
+	return slices.ContainsFunc(s.cordons.Owners, func(o Owner) bool { return o.UID == uid })
 }
 
 // cordonedFor is the state once the node is cordoned for owner. found is the cordon
@@ -74,7 +87,7 @@ func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
 		s.cordons.Before = &found
 	}
 	owners := s.cordons.Owners
-	if !slices.ContainsFunc(owners, func(o Owner) bool { return o.UID == owner.UID }) {
+	if !s.isFor(owner.UID) {
 		owners = append(slices.Clone(owners), owner)
 	}
 	s.cordons.Owners = owners[max(0, len(owners)-maxOwners):]
@@ -85,6 +98,7 @@ func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
 // releasedBy is the state once the cordon of one event is undone. The node stays
 // cordoned for other events of ours, and for whoever cordoned it before.
 func (s cordonState) releasedBy(uid types.UID) cordonState {
+	s.wishes = statics.Without(s.wishes, uid)
 	left := slices.DeleteFunc(slices.Clone(s.cordons.Owners), func(o Owner) bool { return o.UID == uid })
 	if len(left) == len(s.cordons.Owners) {
 		return s
@@ -101,21 +115,32 @@ func (s cordonState) returned() cordonState {
 	if len(s.cordons.Owners) > 0 || s.cordons.Before != nil {
 		s.unschedulable = s.unschedulable && s.cordons.Before != nil
 	}
-	s.cordons = cordons.Noted{}
+	s.cordons, s.wishes = cordons.Noted{}, nil
 	return s
 }
 
 // patch is the JSON merge patch that makes to of it, or nil if they are the same.
 func (s cordonState) patch(to cordonState, resourceVersion string) ([]byte, error) {
-	metadata := map[string]any{}
+	annotations := map[string]any{}
 	if !slices.Equal(s.cordons.Owners, to.cordons.Owners) || (s.cordons.Before == nil) != (to.cordons.Before == nil) {
 		value, err := annotation(to.cordons)
 		if err != nil {
 			return nil, err
 		}
-		metadata["annotations"] = map[string]any{CordonsAnnotation: value}
+		annotations[CordonsAnnotation] = value
 	}
-	patch := map[string]any{}
+	switch wished, err := statics.Text(to.wishes); {
+	case err != nil:
+		return nil, err
+	case wished == "" && s.wished != "":
+		annotations[statics.Annotation] = nil
+	case wished != s.wished:
+		annotations[statics.Annotation] = wished
+	}
+	metadata, patch := map[string]any{}, map[string]any{}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
 	if s.unschedulable != to.unschedulable {
 		// Left out where it stays: the field keeps its manager, who is named later.
 		patch["spec"] = map[string]any{"unschedulable": unschedulableValue(to.unschedulable)}

@@ -13,12 +13,13 @@ import (
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
 // annotations are those that this package writes.
 var annotations = []string{
 	CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway,
-	shutdown.Annotation, shutdown.DrainAnnotation,
+	shutdown.Annotation, shutdown.DrainAnnotation, statics.Annotation, statics.HostAnnotation,
 }
 
 // labels are those that this package writes.
