@@ -77,3 +77,10 @@ const (
 	ShutdownDrainNoted   = "shutdown-drain-noted"   // a Node says what became of the drain
 	ShutdownReleased     = "shutdown-released"      // the cordon is undone, the Node still speaks of it
 )
+
+// Those of who moves the manifests of static pods.
+const (
+	StaticPodsNoted  = "static-pods-noted"   // the journal says what is to be away
+	StaticPodTaken   = "static-pod-taken"    // a manifest is away, which nobody says yet
+	StaticPodPutBack = "static-pod-put-back" // one is back, which nobody says yet
+)

@@ -51,6 +51,18 @@ type Entry struct {
 	File string `json:"file"`
 	Pod  string `json:"pod,omitempty"`
 	Sum  string `json:"sum,omitempty"`
-	// Taken: it has been away. Where it is not now, somebody has moved it.
-	Taken bool `json:"taken,omitempty"`
+	State State  `json:"state"`
 }
+
+// State is how far a file is on its way.
+type State string
+
+// The states.
+const (
+	// Taking: it is to be taken away, and may be.
+	Taking State = "Taking"
+	// Away: it is away. Where it is not, somebody has moved it.
+	Away State = "Away"
+	// Returning: it is to be put back, and may be.
+	Returning State = "Returning"
+)

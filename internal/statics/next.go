@@ -59,13 +59,17 @@ func (v view) journal() Journal {
 	j := Journal{Wanted: v.wanted, Away: slices.Clone(v.byHand)}
 	for _, m := range v.away {
 		e, noted := v.facts.noted(m.File)
-		if !noted || !e.Taken {
-			e = Entry{File: m.File, Pod: cmp.Or(e.Pod, m.Pod), Sum: m.Sum, Taken: true}
+		if !noted || e.State == Taking {
+			e = Entry{File: m.File, Pod: cmp.Or(e.Pod, m.Pod), Sum: m.Sum}
+		}
+		e.State = Away
+		if has(v.back, m.File) {
+			e.State = Returning
 		}
 		j.Away = append(j.Away, e)
 	}
 	for _, m := range v.take {
-		j.Away = append(j.Away, Entry{File: m.File, Pod: m.Pod, Sum: m.Sum})
+		j.Away = append(j.Away, Entry{File: m.File, Pod: m.Pod, Sum: m.Sum, State: Taking})
 	}
 	slices.SortFunc(j.Away, func(a, b Entry) int { return cmp.Compare(a.File, b.File) })
 	return j
@@ -74,7 +78,7 @@ func (v view) journal() Journal {
 // changed says whether a manifest is not what it was when it was taken.
 func (v view) changed(m Manifest) bool {
 	e, noted := v.facts.noted(m.File)
-	return noted && e.Taken && e.Sum != m.Sum
+	return noted && e.State != Taking && e.Sum != m.Sum
 }
 
 // report is what the Node is to say.

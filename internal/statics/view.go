@@ -36,7 +36,7 @@ func look(f Facts) view {
 		v.lookAway(m)
 	}
 	for _, e := range f.Journal.Away {
-		if !f.Torn && e.Taken && v.wants(e.Pod) && !has(f.Away, e.File) {
+		if !f.Torn && e.State == Away && v.wants(e.Pod) && !has(f.Away, e.File) {
 			v.byHand = append(v.byHand, e)
 		}
 	}
