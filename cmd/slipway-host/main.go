@@ -34,6 +34,10 @@ logind counts a lock as given back when no process has it open any more. Beside
 slipway-host, "slipway-host keep" has it open too: then neither of the two may be missed
 in the middle of a shutdown.
 
+With --static-pods, it also takes the manifests of static pods out of the kubelet's folder
+when a drain is asked for them and all other pods have left, and puts them back when the
+node returns. Meanwhile they are in the folder .slipway there, under their own names.
+
 It needs a service account token that is bound to a pod on the node, and Kubernetes 1.36
 or newer (constrained impersonation).`,
 		Example: `  # In two containers of a pod, on each node, with a directory in common:
@@ -59,6 +63,8 @@ or newer (constrained impersonation).`,
 	flags.StringVar(&options.Bus, "system-bus", logind.DefaultBus, "socket of the machine's D-Bus system bus")
 	flags.StringVar(&options.Keeper, "keeper", "", "socket of slipway-host keep, which keeps the lock besides; without it, who kills this process lets the machine go")
 	flags.StringVar(&options.BootIDFile, "boot-id-file", host.DefaultBootIDFile, "file with the boot ID of the machine, as its kubelet reports it")
+	flags.StringVar(&options.StaticPods, "static-pods", "", "folder from which the kubelet reads static pods (its staticPodPath): their manifests are taken away for drains that ask for it; empty: never")
+	flags.BoolVar(&options.ControlPlane, "control-plane-static-pods", false, "take those of the control plane away, too: without them the machine has no API server of its own, and no etcd member")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command

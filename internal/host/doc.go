@@ -7,6 +7,8 @@
 //	the Node, watched as the node ────┼─▶ shutdown.Hold ──▶ a lock of logind's, here and at the keeper
 //	boot ID ──────────────────────────┘                └──▶ the announcement on the Node, by nodestate
 //
+// Beside it, in the same process, runs who moves manifests of static pods (internal/manifests).
+//
 // It decides nothing, and remembers nothing that is not on the Node, at logind or at the
 // keeper: whoever kills it in the middle of a shutdown changes nothing.
 package host

@@ -28,6 +28,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/logind"
+	"github.com/slipway-k8s/slipway/internal/manifests"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 )
 
@@ -44,6 +45,10 @@ type Options struct {
 	Keeper string
 	// BootIDFile has the machine's boot ID in it.
 	BootIDFile string
+	// StaticPods is the folder that the kubelet reads static pods from; empty: they are left
+	// alone. ControlPlane: those of the control plane are not, either.
+	StaticPods   string
+	ControlPlane bool
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
 	// not at all.
 	HealthAddress, MetricsAddress string
@@ -51,6 +56,9 @@ type Options struct {
 
 // Run holds the shutdowns of the machine until ctx ends.
 func Run(ctx context.Context, self *rest.Config, options Options) error {
+	if err := options.statics().Check(); err != nil {
+		return err
+	}
 	bootID, err := os.ReadFile(options.BootIDFile)
 	if err != nil {
 		return fmt.Errorf("read the boot ID (--boot-id-file): %w", err)
@@ -100,17 +108,29 @@ func (h *holder) manager(ctx context.Context, asNode *rest.Config, well *health.
 	}
 	h.cached = m.GetCache()
 	h.node = nodestate.NewWriter(clients.CoreV1().Nodes(), h.options.NodeName, h.clock)
-	informer, err := m.GetCache().GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
+	mover := manifests.New(h.options.statics(), h.cached, h.node, h.clock)
+	err = wake(ctx, m.GetCache(), func() { h.look(); mover.Look() })
+	well.Check(health.Readiness, "lock", h.unlocked)
+	return m, errors.Join(err, m.Add(h), m.Add(mover), well.AddTo(m, metrics.Registry))
+}
+
+// wake has look called when the Node has changed.
+func wake(ctx context.Context, nodes cache.Cache, look func()) error {
+	informer, err := nodes.GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
 	if err != nil {
-		return nil, fmt.Errorf("watch the node: %w", err)
+		return fmt.Errorf("watch the node: %w", err)
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { h.look() },
-		UpdateFunc: func(any, any) { h.look() },
-		DeleteFunc: func(any) { h.look() },
+		AddFunc:    func(any) { look() },
+		UpdateFunc: func(any, any) { look() },
+		DeleteFunc: func(any) { look() },
 	})
-	well.Check(health.Readiness, "lock", h.unlocked)
-	return m, errors.Join(err, m.Add(h), well.AddTo(m, metrics.Registry))
+	return err
+}
+
+// statics are the settings of who moves manifests.
+func (o Options) statics() manifests.Options {
+	return manifests.Options{NodeName: o.NodeName, Dir: o.StaticPods, ControlPlane: o.ControlPlane}
 }
 
 // mapper knows the one kind that there is to do with, and asks nothing of the server.
