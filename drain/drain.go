@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
@@ -34,6 +35,11 @@ type Config struct {
 
 	// Responders tells what becomes of Evictions (KEP-4563). Nil means that nobody knows of any: all pods are evicted.
 	Responders ResponderReader
+
+	// StaticPods tells by the Node what becomes of a static pod there that a Target covers (PodTypeStatic). Nil means that
+	// nobody takes static pods away. It must be pure: it is called each time that the drain decides, with the Node as it is
+	// watched.
+	StaticPods func(*corev1.Node, *corev1.Pod) Removal
 
 	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others, and those of its
 	// DaemonSets never: without them nobody would finish.

@@ -309,7 +309,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"a negative grace period": {NodeName: "w1", GracePeriodSeconds: ptr.To[int64](-1)},
 		"no grace period":         {NodeName: "w1", GracePeriodSeconds: ptr.To[int64](0)},
 		"a negative timeout":      {NodeName: "w1", PodTimeout: -1},
-		"an unknown type of pod":  {NodeName: "w1", Targets: []drain.Target{{PodType: "Static"}}},
+		"an unknown type of pod":  {NodeName: "w1", Targets: []drain.Target{{PodType: "Mirror"}}},
 	} {
 		if err := d.Drain(t.Context(), request, nil); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -30,6 +30,8 @@ type facts struct {
 	rules map[string][]Rule
 	// rulesBad are the namespaces whose rules cannot be read for some time to come.
 	rulesBad map[string]bool
+	// statics are what becomes of the static pods in scope.
+	statics map[types.UID]Removal
 	// slots of the budgets that are taken, and until when; the zero time where only an answer frees the slot.
 	slots map[types.UID]time.Time
 	tries map[types.UID]try

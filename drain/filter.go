@@ -27,6 +27,8 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 		t := treat(pod, f.rules[pod.Namespace], f.request.PodTimeout)
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
+		case isMirror(pod) && f.statics[pod.UID].Left != "":
+			left = append(left, stayer{pod, obstacle{reason: StaticPodLeft, message: StaticPodLeft.advise(f.statics[pod.UID].Left)}})
 		case t.behavior == Skip:
 			left = append(left, stayer{pod, obstacle{PodSkipped, t.rule, PodSkipped.advise("rule " + t.rule + " says that the pod stays")}})
 		case owner != nil && f.recurring[owner.UID] && !isTerminating(pod):
@@ -57,7 +59,7 @@ func exemption(pod *corev1.Pod, targets []Target, own string) Exemption {
 		targets = []Target{{PodType: PodTypeDefault}}
 	}
 	switch {
-	case isMirror(pod):
+	case isMirror(pod) && !isTarget(pod, targets):
 		return StaticPod
 	case own != "" && pod.Namespace == own && typeOf(pod) == PodTypeDaemonSet:
 		return DaemonSetPod
@@ -80,12 +82,17 @@ func isTarget(pod *corev1.Pod, targets []Target) bool {
 	return false
 }
 
-// typeOf takes a finished pod of a DaemonSet for an ordinary one: it runs nothing, and kubectl removes it, too.
+// typeOf takes a finished pod of a DaemonSet for an ordinary one: it runs nothing, and kubectl removes it, too. A finished
+// static pod is none: its image in the API stays as long as its manifest.
 func typeOf(pod *corev1.Pod) PodType {
-	if hasDaemonSet(pod) && !isFinished(pod) {
+	switch {
+	case isMirror(pod):
+		return PodTypeStatic
+	case hasDaemonSet(pod) && !isFinished(pod):
 		return PodTypeDaemonSet
+	default:
+		return PodTypeDefault
 	}
-	return PodTypeDefault
 }
 
 func priorityOf(pod *corev1.Pod) int32 {

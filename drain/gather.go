@@ -37,6 +37,7 @@ func (r *run) gather(ctx context.Context) facts {
 	pods := covered(f.pods, r.req.Targets, f.own)
 	r.saw(pods, r.pods.has)
 	r.tell(&f)
+	f.statics = r.statics(pods)
 	r.join(ctx, pods)
 	r.sawNode(f.node)
 	for namespace, w := range r.rules {

@@ -36,6 +36,8 @@ var helps = map[Reason]string{
 	ResponderMissing:     "see that a controller works on EvictionRequests (Slipway's: --eviction-requests), or change the mode in the parameters",
 	RespondersFailed:     "look at the pod's responders, or change the mode in the parameters",
 	EvictionAPIMissing:   "enable or install that API and let Slipway read it, or change the mode in the parameters",
+	StaticPodStays:       "see that slipway-host takes static pods away there (--static-pods), or move its manifest out of the kubelet's folder yourself",
+	StaticPodLeft:        "if it is to leave, allow that on the machine (slipway-host: --control-plane-static-pods)",
 	VolumeAttached:       "look at the volume's CSI driver, and at its VolumeAttachment",
 	PodRecurring:         "take the toleration away, or let a rule skip them",
 	PodSkipped:           "if it is to leave, change the rule",

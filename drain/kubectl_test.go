@@ -95,7 +95,7 @@ func ourFates(t rapid.TB, pods []*corev1.Pod, request Request) map[string]fate {
 		switch {
 		case len(scope("w1", []*corev1.Pod{pod})) == 0:
 			fates[pod.Name] = fate{stays, ofAnotherNode}
-		case typeOf(pod) == PodTypeDaemonSet: // kubectl asks this before it asks for mirrors
+		case hasDaemonSet(pod) && !isFinished(pod): // kubectl asks this before it asks for mirrors
 			fates[pod.Name] = fate{stays, ofDaemonSet}
 		default:
 			fates[pod.Name] = fate{stays, ofMirror}

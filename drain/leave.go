@@ -81,7 +81,7 @@ func (f facts) mayBeLeft(pod *corev1.Pod) bool {
 }
 
 // isNobodys tells pods that are never left to anybody.
-func isNobodys(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) == PodTypeDaemonSet }
+func isNobodys(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) != PodTypeDefault }
 
 // await waits for somebody who answers, and then for what comes of it.
 func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {

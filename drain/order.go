@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// order sorts the pods into steps: all pods of a step may leave together, and a step waits for the one before it. The
-// pods of those who drain leave last. Before them goes what a rule orders, then DaemonSet pods after others, then pods of
+// order sorts the pods into steps: all pods of a step may leave together, and a step waits for the one before it. Static
+// pods leave last, and before them the pods of those who drain. Before them goes what a rule orders, then DaemonSet pods after others, then pods of
 // a lower priority before those of a higher.
 //
 // Within a step it is the same each time: where a budget allows one pod to go, each pass must pick the same one. It is
@@ -32,6 +32,7 @@ func order(leaving []leaver, own string) [][]leaver {
 
 func compareSteps(a, b leaver, own string) int {
 	return cmp.Or(
+		compareFlags(isMirror(a.pod), isMirror(b.pod)),
 		compareFlags(own != "" && a.pod.Namespace == own, own != "" && b.pod.Namespace == own),
 		cmp.Compare(a.order, b.order),
 		compareFlags(typeOf(a.pod) == PodTypeDaemonSet, typeOf(b.pod) == PodTypeDaemonSet),

@@ -56,7 +56,7 @@ func (d *rehearsed) courseOf(l leaver) PodOutlook {
 		d.explainRules(&p)
 	default:
 	}
-	if c.sent && !isFinished(l.pod) && p.Verdict != Recur {
+	if (c.sent || p.Verdict == TakeAway) && !isFinished(l.pod) && p.Verdict != Recur {
 		p.LocalStorage = localVolumes(l.pod)
 		p.Unmanaged = isUnmanaged(l.pod)
 	}
@@ -68,6 +68,8 @@ func (d *rehearsed) verdict(l leaver, c course) Verdict {
 	switch {
 	case c.awaited:
 		return AwaitCompletion
+	case c.taken && !remains:
+		return TakeAway
 	case c.sent && remains:
 		return Stuck
 	case c.sent && typeOf(l.pod) == PodTypeDaemonSet:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -27,6 +28,8 @@ type pacing struct {
 	refusals map[types.UID]time.Time
 	// wake is when to look again, should nothing happen.
 	wake time.Time
+	// statics are static pods whose turn has come, and that somebody takes away.
+	statics []*corev1.Pod
 
 	// named are the pods that are left to responders, and go into the next facts. fallen says why some are evicted all
 	// the same, and left counts those that are not.
@@ -66,6 +69,9 @@ func pace(steps [][]leaver, f facts) *pacing {
 		p.keepTurns(step)
 	}
 	for _, step := range steps {
+		if isMirror(step[0].pod) && !isMirror(steps[0][0].pod) {
+			break // static pods wait for all others, also for those that have had their time
+		}
 		if p.step(step) {
 			break
 		}
@@ -127,6 +133,9 @@ func (p *pacing) sendsFor(pod types.UID) bool {
 func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake time.Time) {
 	f, t := p.facts, p.facts.tries[l.pod.UID]
 	switch {
+	case isMirror(l.pod):
+		hold, wake = p.takeAway(l, since)
+		return nil, hold, wake
 	case isTerminating(l.pod):
 		return p.whileTerminating(l, t)
 	case t.inFlight:

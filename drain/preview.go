@@ -23,6 +23,8 @@ type Snapshot struct {
 	BadRules map[string]error
 	// OwnNamespace is what it is in Config.
 	OwnNamespace string
+	// StaticPods is what it is in Config.
+	StaticPods func(*corev1.Node, *corev1.Pod) Removal
 	// Unreplaced are pods whose replacements will not become ready, because they fit nowhere. Those of other pods that have
 	// a controller are taken to become as ready as the pods are.
 	Unreplaced map[types.UID]bool
@@ -86,6 +88,8 @@ const (
 	EvictLater Verdict = "EvictLater"
 	// DeleteLater: the pod is deleted past its budgets, as the request's Escalation asks for.
 	DeleteLater Verdict = "Delete"
+	// TakeAway: the pod is a static one, whose manifest somebody takes away when all others have left.
+	TakeAway Verdict = "TakeAway"
 	// AwaitCompletion: the drain waits until the pod has ended by itself, as a rule asks for.
 	AwaitCompletion Verdict = "WaitCompleted"
 	// Recur: the pod is evicted, its DaemonSet starts it again on the node, and when that has happened three times, it
@@ -108,7 +112,7 @@ type Exemption string
 
 // The exemptions.
 const (
-	// StaticPod: the kubelet runs it from a file, so that nobody can evict it.
+	// StaticPod: the kubelet runs it from a file, and no target names such pods.
 	StaticPod Exemption = "Static"
 	// DaemonSetPod: its DaemonSet would start it again, and no target names such pods; or it is of those who drain.
 	DaemonSetPod Exemption = "DaemonSet"
@@ -134,7 +138,7 @@ const (
 //
 // So of the Reasons, these are predicted: those of budgets (BudgetExhausted, BudgetImpossible, BudgetNotObserved,
 // BudgetSyncFailed, MultipleBudgets), of pods and what is asked for (UnmanagedPod, LocalStorage, WaitingForCompletion,
-// Terminating, PodRecurring, PodSkipped), RuleInvalid and NodeNotReady. These are not:
+// Terminating, PodRecurring, PodSkipped, StaticPodStays, StaticPodLeft), RuleInvalid and NodeNotReady. These are not:
 //
 //   - NodeNotCordoned, NodeTaintMissing: somebody takes the cordon away while the drain runs.
 //   - NodeGone: there is no such node to look at.

@@ -60,7 +60,7 @@ var everyOutcome = []string{
 	"Recur PodRecurring", "Ending", "Skip PodSkipped", "Skip Static", "Skip DaemonSet", "Skip NotTargeted",
 	"Blocked BudgetExhausted", "Blocked BudgetImpossible", "Blocked BudgetNotObserved", "Blocked BudgetSyncFailed",
 	"Blocked MultipleBudgets", "Blocked RuleInvalid", "Blocked Terminating", "Blocked NodeNotReady", "Blocked UnmanagedPod",
-	"Blocked LocalStorage", "Behind", "Stuck NodeNotReady",
+	"Blocked LocalStorage", "TakeAway", "Skip StaticPodLeft", "Blocked StaticPodStays", "Behind", "Stuck NodeNotReady",
 }
 
 // predicted puts a preview into the words of outcomes.
@@ -85,6 +85,8 @@ func outcomeOf(p PodOutlook) string {
 		return "deleted"
 	case AwaitCompletion:
 		return "completed"
+	case TakeAway:
+		return "taken away"
 	case Ending:
 		return "ended"
 	case Stay:
@@ -160,6 +162,7 @@ func (a *actor) decide(d *simulated) (sent bool) {
 	p := decide(a.facts(d))
 	d.noted(p.notes)
 	a.statuses[d.node] = p.status
+	sent = a.takeAway(p.status.Static)
 	for _, s := range p.evict {
 		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
 			continue
@@ -172,9 +175,24 @@ func (a *actor) decide(d *simulated) (sent bool) {
 	return sent
 }
 
+// takeAway is what somebody on the machine does, and its kubelet, if that works.
+func (a *actor) takeAway(static []PodReference) (taken bool) {
+	for _, s := range static {
+		pod := a.pod(s.UID)
+		if pod == nil || staticByName(nil, pod).Trouble != "" || !a.nodes[pod.Spec.NodeName].ready {
+			continue
+		}
+		a.outcomes[s.UID] = "taken away"
+		a.remove(pod)
+		taken = true
+	}
+	return taken
+}
+
 func (a *actor) facts(d *simulated) facts {
 	f := a.factsOf(d)
 	f.request, f.node, f.ruled, f.rulesBad = a.requests[d.node], a.nodes[d.node], true, map[string]bool{}
+	f.statics = staticsOf(&corev1.Node{}, f.pods, staticByName)
 	f.budgets[darkness], f.rules = nil, map[string][]Rule{"default": a.rules}
 	if len(a.dark) > 0 {
 		f.rulesBad[darkness], f.reading = true, []obstacle{unreadable(rulesOf(darkness), errDark)}
@@ -325,7 +343,7 @@ func (a *actor) outcome(pod *corev1.Pod) string {
 	}
 	for _, b := range left {
 		if b.Pod.Name == pod.Name {
-			return fmt.Sprintf("left %s %s", b.Reason, b.By)
+			return strings.TrimSpace(fmt.Sprintf("left %s %s", b.Reason, b.By))
 		}
 	}
 	return "left"

@@ -30,7 +30,7 @@ func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
 	found := map[types.UID]int{}
 	for _, pod := range fresh {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner == nil {
+		if owner == nil || isMirror(pod) { // whose owner is the Node
 			continue
 		}
 		r, seen := known[owner.UID]

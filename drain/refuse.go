@@ -38,9 +38,10 @@ func refusal(pod *corev1.Pod, r Request) *obstacle {
 	return nil
 }
 
-// isUnmanaged tells whether nobody starts the pod again. A pod that a surge has released has its replacement already.
+// isUnmanaged tells whether nobody starts the pod again. A pod that a surge has released has its replacement already. A static
+// pod is its kubelet's.
 func isUnmanaged(pod *corev1.Pod) bool {
-	return metav1.GetControllerOfNoCopy(pod) == nil && !Released(pod)
+	return metav1.GetControllerOfNoCopy(pod) == nil && !Released(pod) && !isMirror(pod)
 }
 
 // annotationReleased is what a surge (slipway.dev/surge) leaves on a pod that it takes from its ReplicaSet.

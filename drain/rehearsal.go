@@ -27,6 +27,7 @@ type rehearsed struct {
 	request Request
 	own     string
 	node    nodeFacts
+	statics map[types.UID]Removal
 	// found are the pods at the beginning, pods those that are left.
 	found, pods []*corev1.Pod
 	rules       map[string][]Rule
@@ -48,6 +49,8 @@ type course struct {
 	by    means
 	round int
 	after time.Duration
+	// taken: the pod is static, and its manifest was taken away.
+	taken bool
 	// awaited: the drain has waited until it ended by itself.
 	awaited bool
 	// held is the last thing that held it. Nil: nothing did.
@@ -64,6 +67,7 @@ func (r *rehearsal) add(n NodeSnapshot) {
 		found: scope(n.Node.Name, n.Pods), rules: map[string][]Rule{}, rulesBad: map[string]bool{},
 		courses: map[types.UID]course{}, kept: map[types.UID]bool{},
 	}
+	d.statics = staticsOf(n.Node, d.found, r.snapshot.StaticPods)
 	d.node.unschedulable, d.node.tainted, d.node.attached = true, true, nil
 	d.pods = slices.Clone(d.found)
 	for _, pod := range d.found {
@@ -110,6 +114,7 @@ func (r *rehearsal) decideAll() (sent bool) {
 				r.accept(d, s)
 				again = true
 			}
+			again = d.takeAway(r) || again
 		}
 	}
 	return sent
@@ -141,11 +146,25 @@ func (d *rehearsed) holding(pod *corev1.Pod) *Blocker {
 func (d *rehearsed) facts(r *rehearsal) facts {
 	f := facts{
 		now: r.now, nodeName: d.request.NodeName, request: d.request, own: d.own, node: d.node,
-		podsKnown: true, pods: d.pods, budgets: r.budgets.by,
+		podsKnown: true, pods: d.pods, statics: d.statics, budgets: r.budgets.by,
 		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading, responders: Responders{Known: true},
 	}
 	d.tell(&f)
 	return f
+}
+
+// takeAway has somebody take away the static pods whose turn has come, and tells whether there were any.
+func (d *rehearsed) takeAway(r *rehearsal) (taken bool) {
+	for _, pod := range d.status.Static {
+		c := d.courses[pod.UID]
+		if c.taken || d.statics[pod.UID].Trouble != "" {
+			continue
+		}
+		c.taken, c.round, c.after = true, r.round, r.now.Sub(r.began)
+		d.courses[pod.UID] = c
+		taken = true
+	}
+	return taken
 }
 
 // accept is what the server does with what a drain sends.
@@ -184,7 +203,7 @@ func (r *rehearsal) settle() (ended bool) {
 	r.budgets.settle()
 	for _, d := range r.drains {
 		ended = d.remove(func(pod *corev1.Pod) bool {
-			ends := isTerminating(pod) && d.confirms(pod) && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
+			ends := d.courses[pod.UID].taken && d.node.ready || !isMirror(pod) && isTerminating(pod) && d.confirms(pod) && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
 			if ends {
 				r.budgets.ended(pod)
 			}

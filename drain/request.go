@@ -77,6 +77,9 @@ const (
 	// PodTypeDaemonSet is every pod of a DaemonSet. Its DaemonSet starts it again at once, unless somebody sees to it
 	// that it does not.
 	PodTypeDaemonSet PodType = "DaemonSet"
+	// PodTypeStatic is every pod that the kubelet runs from a file or URL. Nobody can evict it: somebody on the machine must
+	// take its manifest away (Config.StaticPods). Whatever else is in scope leaves before.
+	PodTypeStatic PodType = "Static"
 )
 
 // Target covers the pods of a type up to a priority.
@@ -116,9 +119,11 @@ func (r Request) validate() error {
 		}
 	}
 	for i, target := range r.Targets {
-		if target.PodType != PodTypeDefault && target.PodType != PodTypeDaemonSet {
-			return fmt.Errorf("drain: Request.Targets[%d].PodType is %q, it must be %s or %s", i, target.PodType,
-				PodTypeDefault, PodTypeDaemonSet)
+		switch target.PodType {
+		case PodTypeDefault, PodTypeDaemonSet, PodTypeStatic:
+		default:
+			return fmt.Errorf("drain: Request.Targets[%d].PodType is %q, it must be %s, %s or %s", i, target.PodType,
+				PodTypeDefault, PodTypeDaemonSet, PodTypeStatic)
 		}
 	}
 	return nil

@@ -24,12 +24,15 @@ type Status struct {
 	// Reached tells that nothing is left to do: Drain returns, unless Request.Hold keeps it from that.
 	Reached bool
 	// Left are the pods and volumes that stay although they are in scope, sorted by pod and reason: the drain does not
-	// wait for them (any more). Their reasons are PodRecurring, PodSkipped and VolumeAttached.
+	// wait for them (any more). Their reasons are PodRecurring, PodSkipped, StaticPodLeft and VolumeAttached.
 	Left []Blocker
 	// Named are the pods that are still there and are left to responders (Request.Mode), sorted by namespace and name:
 	// somebody is to ask for their evictions. Nil while the drain has not yet read all that it takes to know; then what an
 	// earlier run has named still counts.
 	Named []PodReference
+	// Static are the static pods whose turn has come, and that Config.StaticPods says somebody takes away, sorted by namespace
+	// and name: that one is to be told. Those that are gone are not among them any more, and are to stay away.
+	Static []PodReference
 	// Overridden are the pods that were deleted although their eviction was not accepted (Request.Escalation).
 	Overridden []types.NamespacedName
 	// Message sums it up for people, in one line.
@@ -126,6 +129,15 @@ const (
 	EvictionAPIMissing Reason = "EvictionAPIMissing"
 )
 
+// What holds up a static pod (PodTypeStatic), or leaves it.
+const (
+	// StaticPodStays: nobody takes the pod's manifest away, or its kubelet does not say that it has ended. By is empty.
+	StaticPodStays Reason = "StaticPodStays"
+	// StaticPodLeft: the pod is not to be taken away, as Config.StaticPods says, and the drain does not wait for it. By is
+	// empty.
+	StaticPodLeft Reason = "StaticPodLeft"
+)
+
 // What holds up the end of a drain, or is left behind by it.
 const (
 	// VolumeAttached: a volume that no remaining pod uses is still attached to the node. By is the volume, as
@@ -140,6 +152,6 @@ const (
 
 func (s Status) equal(o Status) bool {
 	return s.Total == o.Total && s.Done == o.Done && s.Moving == o.Moving && s.Message == o.Message && s.Reached == o.Reached &&
-		(s.Named == nil) == (o.Named == nil) && slices.Equal(s.Named, o.Named) &&
+		(s.Named == nil) == (o.Named == nil) && slices.Equal(s.Named, o.Named) && slices.Equal(s.Static, o.Static) &&
 		slices.Equal(s.Blockers, o.Blockers) && slices.Equal(s.Left, o.Left) && slices.Equal(s.Overridden, o.Overridden)
 }

@@ -59,6 +59,7 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 		Blockers:   s.blockers,
 		Left:       s.left,
 		Reached:    e.reached,
+		Static:     references(paced.statics),
 		Overridden: f.overridden,
 		Message:    headline(leaving, s, e, paced),
 	}, s.since, wake
@@ -68,7 +69,7 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 	for _, l := range leaving {
 		o := paced.holds[l.pod.UID]
-		terminating := isTerminating(l.pod)
+		terminating := isTerminating(l.pod) && !isMirror(l.pod)
 		if o == nil && terminating {
 			var look time.Time
 			o, look = s.ending(l, paced.turns)
@@ -80,7 +81,7 @@ func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 			if o.reason == AwaitingResponder {
 				s.moving++
 			}
-		case terminating, s.facts.tries[l.pod.UID].inFlight, paced.sendsFor(l.pod.UID):
+		case isMirror(l.pod) && slices.Contains(paced.statics, l.pod), terminating, s.facts.tries[l.pod.UID].inFlight, paced.sendsFor(l.pod.UID):
 			s.moving++
 		}
 	}
@@ -203,6 +204,7 @@ func remains(left []Blocker) string {
 	}{
 		{PodSkipped, "%d skipped by rules"},
 		{PodRecurring, "%d that come back each time"},
+		{StaticPodLeft, "%d static pods that are not to be taken away"},
 		{VolumeAttached, "%d volumes still attached"},
 	}
 	var parts []string

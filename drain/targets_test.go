@@ -31,7 +31,10 @@ func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 		"an ordinary pod is no DaemonSet's":          {newPod("p"), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, false},
 		"a DaemonSet's pod of those who drain stays": {newPod("p", ofDaemonSet, ofOwn), []Target{{PodType: PodTypeDaemonSet}}, false},
 		"another pod of those who drain leaves":      {newPod("p", ofOwn), []Target{{PodType: PodTypeDefault}}, true},
-		"a mirror pod never leaves":                  {newPod("p", mirror), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDaemonSet, 1000, nil)}, false},
+		"a mirror pod is neither":                    {newPod("p", mirror), []Target{upTo(PodTypeDefault, 1000, nil), upTo(PodTypeDaemonSet, 1000, nil)}, false},
+		"a mirror pod of a DaemonSet is none":        {newPod("p", mirror, ofDaemonSet), []Target{upTo(PodTypeDaemonSet, 1000, nil)}, false},
+		"a mirror pod leaves if asked for":           {newPod("p", mirror), []Target{upTo(PodTypeStatic, 1000, nil)}, true},
+		"an ordinary pod is not static":              {newPod("p"), []Target{upTo(PodTypeStatic, 1000, nil)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
