@@ -4,6 +4,7 @@
 // and drains or returns the node on the other.
 //
 //	agent ── Start, End ──▶ driverkit ──▶ drain:  nodestate (cordon) → drain (evict, wait)
+//	                                 │            └─▶ nodestate: which static pods are to be away
 //	                                 └──▶ return: nodestate (uncordon what is ours)
 //	agent ◀── progress, blockers, conditions ──┘
 //

@@ -33,8 +33,9 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
-	return p.drainer.Drain(ctx, request, func(s drain.Status) { report(answer(request, s)) })
+	return p.drainStatics(ctx, call, request, report)
 }
+
 
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 	request, err := drainrequest.Parse(call.Parameters)

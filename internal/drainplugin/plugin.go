@@ -20,6 +20,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/drainrequest"
 	"github.com/slipway-k8s/slipway/internal/drainrules"
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 	"github.com/slipway-k8s/slipway/internal/identity"
@@ -212,7 +213,7 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	var evicted sync.Once
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
-		Rules: rules, Responders: answers, OwnNamespace: options.Namespace,
+		Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainrequest.StaticPods,
 		Observer:  observerOf(options.Observer),
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})

@@ -18,7 +18,7 @@ const patience = 2 * time.Minute
 
 // bounded are the codes of what ends by itself however long it takes.
 var bounded = map[string]bool{
-	"AwaitingResponder": true, "PodTimedOut": true, "PodSkipped": true, "PodRecurring": true, "LeftBehind": true,
+	"AwaitingResponder": true, "PodTimedOut": true, "PodSkipped": true, "PodRecurring": true, "StaticPodLeft": true, "LeftBehind": true,
 	lifecyclev1alpha1.ReasonWaitingForTurn: true,
 }
 

@@ -128,4 +128,12 @@ var blockersOfTheEnd = ofBlockers(
 		Code: "PodSkipped", Means: "A DrainRule says Skip, so the pod is left behind.",
 		Helps: "if it is to leave, change the rule", Passes: true,
 	},
+	Entry{
+		Code: "StaticPodStays", Means: "The event asks for static pods, and this one stays: nobody on the machine takes its manifest away, or its kubelet does not confirm that it has ended.",
+		Helps: "see that slipway-host takes static pods away there (--static-pods), or move its manifest out of the kubelet's folder yourself",
+	},
+	Entry{
+		Code: "StaticPodLeft", Means: "The event asks for static pods, and slipway-host leaves this one alone: it is of the control plane. It is left behind.",
+		Helps: "if it is to leave, allow that on the machine (slipway-host: --control-plane-static-pods)", Passes: true,
+	},
 )

@@ -161,6 +161,14 @@ func tellSkipped(t telling) {
 		`kubectl -n %s patch drainrule %s --type=merge -p '{"spec":{"behavior":"Evict"}}'`, namespace, rule)
 }
 
+func tellStatic(t telling) {
+	t.remedy("see what slipway-host says of the node's static pods; without the annotation, nobody there takes them away",
+		`kubectl get node %s -o jsonpath='{.metadata.annotations.slipway\.dev/static-pods-host}'`, t.NodeName)
+	if t.cause.Code == "StaticPodStays" {
+		t.remedy("or move the pod's manifest out of the folder of the kubelet there by hand (staticPodPath, mostly /etc/kubernetes/manifests)", "")
+	}
+}
+
 // writerOf is who wrote a field last, by the managed fields.
 func writerOf(entries []metav1.ManagedFieldsEntry, path ...string) (by string, at time.Time) {
 	for _, e := range entries {

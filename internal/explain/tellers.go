@@ -36,4 +36,6 @@ var tellers = map[string]func(telling){
 	"VolumeAttached":       tellVolume,
 	"PodRecurring":         tellRecurring,
 	"PodSkipped":           tellSkipped,
+	"StaticPodStays":       tellStatic,
+	"StaticPodLeft":        tellStatic,
 }

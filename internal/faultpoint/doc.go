@@ -78,8 +78,9 @@ const (
 	ShutdownReleased     = "shutdown-released"      // the cordon is undone, the Node still speaks of it
 )
 
-// Those of who moves the manifests of static pods.
+// Those of static pods.
 const (
+	StaticPodsWished = "static-pods-wished"  // a Node says which are to be away
 	StaticPodsNoted  = "static-pods-noted"   // the journal says what is to be away
 	StaticPodTaken   = "static-pod-taken"    // a manifest is away, which nobody says yet
 	StaticPodPutBack = "static-pod-put-back" // one is back, which nobody says yet

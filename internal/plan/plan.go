@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/drainrequest"
 )
 
 // Plan predicts. An error says that what is asked for is wrong.
 func Plan(f Facts) (Prediction, error) {
 	snapshot := f.Drains
+	snapshot.StaticPods = drainrequest.StaticPods
 	snapshot.Unreplaced = maps.Clone(snapshot.Unreplaced)
 	if snapshot.Unreplaced == nil {
 		snapshot.Unreplaced = map[types.UID]bool{}

@@ -44,6 +44,7 @@ func (n Node) Headline() string {
 		n    int
 	}{
 		{"%d deleted past their budgets", n.count(with(drain.DeleteLater))},
+		{"%d static taken away", n.count(with(drain.TakeAway))},
 		{"%d waited for", n.count(with(drain.AwaitCompletion))},
 		{"%d ending already", n.count(with(drain.Ending))},
 		{"%d blocked now", n.count(Pod.Blocks)},
@@ -81,6 +82,8 @@ func (p Pod) What() string {
 		return "ending"
 	case drain.Stay:
 		return "leave"
+	case drain.TakeAway:
+		return "take away"
 	case drain.Behind:
 		return "behind"
 	case drain.Stuck:
@@ -105,6 +108,8 @@ func (p Pod) Why() string {
 			return "to end by itself: rule " + p.By
 		}
 		return fmt.Sprintf("%s for it to end by itself: rule %s", short(p.After), p.By)
+	case drain.TakeAway:
+		return "static: by slipway-host, when all others are gone"
 	case drain.Recur:
 		return "and left when its DaemonSet has started it three times again"
 	case drain.Stay:
@@ -135,8 +140,13 @@ func (p Pod) exempt() string {
 		return "static"
 	case drain.NotTargeted:
 		return "not asked for"
-	default:
+	case "":
+		if p.Reason == drain.StaticPodLeft {
+			return "static, and not to be taken away"
+		}
 		return "rule " + p.By
+	default:
+		return string(p.Exemption)
 	}
 }
 
