@@ -17,9 +17,9 @@ var injected = []int32{1000000000, 2000000000, 2000001000, 2147483647}
 // DaemonSet, Static), then by podPriority, those with a podSelector first. What is there
 // twice, is there once. An entry without a priority is for the highest.
 //
-// It takes whatever the API server lets pass, and changes nothing but order and form. That a
-// type cannot be drained is for [Validate] to say: static pods come last here, as in the
-// KEP, and only where an entry names them.
+// It takes whatever the API server lets pass, and changes nothing but order and form. That
+// there is no such type is for [Validate] to say. Static pods come last, as in the KEP, and only
+// where an entry names them.
 func Complete(entries []slipwayv1alpha1.DrainTarget) []slipwayv1alpha1.DrainTarget {
 	return targetsOf(complete(entries))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Validate says what is wrong with the entries of a drain plan, at the first that is wrong:
-// one without a type or a priority, of a type that cannot be drained, with a selector that
+// one without a type or a priority, of a type that there is not, with a selector that
 // cannot be, or one that is there twice. The order of entries does not matter.
 func Validate(entries []slipwayv1alpha1.DrainTarget) error {
 	path := field.NewPath("spec", "drainPlan")
@@ -37,15 +37,13 @@ func Validate(entries []slipwayv1alpha1.DrainTarget) error {
 
 func validate(t slipwayv1alpha1.DrainTarget, path *field.Path) error {
 	switch t.PodType {
-	case slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet:
-	case slipwayv1alpha1.PodTypeStatic:
-		return fmt.Errorf("%s: static pods cannot be drained: nobody can evict them through the API", path.Child("podType"))
+	case slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic:
 	case "":
-		return fmt.Errorf("%s: is missing; it must be %s or %s", path.Child("podType"),
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet)
+		return fmt.Errorf("%s: is missing; it must be %s, %s or %s", path.Child("podType"),
+			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
 	default:
-		return fmt.Errorf("%s: %q must be %s or %s", path.Child("podType"), t.PodType,
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet)
+		return fmt.Errorf("%s: %q must be %s, %s or %s", path.Child("podType"), t.PodType,
+			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
 	}
 	if t.PodPriority == nil {
 		return fmt.Errorf("%s: is missing; it is the highest priority of the pods that leave", path.Child("podPriority"))

@@ -45,7 +45,8 @@ func TestParametersSayWhatIsAskedFor(t *testing.T) {
 				"escalation":{"deleteAfter":"1h30m","killAfter":"10m"},"volumeTimeout":"5m","targets":[
 				{"podType":"Default"},
 				{"podType":"Default","podPriority":-5,"podSelector":{}},
-				{"podType":"DaemonSet","podPriority":1000,"podSelector":{"matchLabels":{"app":"log"},"matchExpressions":[{"key":"k","operator":"Exists"}]}}]}`,
+				{"podType":"DaemonSet","podPriority":1000,"podSelector":{"matchLabels":{"app":"log"},"matchExpressions":[{"key":"k","operator":"Exists"}]}},
+				{"podType":"Static"}]}`,
 			drain.Request{
 				GracePeriodSeconds: new(int64(30)), PodTimeout: 90 * time.Second, Hold: true,
 				RefuseUnmanaged: true, RefuseLocalStorage: true,
@@ -55,6 +56,7 @@ func TestParametersSayWhatIsAskedFor(t *testing.T) {
 					{PodType: drain.PodTypeDefault},
 					{PodType: drain.PodTypeDefault, PodPriority: new(int32(-5)), Selector: labels.Everything()},
 					{PodType: drain.PodTypeDaemonSet, PodPriority: new(int32(1000)), Selector: selector("app=log,k")},
+					{PodType: drain.PodTypeStatic},
 				},
 			},
 		},
@@ -100,12 +102,8 @@ func TestBadParametersAreRefusedByTheNameOfTheField(t *testing.T) {
 		"an unknown mode":                {`"mode":"auto"`, `.mode: "auto" must be Auto, EvictionRequest or Eviction`},
 		"an unknown policy":              {`"unmanagedPods":"Delete"`, `.unmanagedPods: "Delete" must be Evict or Refuse`},
 		"another unknown policy":         {`"localStorage":"refuse"`, `.localStorage: "refuse" must be Evict or Refuse`},
-		"a target of no type":            {`"targets":[{"podPriority":1}]`, ".targets[0].podType: is missing; it must be Default or DaemonSet"},
-		"a target of an unknown type":    {`"targets":[{"podType":"Default"},{"podType":"Job"}]`, `.targets[1].podType: "Job" must be Default or DaemonSet`},
-		"a target of static pods": {
-			`"targets":[{"podType":"Default"},{"podType":"Static"}]`,
-			".targets[1].podType: this driver does not move static pods: they cannot be evicted through the API",
-		},
+		"a target of no type":            {`"targets":[{"podPriority":1}]`, ".targets[0].podType: is missing; it must be Default, DaemonSet or Static"},
+		"a target of an unknown type":    {`"targets":[{"podType":"Default"},{"podType":"Job"}]`, `.targets[1].podType: "Job" must be Default, DaemonSet or Static`},
 		"a priority that is too high": {
 			`"targets":[{"podType":"Default","podPriority":3000000000}]`,
 			": json: cannot unmarshal number 3000000000 into Go struct field DrainTarget.targets.podPriority of type int32",

@@ -104,13 +104,13 @@ func targetOf(t slipwayv1alpha1.DrainTarget, path *field.Path) (drain.Target, er
 	case slipwayv1alpha1.PodTypeDaemonSet:
 		target.PodType = drain.PodTypeDaemonSet
 	case slipwayv1alpha1.PodTypeStatic:
-		return target, fmt.Errorf("%s: this driver does not move static pods: they cannot be evicted through the API", path.Child("podType"))
+		target.PodType = drain.PodTypeStatic
 	case "":
-		return target, fmt.Errorf("%s: is missing; it must be %s or %s", path.Child("podType"),
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet)
+		return target, fmt.Errorf("%s: is missing; it must be %s, %s or %s", path.Child("podType"),
+			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
 	default:
-		return target, fmt.Errorf("%s: %q must be %s or %s", path.Child("podType"), t.PodType,
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet)
+		return target, fmt.Errorf("%s: %q must be %s, %s or %s", path.Child("podType"), t.PodType,
+			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
 	}
 	if t.PodSelector == nil {
 		return target, nil

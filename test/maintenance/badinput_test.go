@@ -76,8 +76,8 @@ func TestTheAPIServerRefusesBadMaintenances(t *testing.T) {
 			`{hooks: [{name: a, at: BeforeDrain}, {name: a, at: AfterDrain}]}`, []string{"spec.hooks[1]: Duplicate value"},
 		},
 		"a plan without priorities": {`{drainPlan: [{podType: Default}]}`, []string{"spec.drainPlan", "each entry needs a podPriority"}},
-		"a plan of pods that nobody can evict": {
-			`{drainPlan: [{podType: Static, podPriority: 1}]}`, []string{"spec.drainPlan", "podType must be Default or DaemonSet"},
+		"a plan without priorities, of static pods": {
+			`{drainPlan: [{podType: Static}]}`, []string{"spec.drainPlan", "each entry needs a podPriority"},
 		},
 		"a plan of pods that there are not": {
 			`{drainPlan: [{podType: All, podPriority: 1}]}`, []string{`podType: Unsupported value: "All"`},

@@ -166,11 +166,7 @@ func TestTheDrainDriverRefusesParametersThatItDoesNotKnow(t *testing.T) {
 		},
 		"a type of pods that there is not": {
 			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Default"}, {"podType": "Job"}]}`,
-			`spec.parameters.targets[1].podType: "Job" must be Default or DaemonSet`,
-		},
-		"static pods": {
-			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Static"}]}`,
-			`spec.parameters.targets[0].podType: this driver does not move static pods: they cannot be evicted through the API`,
+			`spec.parameters.targets[1].podType: "Job" must be Default, DaemonSet or Static`,
 		},
 		"a selector that selects nothing": {
 			harness.Drain, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Default",

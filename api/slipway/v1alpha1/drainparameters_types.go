@@ -111,8 +111,10 @@ const (
 	// Its DaemonSet starts it again at once, unless somebody sees to it that it does not, as
 	// a NodeMaintenance does.
 	PodTypeDaemonSet PodType = "DaemonSet"
-	// PodTypeStatic is every pod that the kubelet runs from a file. The drain driver
-	// refuses it: nobody can evict a static pod through the API.
+	// PodTypeStatic is every pod that the kubelet runs from a file. Nobody can evict one through
+	// the API: when all others have left, slipway-host takes its manifest away on the machine,
+	// where it was told so (--static-pods), and puts it back when the node returns. Those of the
+	// control plane are left, unless it was told otherwise (--control-plane-static-pods).
 	PodTypeStatic PodType = "Static"
 )
 

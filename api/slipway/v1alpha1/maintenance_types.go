@@ -64,14 +64,15 @@ type NodeMaintenanceSpec struct {
 	// those with a podSelector first. A step begins when the one before is over on all nodes
 	// of the maintenance; with a rollout, when it is over on the node itself. Pods of DaemonSets
 	// leave only if it names them, and stay away until the node returns (Kubernetes 1.36 or
-	// newer; before, their DaemonSets start them again). Static pods cannot be evicted. For each podType that it names, and for Default always, the steps up to the
-	// highest priorities are added: 1000000000, 2000000000, 2000001000, 2147483647.
+	// newer; before, their DaemonSets start them again). Static pods leave only if it names them,
+	// where slipway-host takes them away. For each podType that it names, and for Default always,
+	// the steps up to the highest priorities are added: 1000000000, 2000000000, 2000001000,
+	// 2147483647.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.drainPlan is immutable"
 	// +kubebuilder:validation:XValidation:rule="self.all(t, has(t.podPriority))",message="spec.drainPlan: each entry needs a podPriority"
-	// +kubebuilder:validation:XValidation:rule="self.all(t, t.podType != 'Static')",message="spec.drainPlan: podType must be Default or DaemonSet: nobody can evict a static pod through the API"
 	DrainPlan []DrainTarget `json:"drainPlan,omitempty"`
 
 	// drain says how pods leave.
