@@ -190,6 +190,40 @@ func TestPodsAreHarmless(t *testing.T) {
 	}
 }
 
+// The kubelet's folder is where slipway-host can write it only where somebody has asked for that,
+// and the control plane is taken away only where somebody has asked for that, too.
+func TestStaticPodsAreLeftAloneUnlessAskedFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		host      values
+		want, not []string
+	}{
+		"by default": {values{"enabled": true}, nil, []string{"--static-pods", "--control-plane-static-pods", "manifests"}},
+		"asked for": {
+			values{"enabled": true, "staticPods": values{"enabled": true, "path": "/etc/kubelet.d"}},
+			[]string{"- --static-pods=/host/manifests", "- {name: manifests, mountPath: /host/manifests}", `hostPath: {path: "/etc/kubelet.d", type: Directory}`},
+			[]string{"--control-plane-static-pods"},
+		},
+		"with the control plane": {
+			values{"enabled": true, "staticPods": values{"enabled": true, "controlPlane": true}},
+			[]string{"- --control-plane-static-pods", `hostPath: {path: "/etc/kubernetes/manifests", type: Directory}`}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := objects(t, newest, values{"host": tc.host})["DaemonSet slipway-host"]
+			for _, text := range tc.want {
+				if !strings.Contains(host, text) {
+					t.Errorf("there is no %q in\n%s", text, host)
+				}
+			}
+			for _, text := range tc.not {
+				if strings.Contains(host, text) {
+					t.Errorf("there is %q", text)
+				}
+			}
+		})
+	}
+}
+
 func TestAnImageIsNamedByItsDigestWhereThereIsOne(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for want, v := range map[string]values{
@@ -246,6 +280,9 @@ func TestValuesThatAreNoneAreRefused(t *testing.T) {
 		{"api": values{"group": "example.com"}},
 		{"serviceMonitor": values{"enabled": true}},
 		{"prometheusRule": values{"enabled": true}},
+		{"host": values{"staticPods": values{"enabled": true}}},
+		{"host": values{"enabled": true, "staticPods": values{"controlPlane": true}}},
+		{"host": values{"enabled": true, "staticPods": values{"enabled": true, "path": "manifests"}}},
 	} {
 		if _, err := render(repository(t), newest, v); err == nil {
 			t.Errorf("%v is accepted", v)
