@@ -42,13 +42,7 @@ func generate(seed uint64, draining ...string) *generated {
 		g.nodes[node] = nodeFacts{known: true, exists: true, unschedulable: true, tainted: true, ready: !g.chance(5)}
 		g.requests[node] = g.request(node)
 	}
-	apps := 3 + g.random.IntN(5)
-	if g.chance(4) { // a node on which static pods get their turn
-		r := g.requests[draining[0]]
-		r.Targets = []Target{{PodType: PodTypeDefault}, {PodType: PodTypeStatic}}
-		g.requests[draining[0]], apps = r, g.random.IntN(2)
-	}
-	for i := range apps {
+	for i := range 3 + g.random.IntN(5) {
 		g.app(fmt.Sprintf("app%d", i), append([]string{"w3"}, draining...))
 	}
 	g.oddities(draining[0])
@@ -74,9 +68,6 @@ func (g *generated) request(node string) Request {
 		r.Targets = []Target{{PodType: PodTypeDefault, PodPriority: new(int32(1000))}}
 		if g.chance(2) {
 			r.Targets = append(r.Targets, Target{PodType: PodTypeDaemonSet})
-		}
-		if g.chance(2) {
-			r.Targets = append(r.Targets, Target{PodType: PodTypeStatic})
 		}
 	}
 	return r
@@ -183,14 +174,12 @@ func (g *generated) ruleFor(app string) {
 // oddities are pods that no workload has.
 func (g *generated) oddities(node string) {
 	add := func(name string, change ...func(*corev1.Pod)) {
-		if !g.chance(3) {
+		if !g.chance(4) {
 			return
 		}
 		g.write(newPod(name, append(change, func(p *corev1.Pod) { p.Labels["app"], p.Spec.NodeName = name, node })...))
 	}
 	add("static", mirror)
-	add("static-left", mirror)
-	add("static-stays", mirror)
 	add("going", endingAt(noon.Add(30*time.Second)))
 	add("overdue", endingAt(noon.Add(-time.Minute)), finalizers("example.com/held"))
 	if g.chance(4) {
@@ -205,7 +194,7 @@ func (g *generated) oddities(node string) {
 func (g *generated) snapshot() Snapshot {
 	s := Snapshot{
 		Budgets: map[string][]*policyv1.PodDisruptionBudget{"default": g.budgets},
-		Rules:   map[string][]Rule{"default": g.rules}, StaticPods: staticByName,
+		Rules:   map[string][]Rule{"default": g.rules},
 	}
 	if len(g.dark) > 0 {
 		s.BadRules = map[string]error{darkness: errDark}
@@ -218,18 +207,6 @@ func (g *generated) snapshot() Snapshot {
 		s.Nodes = append(s.Nodes, NodeSnapshot{Node: node, Pods: g.pods, Request: g.requests[d.node]})
 	}
 	return s
-}
-
-// staticByName is somebody who takes static pods away, and says in their names what becomes of them.
-func staticByName(_ *corev1.Node, pod *corev1.Pod) Removal {
-	switch pod.Name {
-	case "static-left":
-		return Removal{Left: "it is to stay"}
-	case "static-stays":
-		return Removal{Able: true, Trouble: "it cannot be taken away"}
-	default:
-		return Removal{Able: true}
-	}
 }
 
 var errDark = fmt.Errorf("%w: %w", ErrBadRule, errors.New("it is dark"))
