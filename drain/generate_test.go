@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,44 @@ func generate(seed uint64, draining ...string) *generated {
 		g.app(fmt.Sprintf("app%d", i), append([]string{"w3"}, draining...))
 	}
 	g.oddities(draining[0])
+	g.statics(draining[0], rand.New(rand.NewPCG(seed, 11)))
 	return g
+}
+
+// generateStatic is a node with static pods, and at most one other.
+func generateStatic(seed uint64) *generated {
+	const node = "w1"
+	g := &generated{
+		world: newWorld([]string{node}), random: rand.New(rand.NewPCG(seed, 7)),
+		requests: map[string]Request{node: {NodeName: node}}, frozen: map[string]bool{},
+	}
+	g.nodes = map[string]nodeFacts{node: {known: true, exists: true, unschedulable: true, tainted: true, ready: !g.chance(5)}}
+	if g.chance(2) {
+		g.write(newPod("other", func(p *corev1.Pod) { p.OwnerReferences = controlledBy("apps/v1", "ReplicaSet", "other") }))
+	}
+	for range 3 { // more of them, more often
+		g.statics(node, g.random)
+	}
+	return g
+}
+
+// statics are pods that the kubelet runs from files. A request may ask for them.
+func (g *generated) statics(node string, random *rand.Rand) {
+	r := g.requests[node]
+	asked := slices.ContainsFunc(r.Targets, func(t Target) bool { return t.PodType == PodTypeStatic })
+	if !asked && random.IntN(3) == 0 {
+		if len(r.Targets) == 0 {
+			r.Targets = []Target{{PodType: PodTypeDefault}}
+		}
+		r.Targets = append(r.Targets, Target{PodType: PodTypeStatic})
+		g.requests[node] = r
+	}
+	for _, name := range []string{"static-goes", "static-left", "static-stays"} {
+		there := slices.ContainsFunc(g.pods, func(p *corev1.Pod) bool { return p.Name == name })
+		if !there && random.IntN(4) == 0 {
+			g.write(newPod(name, mirror, func(p *corev1.Pod) { p.Labels["app"], p.Spec.NodeName = name, node }))
+		}
+	}
 }
 
 // chance is true once in n times.
@@ -194,7 +232,7 @@ func (g *generated) oddities(node string) {
 func (g *generated) snapshot() Snapshot {
 	s := Snapshot{
 		Budgets: map[string][]*policyv1.PodDisruptionBudget{"default": g.budgets},
-		Rules:   map[string][]Rule{"default": g.rules},
+		Rules:   map[string][]Rule{"default": g.rules}, StaticPods: staticByName,
 	}
 	if len(g.dark) > 0 {
 		s.BadRules = map[string]error{darkness: errDark}
@@ -207,6 +245,18 @@ func (g *generated) snapshot() Snapshot {
 		s.Nodes = append(s.Nodes, NodeSnapshot{Node: node, Pods: g.pods, Request: g.requests[d.node]})
 	}
 	return s
+}
+
+// staticByName is somebody who takes static pods away, and says in their names what becomes of them.
+func staticByName(_ *corev1.Node, pod *corev1.Pod) Removal {
+	switch pod.Name {
+	case "static-left":
+		return Removal{Left: "it is to stay"}
+	case "static-stays":
+		return Removal{Able: true, Trouble: "it cannot be taken away"}
+	default:
+		return Removal{Able: true}
+	}
 }
 
 var errDark = fmt.Errorf("%w: %w", ErrBadRule, errors.New("it is dark"))

@@ -16,19 +16,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const clusters = 300
+// clusters have workloads, staticClusters hardly any: there static pods get their turn.
+const (
+	clusters       = 300
+	staticClusters = 100
+)
 
 // TestAPreviewSaysWhatADrainThenDoes generates clusters, asks for the preview, then lets the drain decide about the same
 // cluster, with an API server, a controller of budgets, workloads and kubelets that know nothing of the preview. What
 // became of each pod must be what the preview said.
 func TestAPreviewSaysWhatADrainThenDoes(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(clusters) {
+	for seed := range uint64(clusters + staticClusters) {
 		nodes := []string{"w1"}
-		if seed%4 == 3 {
+		if seed%4 == 3 && seed < clusters {
 			nodes = append(nodes, "w2")
 		}
 		g := generate(seed, nodes...)
+		if seed >= clusters {
+			g = generateStatic(seed)
+		}
 		outlooks, err := Preview(g.snapshot(), noon)
 		if err != nil {
 			t.Fatal(err)
