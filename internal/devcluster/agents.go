@@ -54,8 +54,10 @@ func (c *Cluster) CreateAgentPods(ctx context.Context) error {
 				ObjectMeta: metav1.ObjectMeta{Labels: agentLabels},
 				Spec: corev1.PodSpec{
 					ServiceAccountName: AgentServiceAccount,
-					Containers:         []corev1.Container{{Name: "agent", Image: "slipway.dev/node-agent:local"}},
-					Tolerations:        []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+					// kwok lets a pod go some time within it, and nobody waits for its end.
+					TerminationGracePeriodSeconds: new(int64(1)),
+					Containers:                    []corev1.Container{{Name: "agent", Image: "slipway.dev/node-agent:local"}},
+					Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 				},
 			},
 		},
