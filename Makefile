@@ -59,7 +59,7 @@ SMALL_MODULES := charts/render docs/recording images test/policies test/monitori
 # These take minutes, most of which they wait: they are begun first, so that none is left over
 # at the end. As many packages as AT_A_TIME have control planes at a time, which is more than
 # there may be cores.
-LONG_TESTS := ./test/update ./test/maintenance ./test/docs ./test/central ./test/walk ./test/surge
+LONG_TESTS := ./test/chaos ./test/update ./test/maintenance ./test/docs ./test/central ./test/walk ./test/surge
 AT_A_TIME ?= 3
 
 # Where tests start programs, which go does not see: they run each time, in another order. The
