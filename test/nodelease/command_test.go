@@ -65,7 +65,7 @@ func aCommandRuns(t *testing.T, s *scene) {
 func aCommandIsEnded(t *testing.T, s *scene) {
 	s.node(t, "ended")
 	command := harness.StartProcess(t, "kubectl-slipway", []string{"KUBECONFIG=" + s.Facts.Kubeconfig}, harness.Binary(t, "kubectl-slipway"),
-		"lease", "acquire", "ended", "--holder=fwup", "--duration=3s", "--", "sh", "-c", "echo it works; trap 'echo told to end; exit 0' TERM; while :; do sleep 0.1; done")
+		"lease", "acquire", "ended", "--holder=fwup", "--duration=3s", "--", "sh", "-c", "sleep 1000 & trap 'kill $! 2>/dev/null; echo told to end; exit 0' TERM; echo it works; wait")
 	command.AwaitLog("it works")
 	s.wants(t, cli.Done, "its lease is broken", "release", "ended", "--force")
 	if said := command.AwaitExit(); !strings.Contains(said, "told to end") || !strings.Contains(said, "the command was ended: keep the lease of node ended: the lease is lost") {

@@ -12,12 +12,19 @@ import (
 	"time"
 )
 
+// shellLibrary: idle does nothing until there is a signal.
+const shellLibrary = `ready() { echo ready >"$READY"; }
+idle() { exec 3<>"$SILENT"; while :; do read -r _ <&3; done; }
+`
+
 // startShell starts a script that has come as far as to say that it is ready.
 func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 	t.Helper()
-	log, pipe := filepath.Join(t.TempDir(), "log"), filepath.Join(t.TempDir(), "ready")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
+	log, pipe, silent := filepath.Join(t.TempDir(), "log"), filepath.Join(t.TempDir(), "ready"), filepath.Join(t.TempDir(), "silent")
+	for _, name := range []string{pipe, silent} {
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// For both, so that opening it waits for nobody.
 	ready, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
@@ -26,8 +33,8 @@ func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 	}
 	defer ready.Close()
 	started, err := Start(Spec{
-		Path: "/bin/sh", Args: []string{"-c", `ready() { echo ready >"$READY"; }; ` + script},
-		Env: append(env, "PATH="+os.Getenv("PATH"), "READY="+pipe), Dir: t.TempDir(), Log: log,
+		Path: "/bin/sh", Args: []string{"-c", shellLibrary + script},
+		Env: append(env, "PATH="+os.Getenv("PATH"), "READY="+pipe, "SILENT="+silent), Dir: t.TempDir(), Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +51,7 @@ func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 }
 
 func TestStopAsksFirst(t *testing.T) {
-	started, log := startShell(t, `trap 'echo bye; exit' TERM; ready; while :; do sleep 0.01; done`)
+	started, log := startShell(t, `trap 'echo bye; exit' TERM; ready; idle`)
 	if err := Stop(context.Background(), started, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +62,7 @@ func TestStopAsksFirst(t *testing.T) {
 }
 
 func TestStopKillsWhatDoesNotListen(t *testing.T) {
-	started, _ := startShell(t, `trap '' TERM; ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `trap '' TERM; ready; idle`)
 	if err := Stop(context.Background(), started, 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +72,7 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 }
 
 func TestSignalSparesAProcessThatGotTheIDLater(t *testing.T) {
-	started, _ := startShell(t, `ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `ready; idle`)
 	recorded := started
 	recorded.Started--
 	if err := recorded.Signal(syscall.SIGKILL); err != nil {
@@ -102,7 +109,7 @@ func TestKillStraysFindsGrandchildren(t *testing.T) {
 }
 
 func TestStartedProcessHasASessionOfItsOwn(t *testing.T) {
-	started, _ := startShell(t, `ready; while :; do sleep 0.01; done`)
+	started, _ := startShell(t, `ready; idle`)
 	group, err := syscall.Getpgid(started.PID)
 	if err != nil || group != started.PID {
 		t.Errorf("process group %d, %v; want its own, %d", group, err, started.PID)
