@@ -106,9 +106,7 @@ func checkStaticPod(t *testing.T, l *launcher, dir string, node nodeFacts) {
 	if err := os.WriteFile(filepath.Join(node.Manifests, "static.json"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "there is a mirror of the static pod", func() bool {
-		return l.command("kubectl", "--dir", dir, "--", "get", "pod", "static-real-1").Run() == nil
-	})
+	l.kubectl(dir, "", "wait", "--for=create", "--timeout=60s", "pod/static-real-1")
 	l.kubectl(dir, "", "wait", "--for=condition=Ready", "--timeout=60s", "pod/static-real-1")
 }
 
