@@ -43,7 +43,8 @@ var killedAt = []string{
 // while its pods are held by budgets and the controller is killed again and again. That no
 // promise was broken meanwhile, the audit log tells.
 func TestAFleetZoneByZone(t *testing.T) {
-	s := newStage(t)
+	t.Parallel()
+	s := newStageOn(t, harness.Own(t, options))
 	c := &scene{stage: s, t: t, group: "fleet"}
 	of := sizeOf()
 	c.nodes = s.env.Fleet(t, c.group, zones(of.nodes))
@@ -152,7 +153,7 @@ func (c *scene) awaitApps(of size) {
 }
 
 // workedOn checks that so many Jobs were created since then: that each was for another node, the
-// audit log is held to when the test ends. Other tests on the cluster come before or after.
+// audit log is held to when the test ends.
 func (c *scene) workedOn(nodes int, since time.Time) {
 	c.t.Helper()
 	created := c.env.Requests(c.t, func(r auditlog.Request) bool {

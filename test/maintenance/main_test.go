@@ -8,24 +8,18 @@ import (
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
-// TestMain has a control plane that creates pods as fast as it can, and is patient with
+// options are of a control plane that creates pods as fast as it can, and is patient with
 // nodes that nobody simulates.
-func TestMain(m *testing.M) {
-	harness.MainOn(m, harness.Options{LauncherArgs: []string{
-		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
-		"--controller-manager-arg=node-monitor-grace-period=1h",
-		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
-	}})
-}
+var options = harness.Options{LauncherArgs: []string{
+	"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
+	"--controller-manager-arg=node-monitor-grace-period=1h",
+	"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
+}}
 
-// ground is the cluster, without agents. Whose turn it is starts a controller: one at a
-// time.
-func ground(t *testing.T) *harness.Env {
-	t.Helper()
-	env := harness.Shared(t)
-	env.WithoutAgents(t)
-	return env
-}
+// TestMain has most tests share a cluster without agents. Whose turn it is starts a
+// controller: one at a time. Those that take longest have a cluster of their own, side by
+// side, after the others.
+func TestMain(m *testing.M) { harness.MainOn(m, options) }
 
 // start starts a controller that stops at a fault point, if one is given.
 func start(t *testing.T, env *harness.Env, faultPoint string, flags ...string) *harness.Process {

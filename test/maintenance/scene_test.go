@@ -28,10 +28,17 @@ type stage struct {
 	env *harness.Env
 }
 
-// newStage has the audit log judged when the test ends.
+// newStage is on the cluster that tests share.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{env: ground(t)}
+	return newStageOn(t, harness.Shared(t))
+}
+
+// newStageOn has the audit log judged when the test ends.
+func newStageOn(t *testing.T, env *harness.Env) *stage {
+	t.Helper()
+	env.WithoutAgents(t)
+	s := &stage{env: env}
 	s.env.KeepAllPromises(t, func() auditcheck.Options {
 		return auditcheck.Options{}
 	})

@@ -24,6 +24,7 @@ const turns = 12
 // without, while another tool takes nodes in between, in an order that the seed gives. All
 // come to an end; and that at no moment two holders worked on a node, the audit log tells.
 func TestNodesAreShared(t *testing.T) {
+	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	env.WithoutAgents(t)
 	takesLeases(t, env)

@@ -74,6 +74,7 @@ func (l *lookedAt) is(t *testing.T, ready bool) {
 }
 
 func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
+	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	look := func(name string) *lookedAt {
 		return &lookedAt{name: name, health: freeAddress(t), metrics: freeAddress(t)}

@@ -39,6 +39,7 @@ var drains = []drain{
 }
 
 func TestADrainOutlives30sWithoutTheAPIServer(t *testing.T) {
+	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	var all []*running
 	for _, d := range drains {
