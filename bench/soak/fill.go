@@ -35,7 +35,7 @@ func (g *stage) fill(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("wait until the pods run: %w", err)
 	}
-	budgets, err := g.createOwners(ctx, all)
+	allowed, err := g.createOwners(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -47,9 +47,9 @@ func (g *stage) fill(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("wait until the ReplicaSets are ready: %w", err)
 	}
-	counted := g.count("budgets have counted", budgets)
+	counted := g.count("budgets have counted", len(allowed))
 	err = until.Done(ctx, g.clients.PolicyV1().RESTClient(), "poddisruptionbudgets", metav1.NamespaceAll, &policyv1.PodDisruptionBudget{}, func(b *policyv1.PodDisruptionBudget) bool {
-		return counted.is(b, b.Status.ObservedGeneration == b.Generation && b.Status.DisruptionsAllowed == unavailable)
+		return counted.is(b, b.Status.ObservedGeneration == b.Generation && b.Status.DisruptionsAllowed == allowed[b.Namespace+"/"+b.Name])
 	})
 	if err != nil {
 		return fmt.Errorf("wait until the budgets have counted the pods: %w", err)
@@ -83,19 +83,20 @@ func (g *stage) createPods(ctx context.Context, all []app) error {
 	return creating.Wait()
 }
 
-// createOwners returns how many budgets there are.
-func (g *stage) createOwners(ctx context.Context, all []app) (budgets int, err error) {
+// createOwners returns how many pods each budget lets go, when all of them are ready.
+func (g *stage) createOwners(ctx context.Context, all []app) (allowed map[string]int32, err error) {
+	allowed = map[string]int32{}
 	for _, a := range all {
 		if _, err := g.clients.AppsV1().ReplicaSets(a.namespace).Create(ctx, a.replicaSet(), metav1.CreateOptions{}); err != nil {
-			return 0, fmt.Errorf("create a ReplicaSet: %w", err)
+			return nil, fmt.Errorf("create a ReplicaSet: %w", err)
 		}
 		if !a.budget {
 			continue
 		}
-		budgets++
+		allowed[a.namespace+"/"+a.name] = int32(a.mayMiss())
 		if _, err := g.clients.PolicyV1().PodDisruptionBudgets(a.namespace).Create(ctx, a.disruptionBudget(), metav1.CreateOptions{}); err != nil {
-			return 0, fmt.Errorf("create a budget: %w", err)
+			return nil, fmt.Errorf("create a budget: %w", err)
 		}
 	}
-	return budgets, nil
+	return allowed, nil
 }

@@ -56,6 +56,7 @@ func command(ctx context.Context) error {
 	flag.IntVar(&s.limit, "limit", full.limit, "MiB that the controller may take")
 	flag.DurationVar(&s.rest, "rest", full.rest, "how long the controller, and agents, are watched at rest")
 	flag.DurationVar(&s.mixed, "mixed", 0, "keep drains, returns, EvictionRequests and maintenances going for so long, instead of all that")
+	flag.DurationVar(&s.settle, "settle", full.settle, "how long the controller is left alone then, before it is looked at")
 	flag.Uint64Var(&s.seed, "seed", full.seed, "seed of what is random in that")
 	flag.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary")
 	flag.StringVar(&o.results, "out", "", "file for the results, in JSON")

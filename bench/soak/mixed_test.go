@@ -53,6 +53,18 @@ func built(t *testing.T, name string) string {
 	return path
 }
 
+// TestBudgetsOfSmallAppsLetPodsGo: the workload of few nodes comes to a state that can be waited for, and its budgets
+// hold up drains.
+func TestBudgetsOfSmallAppsLetPodsGo(t *testing.T) {
+	for nodes, want := range map[int]int{mixedNodes: 1, 100: 4, 1000: 4} {
+		for _, a := range apps(make([]string, nodes), 1) {
+			if got := a.mayMiss(); got > len(a.nodes) || got < want {
+				t.Errorf("of %d pods, with %d nodes, %d may be missing; want %d at least", len(a.nodes), nodes, got, want)
+			}
+		}
+	}
+}
+
 func mixedSample() mixedResults {
 	return mixedResults{
 		Conditions: conditions{Date: "2026-01-02", Slipway: "abc", CPU: "a CPU", Cores: 2, Load: "1.00"}, Kubernetes: "v1.2.3",

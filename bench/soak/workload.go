@@ -17,7 +17,8 @@ const (
 	// groups of nodes: those of one have the same apps.
 	groups = 10
 	// unavailable is how many pods of an app may be missing at a time, if it has a
-	// budget: with all nodes of the last step in work, fewer than are told to leave.
+	// budget: with all nodes of the last step in work, fewer than are told to leave. Of an app with few
+	// pods, it is half of them.
 	unavailable = 4
 	// gone is how many seconds a pod takes to end at most, which is its grace period as well:
 	// a simulated pod takes all of that at times, whatever else it is told.
@@ -46,6 +47,9 @@ func apps(nodes []string, podsPerNode int) []app {
 	}
 	return all
 }
+
+// mayMiss is how many of its pods may be missing at a time, if it has a budget.
+func (a app) mayMiss() int { return min(unavailable, max(1, len(a.nodes)/2)) }
 
 // pod is one of the app, bound to its node: a scheduler would take minutes for all of
 // them. It goes some seconds after it was told to.
@@ -84,7 +88,7 @@ func (a app) replicaSet() *appsv1.ReplicaSet {
 func (a app) disruptionBudget() *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: a.selector(), MaxUnavailable: new(intstr.FromInt(unavailable))},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: a.selector(), MaxUnavailable: new(intstr.FromInt(a.mayMiss()))},
 	}
 }
 
