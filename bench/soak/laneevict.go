@@ -14,15 +14,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
+	"k8s.io/client-go/rest"
 )
 
 // evicter asks for the eviction of a pod, wherever it is, or withdraws that again.
 type evicter struct {
 	*load
-	random *rand.Rand
-	id     int
+	requests lifecycleclient.EvictionRequestsGetter
+	random   *rand.Rand
+	id       int
+}
+
+// requestsClient is for EvictionRequests. They are custom resources here, which are not spoken of in protobuf, as the
+// client does of what is built in.
+func (g *stage) requestsClient() (lifecycleclient.EvictionRequestsGetter, error) {
+	config := rest.CopyConfig(g.admin)
+	config.ContentType = runtime.ContentTypeJSON
+	client, err := lifecycleclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("build the client for EvictionRequests: %w", err)
+	}
+	return client, nil
 }
 
 func (e *evicter) once(ctx context.Context) (string, error) {
@@ -34,7 +50,7 @@ func (e *evicter) once(ctx context.Context) (string, error) {
 	if withdraws {
 		what = "EvictionRequests withdrawn"
 	}
-	requests := e.clients.LifecycleV1alpha1().EvictionRequests(pod.Namespace)
+	requests := e.requests.EvictionRequests(pod.Namespace)
 	w, err := requests.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", e.name(pod)).String()})
 	if err != nil {
 		return what, fmt.Errorf("watch an EvictionRequest: %w", err)

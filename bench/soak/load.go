@@ -52,7 +52,11 @@ const mixedNodes = drainers*perDrainer + perMaintainer + 4
 // mixedPods is how many pods are on each node.
 const mixedPods = 10
 
-func newLoad(g *stage) *load {
+func newLoad(g *stage) (*load, error) {
+	requests, err := g.requestsClient()
+	if err != nil {
+		return nil, err
+	}
 	l := &load{stage: g, made: map[string]int{}}
 	nodes := g.cluster.Nodes
 	for i := range drainers {
@@ -62,10 +66,10 @@ func newLoad(g *stage) *load {
 	m := &maintainer{load: l, random: g.random(drainers), nodes: nodes[drainers*perDrainer:][:perMaintainer]}
 	l.lanes = append(l.lanes, m.once)
 	for i := range evicters {
-		e := &evicter{load: l, random: g.random(drainers + 1 + i), id: i}
+		e := &evicter{load: l, requests: requests, random: g.random(drainers + 1 + i), id: i}
 		l.lanes = append(l.lanes, e.once)
 	}
-	return l
+	return l, nil
 }
 
 // random is that of one lane, which can be had again.
@@ -83,9 +87,12 @@ func (l *load) keepUp(ctx context.Context, how time.Duration) error {
 			for time.Now().Before(until) {
 				within, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 				what, err := do(within)
+				if err != nil {
+					err = fmt.Errorf("%s: %w", what, errors.Join(err, context.Cause(within)))
+				}
 				cancel()
 				if err != nil {
-					return fmt.Errorf("%s: %w", what, errors.Join(err, context.Cause(within)))
+					return err
 				}
 				l.did(what)
 			}

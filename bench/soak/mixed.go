@@ -35,7 +35,10 @@ func (g *stage) measureMixed(ctx context.Context) (r mixedResults, err error) {
 		return r, err
 	}
 	j := &judge{keep: auditcheck.Wanted}
-	load := newLoad(g)
+	load, err := newLoad(g)
+	if err != nil {
+		return r, err
+	}
 	defer func() { err = g.withLog(err) }()
 	if err := load.keepUp(ctx, s.mixed/warmUp); err != nil {
 		return r, err
