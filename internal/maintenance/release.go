@@ -53,6 +53,7 @@ func (p *pass) wind(n *node) {
 func (p *pass) ended(n *node) {
 	needed, recorded := false, true
 	why := endOf(n.drain)
+	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
 	for _, entry := range n.fors {
 		m := p.byUID[entry.UID]
 		if m == nil || entry.Released || p.standingOf(n, entry) != needs || !m.works() {
@@ -65,7 +66,6 @@ func (p *pass) ended(n *node) {
 			p.at(n, m.UID, slipwayv1alpha1.NodeFailed, why, time.Time{})
 		}
 	}
-	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
 	switch {
 	case !over(n.drain) || !recorded:
 	case !needed && (n.drain.Status.ClaimStatus == lifecyclev1alpha1.Succeeded || n.cordonLeft()):
