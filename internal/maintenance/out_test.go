@@ -34,7 +34,8 @@ func nodeOut() *out {
 	o.node.Spec.Unschedulable = true
 	o.node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	o.fors = []For{{UID: o.m.UID, Name: o.m.Name}}
-	o.drain = newDrain("one", nil, slipwayv1alpha1.DrainParameters{Hold: true, Targets: planOf(o.m)})
+	o.drain = newDrain("one", nil, slipwayv1alpha1.DrainParameters{})
+	o.asks(planOf(o.m)...)
 	o.drain.UID, o.drain.Generation, o.drain.CreationTimestamp = "drain-1", 1, metav1.NewTime(epoch.Add(-time.Hour))
 	o.drain.Finalizers = append(o.drain.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	o.drain.Status.ClaimStatus, o.drain.Status.ObservedGeneration = lifecyclev1alpha1.Claimed, 1

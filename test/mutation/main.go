@@ -18,7 +18,6 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().Unix()), "which ones these are") //nolint:gosec // after 1970
 	flag.StringVar(&s.only, "only", "", "try the mistakes of this file only, such as next.go")
 	flag.DurationVar(&s.slowest, "slowest", 2*time.Second, "tests that take longer of the processor are not asked")
-	flag.IntVar(&s.checks, "checks", 100, "cases of each property that is tested with rapid")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, s, flag.Args())
@@ -35,7 +34,6 @@ type settings struct {
 	seed            uint64
 	only            string
 	slowest         time.Duration
-	checks          int
 }
 
 func run(ctx context.Context, s settings, packages []string) error {

@@ -42,7 +42,7 @@ func try(ctx context.Context, s settings, pattern string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	suite, err := newSuite(ctx, source, binary, scratch, s, func(n, of int) {
+	suite, err := newSuite(ctx, source, binary, scratch, s.slowest, func(n, of int) {
 		if n == 0 {
 			progress("see where each test goes,", n+1, of)
 		}
