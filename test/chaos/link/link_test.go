@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// server counts what it is asked for, and tells who asks; a watch says a line for each text.
+// server counts what it is asked for, and tells who asks; a watch says what it is given.
 type server struct {
 	*httptest.Server
 	done atomic.Int64
@@ -39,7 +39,7 @@ func newServer(t *testing.T) *server {
 			_ = http.NewResponseController(w).Flush()
 			select {
 			case text := <-s.say:
-				_, _ = io.WriteString(w, text+"\n")
+				_, _ = io.WriteString(w, text)
 			case <-r.Context().Done():
 				return
 			}
@@ -170,8 +170,8 @@ func TestWatchesExpire(t *testing.T) {
 		t.Errorf("the server was asked for %q", got)
 	}
 	lines := bufio.NewScanner(response.Body)
-	s.say <- "one"
-	if !lines.Scan() || lines.Text() != "one" {
+	s.say <- `{"type":"ADDED"}` // with no end of a line
+	if !lines.Scan() || lines.Text() != `{"type":"ADDED"}` {
 		t.Fatalf("the watch says %q", lines.Text())
 	}
 	if n := l.Expire(); n != 1 {

@@ -3,7 +3,6 @@
 package link
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -19,7 +18,7 @@ type watches struct {
 	open map[*watch]bool
 }
 
-// inJSON has a watch answered in lines, which can be told apart: clients understand that
+// inJSON has a watch answered in JSON, whose objects can be told apart: clients understand that
 // as well as what they would rather have.
 func inJSON(r *http.Request) {
 	if !isWatch(r) {
@@ -89,10 +88,15 @@ type watch struct {
 	end  error
 }
 
+// pump reads one object after the other: whether a line ends after each is the server's.
 func (w *watch) pump() {
-	from := bufio.NewReader(w.server)
+	from := json.NewDecoder(w.server)
 	for {
-		text, err := from.ReadBytes('\n')
+		var text json.RawMessage
+		err := from.Decode(&text)
+		if err == nil {
+			text = append(text, '\n')
+		}
 		select {
 		case w.lines <- line{text, err}:
 		case <-w.closed:
@@ -104,7 +108,7 @@ func (w *watch) pump() {
 	}
 }
 
-// Read reads whole lines, a part of one at a time.
+// Read reads whole objects, a part of one at a time.
 func (w *watch) Read(b []byte) (int, error) {
 	if len(w.rest) == 0 {
 		if w.end != nil {
