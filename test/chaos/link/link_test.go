@@ -33,7 +33,7 @@ func newServer(t *testing.T) *server {
 			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
 			return
 		}
-		w.Header().Set("Accepted", r.Header.Get("Accept"))
+		w.Header().Set("Accepted", r.Header.Get("Accept")+", "+r.Header.Get("Accept-Encoding"))
 		w.WriteHeader(http.StatusOK)
 		for {
 			_ = http.NewResponseController(w).Flush()
@@ -166,7 +166,7 @@ func TestWatchesExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if got := response.Header.Get("Accepted"); got != "application/json" {
+	if got := response.Header.Get("Accepted"); got != "application/json, identity" {
 		t.Errorf("the server was asked for %q", got)
 	}
 	lines := bufio.NewScanner(response.Body)

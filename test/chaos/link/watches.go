@@ -18,7 +18,7 @@ type watches struct {
 	open map[*watch]bool
 }
 
-// inJSON has a watch answered in JSON, whose objects can be told apart: clients understand that
+// inJSON has a watch answered in plain JSON, whose objects can be told apart: clients understand that
 // as well as what they would rather have.
 func inJSON(r *http.Request) {
 	if !isWatch(r) {
@@ -34,6 +34,7 @@ func inJSON(r *http.Request) {
 		kept = []string{"application/json"}
 	}
 	r.Header.Set("Accept", strings.Join(kept, ","))
+	r.Header.Set("Accept-Encoding", "identity") // servers compress watches as well
 }
 
 func isWatch(r *http.Request) bool {
