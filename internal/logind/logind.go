@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -44,9 +45,17 @@ type Manager struct {
 func Connect(ctx context.Context, path string) (*Manager, error) {
 	m, err := connect(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("connect to logind over %s: %w", path, err)
+		return nil, fmt.Errorf("connect to logind over %s: %w%s", path, err, turnedAway(err))
 	}
 	return m, nil
+}
+
+// turnedAway says what helps where the bus ends the connection.
+func turnedAway(err error) string {
+	if errors.Is(err, io.EOF) {
+		return fmt.Sprintf(" (the bus turns user %d away: dbus-daemon wants one that the machine knows, such as 65534, nobody)", os.Getuid())
+	}
+	return ""
 }
 
 func connect(ctx context.Context, path string) (*Manager, error) {

@@ -26,8 +26,9 @@ const (
 	Hosts      = "slipway-host"       // the DaemonSet that is optional
 )
 
-// HostUser is who slipway-host runs as, unless told otherwise.
-const HostUser = 65532
+// HostUser is who slipway-host runs as, unless told otherwise: nobody, whom each machine knows.
+// dbus-daemon turns away those that it does not know.
+const HostUser = 65534
 
 // Mode says who does the work.
 type Mode string
