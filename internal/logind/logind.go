@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -52,7 +53,7 @@ func Connect(ctx context.Context, path string) (*Manager, error) {
 
 // turnedAway says what helps where the bus ends the connection.
 func turnedAway(err error) string {
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Sprintf(" (the bus turns user %d away: dbus-daemon wants one that the machine knows, such as 65534, nobody)", os.Getuid())
 	}
 	return ""

@@ -4,6 +4,9 @@ package logind_test
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,6 +105,26 @@ func TestAShutdownThatIsCalledOffIsTold(t *testing.T) {
 func TestABusThatIsNotThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus")
 	if _, err := logind.Connect(t.Context(), path); err == nil || !strings.HasPrefix(err.Error(), "connect to logind over "+path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABusThatTurnsThisUserAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus")
+	bus, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	go func() { // as dbus-daemon does to users that the machine does not know: it reads, and ends
+		conn, err := bus.Accept()
+		if err != nil {
+			return // the test is over
+		}
+		_, _ = conn.Read(make([]byte, 1<<10))
+		_ = conn.Close()
+	}()
+	if _, err := logind.Connect(t.Context(), path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the bus turns user %d away", os.Getuid())) {
 		t.Errorf("got %v", err)
 	}
 }
