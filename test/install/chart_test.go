@@ -18,6 +18,7 @@ var variants = map[string]string{
 	"reduced":                          `{"reduced": true}`,
 	"with EvictionRequests":            `{"evictionRequests": {"enabled": true}}`,
 	"with node leases":                 `{"nodeLeases": {"enabled": true, "refuseOthers": true}}`,
+	"with slipway-host":                `{"host": {"enabled": true, "runAsUser": 0}}`,
 	"without guards":                   `{"guards": {"enabled": false}}`,
 	"with drivers of others":           `{"thirdPartyDrivers": {"enabled": true}}`,
 	"with a network policy":            `{"networkPolicy": {"enabled": true}, "metrics": {"enabled": true}}`,

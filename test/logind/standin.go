@@ -21,6 +21,7 @@ const busConfig = `<busconfig>
   <listen>unix:path=%s</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
+    <allow user="*"/>
     <allow send_destination="*"/>
     <allow receive_sender="*"/>
     <allow own="*"/>

@@ -5,6 +5,7 @@ package realnode
 import (
 	"bytes"
 	"os/exec"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,24 +25,13 @@ func TestACrashDuringADrain(t *testing.T) {
 		crash func(*scene)
 	}{
 		"of the kubelet": {app: "patient", crash: func(s *scene) {
-			for _, arguments := range [][]string{{"stop", "kubelet@" + nodeName, "--kill"}, {"start", "kubelet@" + nodeName}} {
-				if _, err := launcher(append(arguments, "--dir", s.env.Dir)...); err != nil {
-					s.t.Fatal(err)
-				}
-			}
+			s.killKubelet()
+			s.startKubelet()
 		}},
 		"of the agent": {app: "calm", crash: func(s *scene) {
-			agent := harness.Await(s.t, s.env, "the agent's pod runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
-				return p.Spec.NodeName == nodeName && len(containers(p)) == 1
-			}, client.InNamespace(devcluster.Namespace))
-			kill := exec.CommandContext(s.t.Context(), "ctr", "--address", s.machine.Socket, "--namespace", "k8s.io",
-				"tasks", "kill", "--signal", "SIGKILL", containers(agent)[0])
-			if out, err := kill.CombinedOutput(); err != nil {
-				s.t.Fatalf("kill the agent: %v: %s", err, out)
-			}
-			harness.Await(s.t, s.env, "the agent was started again", &corev1.PodList{}, func(p *corev1.Pod) bool {
-				return p.UID == agent.UID && len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1
-			}, client.InNamespace(devcluster.Namespace))
+			agent := s.agent()
+			s.kill(containers(agent)[0])
+			s.awaitRestart(agent, "node-agent")
 		}},
 	}
 	for name, tc := range cases {
@@ -69,4 +59,46 @@ func TestACrashDuringADrain(t *testing.T) {
 			s.run(0, "uncordon", nodeName)
 		})
 	}
+}
+
+// killKubelet ends the kubelet at once; its containers go on.
+func (s *scene) killKubelet() { s.launch("stop", "kubelet@"+nodeName, "--kill") }
+
+// startKubelet starts it again, as its supervisor would.
+func (s *scene) startKubelet() { s.launch("start", "kubelet@"+nodeName) }
+
+func (s *scene) launch(arguments ...string) {
+	s.t.Helper()
+	if _, err := launcher(append(arguments, "--dir", s.env.Dir)...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// agent is the agent's pod, when it runs.
+func (s *scene) agent() *corev1.Pod {
+	s.t.Helper()
+	return harness.Await(s.t, s.env, "the agent's pod runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
+		return p.Spec.NodeName == nodeName && p.Spec.ServiceAccountName == "slipway-node-agent" && len(containers(p)) == 1
+	}, client.InNamespace(devcluster.Namespace))
+}
+
+// kill ends a container at once.
+func (s *scene) kill(container string) {
+	s.t.Helper()
+	kill := exec.CommandContext(s.t.Context(), "ctr", "--address", s.machine.Socket, "--namespace", "k8s.io",
+		"tasks", "kill", "--signal", "SIGKILL", container)
+	if out, err := kill.CombinedOutput(); err != nil {
+		s.t.Fatalf("kill container %s: %v: %s", container, err, out)
+	}
+}
+
+// awaitRestart waits until a container of the pod, as it was seen, was started again.
+func (s *scene) awaitRestart(pod *corev1.Pod, container string) {
+	s.t.Helper()
+	before := pod.Status.ContainerStatuses[indexOf(pod, container)].RestartCount
+	harness.Await(s.t, s.env, container+" was started again", &corev1.PodList{}, func(p *corev1.Pod) bool {
+		return p.UID == pod.UID && slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+			return c.Name == container && c.RestartCount > before && c.State.Running != nil
+		})
+	}, client.InNamespace(pod.Namespace))
 }

@@ -23,6 +23,7 @@ const (
 	group         = "real"
 	workloadImage = "local.test/workload:1"
 	agentImage    = "local.test/node-agent:1"
+	hostImage     = "local.test/slipway-host:1"
 )
 
 func TestMain(m *testing.M) { harness.MainOn(m, harness.Options{Bare: true}) }
@@ -85,7 +86,9 @@ func join(dir string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(programs) }()
-	for image, source := range map[string]string{workloadImage: "./test/realnode/workload", agentImage: "./cmd/node-agent"} {
+	for image, source := range map[string]string{
+		workloadImage: "./test/realnode/workload", agentImage: "./cmd/node-agent", hostImage: "./cmd/slipway-host",
+	} {
 		program := filepath.Join(programs, filepath.Base(source))
 		if err := compile(source, program); err != nil {
 			return err

@@ -56,27 +56,34 @@ func newScene(t *testing.T) *scene {
 // on the loopback interface.
 func (s *scene) startAgent() {
 	s.t.Helper()
-	server, err := url.Parse(s.env.Server)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	agents := installedDaemonSet(s.t)
-	pod := &agents.Spec.Template.Spec
-	pod.HostNetwork = true
-	pod.NodeSelector = map[string]string{harness.GroupLabel: group}
-	agent := &pod.Containers[0]
-	agent.Image, agent.ImagePullPolicy = agentImage, corev1.PullNever
-	agent.Env = append(agent.Env,
-		corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: server.Hostname()},
-		corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: server.Port()})
+	agents := installedDaemonSet(s.t, "install.yaml")
+	s.adapt(&agents.Spec.Template.Spec, agentImage)
 	s.create(agents)
 	s.awaitDaemonSet(agents)
 }
 
-// installedDaemonSet is that of config/install.yaml.
-func installedDaemonSet(t *testing.T) *appsv1.DaemonSet {
+// adapt has a pod run here, with an image of ours.
+func (s *scene) adapt(pod *corev1.PodSpec, image string) {
+	s.t.Helper()
+	server, err := url.Parse(s.env.Server)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pod.HostNetwork = true
+	pod.NodeSelector = map[string]string{harness.GroupLabel: group}
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		c.Image, c.ImagePullPolicy = image, corev1.PullNever
+		c.Env = append(c.Env,
+			corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: server.Hostname()},
+			corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: server.Port()})
+	}
+}
+
+// installedDaemonSet is that of a manifest in config.
+func installedDaemonSet(t *testing.T, manifest string) *appsv1.DaemonSet {
 	t.Helper()
-	content, err := os.ReadFile(harness.File(t, "config", "install.yaml"))
+	content, err := os.ReadFile(harness.File(t, "config", manifest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +93,7 @@ func installedDaemonSet(t *testing.T) *appsv1.DaemonSet {
 			return &found
 		}
 	}
-	t.Fatal("config/install.yaml has no DaemonSet")
+	t.Fatalf("config/%s has no DaemonSet", manifest)
 	return nil
 }
 

@@ -30,6 +30,7 @@ func TestShutdowns(t *testing.T) {
 		"a machine that loses its power":                                powerLost,
 		"a node that stays out for somebody else":                       cordonedByOthers,
 		"a machine that is shut down while its node is drained":         whileDrained,
+		"a shutdown that is called off, and begun again, unseen":        unseen,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +103,10 @@ func limit(t *testing.T, g ground) {
 	down := m.Shutdown()
 	event := m.event()
 	pod.AwaitHeld(t, event.Name)
+	m.host.Kill()
+	m.agent.Kill()
+	m.startHost() // who has not seen the shutdown begin waits as long
+	m.startAgent()
 	if how := m.AwaitDown(down); how != logind.LimitReached {
 		t.Errorf("the machine went down: %s", how)
 	}
@@ -139,6 +144,36 @@ func calledOff(t *testing.T, g ground) {
 	m.awaitSaid(shutdown.ReasonCanceled)
 	m.awaitReturned()
 	m.AwaitLocks(1)
+}
+
+// unseen has a shutdown be called off, and another one begin, while slipway-host is dead. The node
+// was drained for the first, and has been put back: for the second, it is drained again.
+func unseen(t *testing.T, g ground) {
+	m := g.machine(t, "unseen", time.Hour)
+	pod := m.HeldPod("unseen-" + m.Name)
+	m.Shutdown()
+	first := m.event()
+	pod.AwaitHeld(t, first.Name)
+	m.host.Kill()
+	pod.LetGo(t)
+	m.Await("was drained for the first", func(n *corev1.Node) bool { return shutdown.DrainedOn(n) != nil })
+	g.AwaitEventGone(t, first.Name)
+	m.CallOff()
+	g.Kubectl(t, "uncordon", m.Name)
+	another := m.HeldPod("another-" + m.Name)
+	down := m.Shutdown()
+	m.startHost()
+	second := m.event()
+	another.AwaitHeld(t, second.Name)
+	stillUp(t, "there is another pod", down)
+	another.LetGo(t)
+	if how := m.AwaitDown(down); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	m.awaitReturned()
 }
 
 // powerLost has the machine die in the middle, and not come back for long. Somebody takes the

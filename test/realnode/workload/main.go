@@ -6,6 +6,7 @@
 //
 //	workload                  ends at once when it is asked to
 //	workload -ends-in=3s      takes that long to end
+//	workload -ends-with=PIPE  ends when somebody has written to that named pipe, and is asked to
 //	workload -ignores         goes on, and says so, until it is killed
 //	workload -scratch=FILE    writes the file, and reads it again when it is asked to end
 //	workload hook 1s          writes that a hook has begun, and after that time that it has ended
@@ -31,6 +32,7 @@ func main() {
 
 func run() error {
 	endsIn := flag.Duration("ends-in", 0, "how long to take to end")
+	endsWith := flag.String("ends-with", "", "a named pipe to wait for")
 	ignores := flag.Bool("ignores", false, "do not end")
 	scratch := flag.String("scratch", "", "a file to write")
 	flag.Parse()
@@ -59,6 +61,11 @@ func run() error {
 	}
 	if *ignores {
 		return goOn()
+	}
+	if *endsWith != "" { // opened, and read, when somebody has it open to write
+		if _, err := os.ReadFile(*endsWith); err != nil {
+			return err
+		}
 	}
 	<-time.After(*endsIn)
 	if *scratch != "" {
