@@ -33,6 +33,10 @@
 // Pods with responders of their own (KEP-4563) are left to them (leave.go): the drain names them, somebody else asks for
 // their evictions, and while a responder is at work on a pod, it is not sent away here.
 //
+// Static pods leave only if a Target names them, and when no other pod in scope is left (static.go). They are not evicted:
+// the drain says that it is their turn, somebody on the machine takes their manifests away, and the kubelet then takes the
+// pods off the API.
+//
 // A node is drained when it is unschedulable, carries the taint node.kubernetes.io/unschedulable:NoSchedule, when the
 // volumes of the pods that left are detached, and after that one consistent LIST shows no pod in scope, pods that are
 // still terminating included. Evictions begin as soon as spec.unschedulable is true: the scheduler honours that field by
