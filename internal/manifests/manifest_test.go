@@ -16,7 +16,9 @@ import (
 )
 
 // signed is a text as the journal has it.
-func signed(text string) []byte { return fmt.Appendf(nil, "%x\n%s\n", sha256.Sum256([]byte(text)), text) }
+func signed(text string) []byte {
+	return fmt.Appendf(nil, "%x\n%s\n", sha256.Sum256([]byte(text)), text)
+}
 
 func TestWhatIsAManifest(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -110,7 +110,9 @@ func TestAMoverGoesOnWhatItSees(t *testing.T) {
 	if err := os.WriteFile(other, []byte(manifest("a")+"# another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitReport(func(r *statics.Report) bool { return len(r.Trouble) == 1 && strings.Contains(r.Trouble[0].Message, "a.yaml") })
+	r.awaitReport(func(r *statics.Report) bool {
+		return len(r.Trouble) == 1 && strings.Contains(r.Trouble[0].Message, "a.yaml")
+	})
 	if _, err := r.node.Return(t.Context()); err != nil {
 		t.Fatal(err)
 	}
