@@ -53,6 +53,10 @@ func (r results) limits() string {
 	large := clusters[0]
 	memory, open := rising(atRestLine(r.Agents.Rest, serverHeap)), rising(atRestLine(r.Agents.Rest, watches))
 	controller := rising(atRestLine(r.Rest, restMemory))
+	if !known(memory) {
+		b.WriteString("What agents add to the memory of the API server, at rest, is less than what that changes by from moment to moment.\n")
+		return b.String()
+	}
 	fmt.Fprintf(&b, "At rest, **what grows with agents is the memory of the API server**: each of them has %s watches open there, which are %s KiB. "+
 		"With %s nodes, that is %s watches and %s MiB at the API server, or one controller of %s MiB.\n",
 		number(open.Each), number(memory.Each*kib), number0(int(large.nodes)), number(open.Each*large.nodes), number(memory.Each*large.nodes), number(controller.For(large.nodes)))

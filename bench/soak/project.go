@@ -104,6 +104,12 @@ func rising(l fit.Line) fit.Line {
 	return l
 }
 
+// known says whether a line is more than chance: what it says of larger clusters is left out else.
+func known(l fit.Line) bool {
+	const most = .5
+	return l.Fits >= most && l.Each > 0
+}
+
 // nodeEvent is how many bytes one event of a watch of Nodes has.
 func (r results) nodeEvent() float64 {
 	var bytes, events float64
@@ -156,10 +162,14 @@ func (r results) projectDrains(rest *measured, perNode float64) (all []projected
 	return all
 }
 
-// projectAgents says what agents take instead.
+// projectAgents says what agents take instead, as far as more was measured of it than chance.
 func (r results) projectAgents() (all []projected) {
 	for _, q := range []quantity{watches, connections, serverHeap, routines, restReceived} {
-		each := rising(atRestLine(r.Agents.Rest, q)).Each
+		l := atRestLine(r.Agents.Rest, q)
+		if !known(l) {
+			continue
+		}
+		each := l.Each
 		name := q.name + ", for the agents"
 		if q.name == restReceived.name {
 			name = "received by all agents, at rest"

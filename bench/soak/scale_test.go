@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,6 +117,22 @@ func TestNothingFallsWithMoreNodes(t *testing.T) {
 	}
 	if p := byNodes("CPU", "ms/s", rising(fit.Line{At: 1, Each: .5})); p.of(cluster{10, 0}) != 6 || p.formula != "1.0 + 0.5 · N" {
 		t.Errorf("%s: %g; want 6", p.formula, p.of(cluster{10, 0}))
+	}
+}
+
+// TestChanceIsNotProjected: of what goes up and down, nothing is said for larger clusters.
+func TestChanceIsNotProjected(t *testing.T) {
+	r := lawful()
+	for i, memory := range []int{200, 120} {
+		r.Agents.Rest[i].Used.ServerLiveKiB = memory
+	}
+	for _, p := range r.projectAgents() {
+		if p.name == "memory alive in the API server, for the agents" {
+			t.Errorf("it is projected: %s", p.formula)
+		}
+	}
+	if !strings.Contains(r.limits(), "from moment to moment") {
+		t.Errorf("chance limits something: %s", r.limits())
 	}
 }
 
