@@ -78,7 +78,11 @@ func drainTable(b *strings.Builder, steps []step, rest *measured) {
 
 func lineRows(b *strings.Builder, each, at, fits []string, lines []fit.Line) {
 	for _, l := range lines {
-		each, at, fits = append(each, number(l.Each)), append(at, number(l.At)), append(fits, fmt.Sprintf("%.2f", l.Fits))
+		how := "–"
+		if l.Points > 2 {
+			how = fmt.Sprintf("%.2f", l.Fits)
+		}
+		each, at, fits = append(each, number(l.Each)), append(at, number(l.At)), append(fits, how)
 	}
 	row(b, each)
 	row(b, at)

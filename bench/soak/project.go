@@ -106,8 +106,8 @@ func rising(l fit.Line) fit.Line {
 
 // known says whether a line is more than chance: what it says of larger clusters is left out else.
 func known(l fit.Line) bool {
-	const most = .5
-	return l.Fits >= most && l.Each > 0
+	const most, few = .5, 3
+	return l.Points >= few && l.Fits >= most && l.Each > 0
 }
 
 // nodeEvent is how many bytes one event of a watch of Nodes has.

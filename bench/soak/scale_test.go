@@ -56,7 +56,7 @@ func lawful() results {
 		Rest:  []atRest{{100, 0, rest(100, 56.25, .2)}, {300, 0, rest(300, 68.75, .6)}, last},
 		Steps: []step{{measured: last.measured}, drain(1, 2), drain(20, 2), drain(100, 2)},
 		Agents: &fleet{
-			Rest:  []atRest{{1, 20000, rest(1, 41, 2)}, {200, 20000, rest(200, 240, 2)}},
+			Rest:  []atRest{{1, 20000, rest(1, 41, 2)}, {100, 20000, rest(100, 140, 2)}, {200, 20000, rest(200, 240, 2)}},
 			Steps: []step{drain(1, 2), drain(129, 2)},
 		},
 	}
@@ -123,7 +123,7 @@ func TestNothingFallsWithMoreNodes(t *testing.T) {
 // TestChanceIsNotProjected: of what goes up and down, nothing is said for larger clusters.
 func TestChanceIsNotProjected(t *testing.T) {
 	r := lawful()
-	for i, memory := range []int{200, 120} {
+	for i, memory := range []int{200, 90, 120} {
 		r.Agents.Rest[i].Used.ServerLiveKiB = memory
 	}
 	for _, p := range r.projectAgents() {

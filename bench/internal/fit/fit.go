@@ -16,6 +16,8 @@ type Line struct {
 	At, Each float64
 	// Fits is the coefficient of determination, R²: 1 if all points are on the line.
 	Fits float64
+	// Points are how many it goes through. Through two, a line always goes: that says nothing of Fits.
+	Points int
 	// From and To are the least and the greatest X of the points: what is said of others is
 	// extrapolated.
 	From, To float64
@@ -27,7 +29,7 @@ func Through(points ...Point) Line {
 	if len(points) == 0 {
 		return Line{}
 	}
-	l := Line{From: math.Inf(1), To: math.Inf(-1)}
+	l := Line{Points: len(points), From: math.Inf(1), To: math.Inf(-1)}
 	var x, y float64
 	for _, p := range points {
 		x, y = x+p.X, y+p.Y

@@ -17,11 +17,11 @@ func TestThrough(t *testing.T) {
 		want   Line
 	}{
 		"nothing":           {nil, Line{}},
-		"one point":         {[]Point{{3, 5}}, Line{At: 5, Fits: 1, From: 3, To: 3}},
-		"on a line":         {[]Point{{1, 12}, {20, 50}, {100, 210}}, Line{At: 10, Each: 2, Fits: 1, From: 1, To: 100}},
-		"around a line":     {[]Point{{0, 1}, {1, 0}, {2, 3}}, Line{At: 1. / 3, Each: 1, Fits: 3. / 7, From: 0, To: 2}},
-		"the same X, twice": {[]Point{{2, 1}, {2, 3}}, Line{At: 2, Fits: 0, From: 2, To: 2}},
-		"level":             {[]Point{{1, 4}, {9, 4}}, Line{At: 4, Fits: 1, From: 1, To: 9}},
+		"one point":         {[]Point{{3, 5}}, Line{At: 5, Fits: 1, Points: 1, From: 3, To: 3}},
+		"on a line":         {[]Point{{1, 12}, {20, 50}, {100, 210}}, Line{At: 10, Each: 2, Fits: 1, Points: 3, From: 1, To: 100}},
+		"around a line":     {[]Point{{0, 1}, {1, 0}, {2, 3}}, Line{At: 1. / 3, Each: 1, Fits: 3. / 7, Points: 3, From: 0, To: 2}},
+		"the same X, twice": {[]Point{{2, 1}, {2, 3}}, Line{At: 2, Fits: 0, Points: 2, From: 2, To: 2}},
+		"level":             {[]Point{{1, 4}, {9, 4}}, Line{At: 4, Fits: 1, Points: 2, From: 1, To: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Through(tc.points...), cmpopts.EquateApprox(1e-9, 1e-9)); diff != "" {
