@@ -339,6 +339,13 @@ func TestWhatIsNextForAnEventThatWaits(t *testing.T) {
 				o.Status.ClaimStatus, o.Finalizers = lifecyclev1alpha1.Failed, nil
 			})
 		}, check},
+		"an older event waits for an answer of the same driver": {func(s *situation) {
+			s.other(func(o *lifecyclev1alpha1.LifecycleEvent) {
+				o.Status = lifecyclev1alpha1.LifecycleEventStatus{ClaimStatus: lifecyclev1alpha1.Pending}
+				o.CreationTimestamp = metav1.NewTime(began.Add(-time.Second))
+			})
+			s.driver = Driver{Registered: true, Checking: "o-1", CheckingSince: s.now}
+		}, "note e: Pending \n  Claimable=False WaitingForTurn another event of this node comes first; wait for the other event, or delete the one of the two that is not wanted\nuntil t+1m1s"},
 		"another event has the finalizer, and waits too": {func(s *situation) {
 			s.other(func(o *lifecyclev1alpha1.LifecycleEvent) {
 				o.Status.ClaimStatus, o.Spec.Gates = lifecyclev1alpha1.Pending, []lifecyclev1alpha1.Gate{{Name: "g"}}
