@@ -154,6 +154,14 @@ func TestWhatANodeSaysWhenTheControllerEndsItsEvent(t *testing.T) {
 	}
 }
 
+func TestAnEventThatEndedWithoutAWordSaysNoneOnTheNode(t *testing.T) {
+	e := claimedEvent()
+	e.Status = Ended(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonCanceled, "", time.Unix(100, 0))
+	if got := lifecycleCondition(e).Message; got != "Lifecycle Transition 'drain'" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestWhetherANodeSaysThatAnEventDrainsIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		have []corev1.NodeCondition

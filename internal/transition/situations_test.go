@@ -234,6 +234,14 @@ func TestWhatIsNext(t *testing.T) {
 			s.driverAvailable("False", lifecyclev1alpha1.ReasonDriverNotReady, "first words; look at the driver's log")
 			s.call = Call{Kind: CallEnd, Generation: 1, Failures: 4, Failure: "other words", EndedAt: s.now}
 		}, "until t+1m4s"},
+		"it failed once, and nothing was ever said of it": {func(s *situation) {
+			s.event.Status.Conditions = nil
+			s.call = Call{Kind: CallEnd, Generation: 1, Failures: 1, EndedAt: s.now}
+		}, "until t+1m0.5s"},
+		"it failed three times, and nothing was ever said of it": {func(s *situation) {
+			s.event.Status.Conditions = nil
+			s.call = Call{Kind: CallEnd, Generation: 1, Failures: 3, Failure: "busy", EndedAt: s.now}
+		}, "note e: Claimed state=a \n  DriverAvailable=False DriverNotReady driver \"d\" does not answer: busy; look at the driver's log"},
 		"it answers again": {func(s *situation) {
 			s.driverAvailable("False", lifecyclev1alpha1.ReasonDriverNotReady, "it did not")
 		}, "note e: Claimed state=a \n  DriverAvailable=True DriverRegistered"},
@@ -320,8 +328,11 @@ func TestWhatIsNextForAnEventThatWaits(t *testing.T) {
 		so   func(*situation)
 		want string
 	}{
-		"nothing is in its way":              {func(*situation) {}, check},
-		"nobody has written a word of it":    {func(s *situation) { s.event.Status = lifecyclev1alpha1.LifecycleEventStatus{} }, check},
+		"nothing is in its way":           {func(*situation) {}, check},
+		"nobody has written a word of it": {func(s *situation) { s.event.Status = lifecyclev1alpha1.LifecycleEventStatus{} }, check},
+		"nobody has written a word of it, and it is gated": {func(s *situation) {
+			s.event.Status, s.event.Spec.Gates = lifecyclev1alpha1.LifecycleEventStatus{}, []lifecyclev1alpha1.Gate{{Name: "g"}}
+		}, "note e: Pending \n  Claimable=False Gated spec.gates: waiting for g; the owner of each gate removes it from spec.gates"},
 		"it came at the time of the move":    {func(s *situation) { s.facts.HomeSince = began }, check},
 		"it came after the move":             {func(s *situation) { s.facts.HomeSince = began.Add(-1) }, check},
 		"it is deleted, and somebody's kept": {func(s *situation) { s.unprotected(); s.deleted() }, ""},
