@@ -108,14 +108,16 @@ func TestWhatIsReadOfANode(t *testing.T) {
 		"it is cordoned":               {corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, nodeFacts{unschedulable: true}, false},
 		"it is cordoned, and the taint is there": {
 			corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true, Taints: taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)}},
-			nodeFacts{unschedulable: true, tainted: true}, true,
+			nodeFacts{unschedulable: true, tainted: true},
+			true,
 		},
 		"the taint is there, and it is not cordoned": {
 			corev1.Node{Spec: corev1.NodeSpec{Taints: taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)}}, nodeFacts{tainted: true}, false,
 		},
 		"the taint has another effect": {
 			corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true, Taints: taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoExecute)}},
-			nodeFacts{unschedulable: true}, false,
+			nodeFacts{unschedulable: true},
+			false,
 		},
 		"it is another taint": {
 			corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true, Taints: taint("gpu", corev1.TaintEffectNoSchedule)}}, nodeFacts{unschedulable: true}, false,
@@ -287,8 +289,12 @@ func TestProgressThatDiffersInTextsOnlyResembles(t *testing.T) {
 func TestTheEarlierAndTheLater(t *testing.T) {
 	never, one, two := time.Time{}, noon.Add(1), noon.Add(2)
 	for _, tc := range []struct{ a, b, earlier, later time.Time }{
-		{one, two, one, two}, {two, one, one, two}, {one, one, one, one},
-		{never, one, one, one}, {one, never, one, one}, {never, never, never, never},
+		{one, two, one, two},
+		{two, one, one, two},
+		{one, one, one, one},
+		{never, one, one, one},
+		{one, never, one, one},
+		{never, never, never, never},
 	} {
 		if got := earlier(tc.a, tc.b); !got.Equal(tc.earlier) {
 			t.Errorf("the earlier of %s and %s: %s", tc.a, tc.b, got)

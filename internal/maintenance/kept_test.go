@@ -322,8 +322,10 @@ func TestWhatBecomesOfADrain(t *testing.T) {
 			o.m.Spec.Drain = &slipwayv1alpha1.MaintenanceDrain{Timeout: &metav1.Duration{Duration: time.Minute}}
 			o.says(lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, "Claimed", epoch.Add(1-time.Minute))
 		}, "", slipwayv1alpha1.NodeDraining, ""},
-		"it is deleted": {func(o *out) { o.drain.DeletionTimestamp = &metav1.Time{Time: epoch} },
-			"record on one: blue Failed (DrainCanceled: somebody deleted LifecycleEvent maintenance-one)", slipwayv1alpha1.NodeFailed, "DrainCanceled"},
+		"it is deleted": {
+			func(o *out) { o.drain.DeletionTimestamp = &metav1.Time{Time: epoch} },
+			"record on one: blue Failed (DrainCanceled: somebody deleted LifecycleEvent maintenance-one)", slipwayv1alpha1.NodeFailed, "DrainCanceled",
+		},
 		"it is deleted, and nobody needs it": {func(o *out) {
 			o.drain.DeletionTimestamp, o.m.Spec.Stage = &metav1.Time{Time: epoch}, slipwayv1alpha1.StageComplete
 		}, "", slipwayv1alpha1.NodeReturning, ""},

@@ -111,11 +111,13 @@ func TestWhatIsSaidOfAnEventThatIsOutOfTime(t *testing.T) {
 		"a driver without numbers": {&lifecyclev1alpha1.Progress{}, nil, begin},
 		"how far it was":           {&lifecyclev1alpha1.Progress{Summary: "1/2"}, nil, begin + "; progress 1/2"},
 		"what blocked it": {
-			nil, []lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart-0", Message: "m"}, {Object: "Pod shop/cart-1", Message: "n"}},
+			nil,
+			[]lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart-0", Message: "m"}, {Object: "Pod shop/cart-1", Message: "n"}},
 			begin + "; Pod shop/cart-0: m",
 		},
 		"both": {
-			&lifecyclev1alpha1.Progress{Summary: "1/2"}, []lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart-0", Message: "m"}},
+			&lifecyclev1alpha1.Progress{Summary: "1/2"},
+			[]lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart-0", Message: "m"}},
 			begin + "; progress 1/2; Pod shop/cart-0: m",
 		},
 	} {
