@@ -110,8 +110,7 @@ func (d disk) sync(path string) error {
 
 // cause is an error without the path that is said already.
 func cause(err error) error {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
+	if pathError, is := errors.AsType[*os.PathError](err); is {
 		return pathError.Err
 	}
 	return err

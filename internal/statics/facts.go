@@ -48,9 +48,9 @@ type Journal struct {
 
 // Entry is a file that was taken away, or is to be.
 type Entry struct {
-	File string `json:"file"`
-	Pod  string `json:"pod,omitempty"`
-	Sum  string `json:"sum,omitempty"`
+	File  string `json:"file"`
+	Pod   string `json:"pod,omitempty"`
+	Sum   string `json:"sum,omitempty"`
 	State State  `json:"state"`
 }
 

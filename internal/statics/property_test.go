@@ -83,10 +83,7 @@ func checkTake(t *rapid.T, w *world, s Step) {
 }
 
 func checkKept(t *rapid.T, w *world, written map[string]bool) {
-	var there []string
-	for _, content := range slices.Concat(slices.Collect(maps.Values(w.watched)), slices.Collect(maps.Values(w.away))) {
-		there = append(there, content)
-	}
+	there := slices.Concat(slices.Collect(maps.Values(w.watched)), slices.Collect(maps.Values(w.away)))
 	slices.Sort(there)
 	if want := slices.Sorted(maps.Keys(written)); !slices.Equal(there, want) {
 		t.Fatalf("there are %q, and %q were written", there, want)
