@@ -75,9 +75,7 @@ func (b *bench) open(ctx context.Context, scenarios []scenario.Scenario) (err er
 	if b.stage, err = stage.Open(ctx, stage.Options{Nodes: scenario.MostNodes(scenarios), Evictions: surge}); err != nil {
 		return err
 	}
-	if b.components, err = b.stage.Components(ctx); err != nil {
-		return err
-	}
+	b.components = b.stage.PIDs()
 	drained := b.stage.Nodes[:scenario.MostDrained(scenarios)]
 	names := b.settings.contenders()
 	if slices.Contains(names, contender.Slipway) {

@@ -97,9 +97,7 @@ func (g *stage) open(ctx context.Context) (err error) {
 	if err := g.cluster.Install(ctx, lifecyclev1alpha1.GroupKubernetes); err != nil {
 		return err
 	}
-	if g.components, err = g.cluster.Components(ctx); err != nil {
-		return err
-	}
+	g.components = g.cluster.PIDs()
 	g.admin = rest.CopyConfig(g.cluster.Admin)
 	g.admin.UserAgent, g.admin.QPS = "slipway-soak", -1
 	if g.clients, err = kubernetes.NewForConfig(g.admin); err != nil {

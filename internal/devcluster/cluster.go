@@ -47,12 +47,6 @@ type Facts struct {
 	Pods []Pod `json:"pods"`
 }
 
-// Component is a process of the control plane, such as etcd.
-type Component struct {
-	Name string `json:"name"`
-	PID  int    `json:"pid"`
-}
-
 // Pod is a simulated pod with a process of its own.
 type Pod struct {
 	Namespace string `json:"namespace"`

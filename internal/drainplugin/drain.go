@@ -36,7 +36,6 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	return p.drainStatics(ctx, call, request, report)
 }
 
-
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 	request, err := drainrequest.Parse(call.Parameters)
 	if err != nil {
