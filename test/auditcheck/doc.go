@@ -8,7 +8,7 @@
 //	budgets     no eviction of ours was accepted while a budget refused
 //	deletions   no pod was deleted but by an escalation that an event asks for, in its time
 //	scope       evicted was by UID, from a node that was being drained, and what the drain's
-//	            targets cover and no rule of the namespace skips
+//	            targets cover and no rule of the namespace skips; or what an Eviction asks for
 //	claims      one claim per node at a time, in the order of phases, each event ended once
 //	evictions   what we write of Evictions and EvictionRequests the server takes in, each
 //	            changes something, and one Eviction of a pod runs at a time

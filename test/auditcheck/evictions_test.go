@@ -34,7 +34,20 @@ func TestCheckOfEvictions(t *testing.T) {
 		return (&script{}).eviction(who, "update", "evictions/status", "e", "1", "7", "").answered(code)
 	}
 	one := func() *script { return (&script{}).eviction(controller, "create", "evictions", "e", "1", "1", "") }
+	asked := func(uid, conditions string) *script {
+		return (&script{}).pod("a", "1", "w1", "").eviction(user, "create", "evictions", "e", uid, "1", conditions)
+	}
 	for name, tc := range map[string]outcome{
+		"an eviction that an Eviction asks for": {script: asked("1", "").evict(controller, "a", "1")},
+		"an eviction by a node that an Eviction asks for": {
+			script: asked("1", "").evict(agent, "a", "1").as("system:node:w1"), want: []string{"no drain was going on"},
+		},
+		"an eviction when the Eviction has ended": {
+			script: asked("1", ended).evict(controller, "a", "1"), want: []string{"no drain was going on"},
+		},
+		"an eviction while one of another pod runs": {
+			script: asked("2", "").evict(controller, "a", "1"), want: []string{"no drain was going on"},
+		},
 		"a write that the server refuses": {
 			script: status(controller, 422), want: []string{"update evictions/status shop/e 422 by " + controller + ": refused by the server"},
 		},

@@ -4,13 +4,14 @@ package auditcheck
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
 // judgeScope: by UID, as the pod's node, while a drain of that node goes on, and a pod
-// that the drain is to evict.
+// that the drain is to evict; or as oneself, while an Eviction of that pod runs.
 func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	options, err := optionsOf(r)
 	if err != nil {
@@ -27,6 +28,9 @@ func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	if as := nodeOf(r); as != "" && as != p.Spec.NodeName {
 		c.violated(r, "evicted from node %q as node %q", p.Spec.NodeName, as)
 	}
+	if nodeOf(r) == "" && c.isAskedFor(p) {
+		return
+	}
 	drains := c.drainsOf(p.Spec.NodeName, r)
 	if len(drains) == 0 {
 		c.violated(r, "evicted from node %q, on which no drain was going on", p.Spec.NodeName)
@@ -34,6 +38,16 @@ func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	}
 	c.judgeTargets(r, p, drains)
 	c.judgeRules(r, p, drains)
+}
+
+// isAskedFor says whether an Eviction of the pod runs.
+func (c *checker) isAskedFor(p *pod) bool {
+	for k, e := range c.evictions {
+		if strings.HasPrefix(k, "evictions ") && !e.ended() && e.Metadata.Namespace == p.Metadata.Namespace && e.Spec.Target.Pod.UID == p.Metadata.UID {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeTargets: a pod of the type, priority and labels that are to leave.
