@@ -247,17 +247,6 @@ func TestSomeNamesAreNamed(t *testing.T) {
 	}
 }
 
-func TestTextsAreCutBetweenTwoLetters(t *testing.T) {
-	for text, want := range map[string]string{
-		"1234567890": "1234567890", "12345678901": "1234567…", "123456ä901": "123456…", "12345ä8901": "12345ä…",
-		strings.Repeat("\x80", 11): "…", "\xc3" + strings.Repeat("\x80", 10): "…",
-	} {
-		if got := truncated(text, 10); got != want {
-			t.Errorf("%q: got %q; want %q", text, got, want)
-		}
-	}
-}
-
 func TestWhatANodeSaysOfMaintenancesIsRead(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one", Annotations: map[string]string{}}}
 	if got, err := RecordsOn(node); got != nil || err != nil {
