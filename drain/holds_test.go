@@ -34,7 +34,7 @@ func TestARequestThatMakesNoSenseIsRefused(t *testing.T) {
 		`drain: Request.Mode is "Fast", it must be Auto, EvictionRequest or Eviction`: {
 			NodeName: "w", Mode: "Fast",
 		},
-		`drain: Request.Targets[1].PodType is "Pet", it must be Default or DaemonSet`: {
+		`drain: Request.Targets[1].PodType is "Pet", it must be Default, DaemonSet or Static`: {
 			NodeName: "w", Targets: []Target{{PodType: PodTypeDefault}, {PodType: "Pet"}},
 		},
 	} {
