@@ -75,7 +75,7 @@ GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -vet=
 # pause. Only one of them has a real node at a time, which is why the launcher's comes last.
 .PHONY: test
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
-	@$(MAKE) -j3 test-on-clusters test-units test-modules
+	@$(MAKE) -k -j3 test-on-clusters test-units test-modules
 
 .PHONY: test-on-clusters test-units test-modules
 test-on-clusters:

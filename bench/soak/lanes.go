@@ -46,15 +46,16 @@ func (d *drainer) transition(ctx context.Context, transition, node string) error
 		})
 }
 
-// callOff deletes the event as soon as it is claimed, and returns when it is gone. If the drain was faster, the node
-// is returned.
+// callOff deletes the event as soon as it is claimed and has its finalizer, and returns when it is gone. If the drain
+// was faster, the node is returned. Not earlier: a finalizer that comes while the API server carries out a deletion is
+// not heeded by it, and the event is gone at once.
 func (d *drainer) callOff(ctx context.Context, node string) error {
 	deleted, succeeded := false, false
 	err := follow(ctx, d.events, &lifecyclev1alpha1.LifecycleEventList{}, eventOf(node),
 		func() error { return d.ask(ctx, drainTransition, node) },
 		func(e *lifecyclev1alpha1.LifecycleEvent, gone bool) (bool, error) {
 			succeeded = e.Status.ClaimStatus == lifecyclev1alpha1.Succeeded
-			if e.Status.ClaimStatus == lifecyclev1alpha1.Claimed && !deleted {
+			if e.Status.ClaimStatus == lifecyclev1alpha1.Claimed && len(e.Finalizers) > 0 && !deleted {
 				deleted = true
 				return gone, client.IgnoreNotFound(d.events.Delete(ctx, e))
 			}
