@@ -36,6 +36,9 @@ type Options struct {
 	// Tools are users that work on nodes as well: they hold leases by their own names, and
 	// write to a Node when they work on it.
 	Tools []string
+	// ClocksJump is that the clocks of our processes are set while they run. The server then
+	// may refuse the times that they write.
+	ClocksJump bool
 }
 
 // Check replays the requests and returns what broke a promise, in order. Requests

@@ -53,24 +53,43 @@ func took(r auditlog.Request) bool { return r.Code >= 200 && r.Code < 300 }
 // the object is gone, or the server has too much to do.
 var nobodysFault = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
 
-// isNobodysFault: also where the namespace is about to go, which shows in no object of it.
-func isNobodysFault(r auditlog.Request) bool {
-	var answer struct {
-		Details struct {
-			Causes []struct {
-				Reason string `json:"reason"`
-			} `json:"causes"`
-		} `json:"details"`
-	}
+// isNobodysFault: also where the namespace is about to go, which shows in no object of it, and
+// what is only wrong because somebody has set the clock of who writes.
+func (c *checker) isNobodysFault(r auditlog.Request) bool {
 	if slices.Contains(nobodysFault, r.Code) {
 		return true
 	}
-	if r.Code != http.StatusForbidden || json.Unmarshal(r.Answer, &answer) != nil {
+	var answer refusal
+	if json.Unmarshal(r.Answer, &answer) != nil {
 		return false
 	}
 	causes := answer.Details.Causes
-	return len(causes) == 1 && causes[0].Reason == namespaceTerminating
+	switch r.Code {
+	case http.StatusForbidden:
+		return len(causes) == 1 && causes[0].Reason == namespaceTerminating
+	case http.StatusUnprocessableEntity:
+		return c.options.ClocksJump && len(causes) > 0 && !slices.ContainsFunc(causes, func(one cause) bool {
+			return !strings.HasSuffix(one.Message, notThePresent)
+		})
+	default:
+		return false
+	}
 }
+
+// refusal is what the server says of what it does not take.
+type refusal struct {
+	Details struct {
+		Causes []cause `json:"causes"`
+	} `json:"details"`
+}
+
+type cause struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// notThePresent is how the server refuses a time that is not its own.
+const notThePresent = "must be set to the present time"
 
 // namespaceTerminating is the cause of a refusal to create anything.
 const namespaceTerminating = "NamespaceTerminating"
@@ -79,7 +98,7 @@ const namespaceTerminating = "NamespaceTerminating"
 func (c *checker) evictionWritten(r auditlog.Request) {
 	ours := c.options.Ours(r)
 	if !took(r) {
-		if ours && r.Code < http.StatusInternalServerError && !isNobodysFault(r) {
+		if ours && r.Code < http.StatusInternalServerError && !c.isNobodysFault(r) {
 			c.violated(r, "refused by the server: %s", r.Answer)
 		}
 		return

@@ -28,6 +28,12 @@ func (s *script) saying(answer string) *script {
 	return s
 }
 
+// What the server says of times that are not its own.
+const (
+	past        = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"2026-11-22T15:49:07Z\": must be set to the present time"}]}}`
+	pastAndMore = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"x\": must be set to the present time"},{"message":"Required value"}]}}`
+)
+
 func TestCheckOfEvictions(t *testing.T) {
 	const ended = `{"type":"Failed","status":"True"}`
 	status := func(who string, code int) *script {
@@ -62,6 +68,11 @@ func TestCheckOfEvictions(t *testing.T) {
 			script: status(controller, 403).saying(
 				`{"kind":"Status","reason":"Forbidden","details":{"causes":[{"reason":"NamespaceTerminating"},{"reason":"FieldValueInvalid"}]}}`),
 			want: []string{"refused by the server"},
+		},
+		"a time that is not the server's": {script: status(controller, 422).saying(past), want: []string{"refused by the server"}},
+		"that, where clocks are set":      {script: status(controller, 422).saying(past), options: Options{ClocksJump: true}},
+		"another fault, where clocks are set": {
+			script: status(controller, 422).saying(pastAndMore), options: Options{ClocksJump: true}, want: []string{"refused by the server"},
 		},
 		"somebody else was faster":         {script: status(controller, 409)},
 		"it is gone":                       {script: status(controller, 404)},
