@@ -5,6 +5,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,14 @@ func (m *Maintenance) Delete() {
 	m.AwaitGone(m.BeginDelete())
 }
 
+// isSaid says whether a Node says that the maintenance is planned or going on.
+func (m *Maintenance) isSaid(o client.Object) bool {
+	node, ok := o.(*corev1.Node)
+	return ok && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return strings.HasPrefix(string(c.Type), "Maintenance") && c.Status == corev1.ConditionTrue && strings.Contains(c.Message, m.Name)
+	})
+}
+
 // BeginDelete deletes it, and returns its UID.
 func (m *Maintenance) BeginDelete() string {
 	m.t.Helper()
@@ -137,6 +146,7 @@ func (m *Maintenance) AwaitGone(uid string) {
 	}
 	m.env.AwaitNoneThat(m.t, &lifecyclev1alpha1.LifecycleEventList{}, mentioned, ours)
 	m.env.AwaitNoneThat(m.t, &corev1.NodeList{}, mentioned)
+	m.env.AwaitNoneThat(m.t, &corev1.NodeList{}, m.isSaid)
 	m.env.AwaitNoneThat(m.t, &batchv1.JobList{}, func(o client.Object) bool {
 		owners := fmt.Sprint(o.GetOwnerReferences(), o.GetAnnotations(), o.GetLabels())
 		return strings.Contains(owners, uid)
