@@ -12,11 +12,13 @@ import (
 	"github.com/slipway-k8s/slipway/internal/explain"
 )
 
-// alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go and responders_test.go.
+// alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go and responders_test.go, and those
+// that take a real machine: test/realnode.
 var alone = []string{
 	"NodeTaintMissing", "BudgetNotObserved", "NamespaceTerminating", // the control plane stands still
 	"APIServerUnavailable", "ReadRefused", "RuleInvalid",
 	"AwaitingResponder", "ResponderMissing", "RespondersFailed", "EvictionAPIMissing", // what the server serves changes
+	"StaticPodStays", "StaticPodLeft", // a kubelet reads their files
 }
 
 func TestEachReasonOfADrainIsProvokedHere(t *testing.T) {
