@@ -109,7 +109,7 @@ func (tp *tape) check(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // in testdata
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

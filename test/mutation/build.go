@@ -37,7 +37,7 @@ func build(ctx context.Context, s *source, texts map[string][]byte, dir string) 
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		return "", fmt.Errorf("write overlay: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, s.path) //nolint:gosec // packages that make is given
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, s.path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the tests of %s with mistakes: %w\n%s", s.path, err, out)
 	}

@@ -72,8 +72,9 @@ func isComparison(op token.Token) bool {
 	switch op {
 	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // isTagless says whether what is that far above is a switch without a tag.
@@ -266,6 +267,7 @@ func (m *mutator) isZero(n ast.Expr) bool {
 		return constant.StringVal(v.Value) == ""
 	case constant.Int, constant.Float:
 		return constant.Sign(v.Value) == 0
+	default:
+		return false
 	}
-	return false
 }

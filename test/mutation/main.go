@@ -15,7 +15,7 @@ func main() {
 	var s settings
 	flag.IntVar(&s.workers, "workers", 2, "mistakes that are tried at the same time")
 	flag.IntVar(&s.sample, "sample", 0, "try so many mistakes of each package only; 0: all")
-	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().Unix()), "which ones these are") //nolint:gosec // after 1970
+	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().Unix()), "which ones these are")
 	flag.StringVar(&s.only, "only", "", "try the mistakes of this file only, such as next.go")
 	flag.DurationVar(&s.slowest, "slowest", 2*time.Second, "tests that take longer of the processor are not asked")
 	flag.Parse()

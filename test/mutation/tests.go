@@ -47,7 +47,7 @@ func newSuite(ctx context.Context, s *source, binary, scratch string, slowest ti
 		// The same cases each time; that it fails is enough.
 		u.flags = append(u.flags, "-rapid.seed=1", "-rapid.shrinktime=1ms", "-rapid.nofailfile")
 	}
-	list := exec.CommandContext(ctx, binary, "-test.list=.") //nolint:gosec // built by us
+	list := exec.CommandContext(ctx, binary, "-test.list=.")
 	list.Dir = s.dir
 	out, err := list.Output()
 	if err != nil {
@@ -80,11 +80,11 @@ func (u *suite) trace(ctx context.Context, name, into string) (test, error) {
 		return test{}, fmt.Errorf("run test %s without a mistake: it fails:\n%s", name, r.output)
 	}
 	t := test{name: name, took: r.took, reaches: map[int]bool{}}
-	lines, err := os.ReadFile(into) //nolint:gosec // written by the test, for us
+	lines, err := os.ReadFile(into)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return test{}, fmt.Errorf("trace test %s: %w", name, err)
 	}
-	for _, line := range strings.Fields(string(lines)) {
+	for line := range strings.FieldsSeq(string(lines)) {
 		id, err := strconv.Atoi(line)
 		if err != nil {
 			return test{}, fmt.Errorf("trace test %s: %w", name, err)
@@ -174,7 +174,7 @@ type ran struct {
 func (u *suite) run(ctx context.Context, names []string, usual time.Duration, env string) ran {
 	limits := fmt.Sprintf(`ulimit -t %d && ulimit -v 6000000 && exec "$0" "$@"`, int((5*usual + 10*time.Second).Seconds()))
 	args := append([]string{"-c", limits, u.binary, "-test.run=^(" + strings.Join(names, "|") + ")$", "-test.timeout=10m"}, u.flags...)
-	cmd := exec.CommandContext(ctx, "sh", args...) //nolint:gosec // built by us
+	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = u.dir
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

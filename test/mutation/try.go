@@ -67,7 +67,7 @@ func chosen(s settings, all []mutant) []mutant {
 	if s.sample == 0 || s.sample >= len(all) {
 		return all
 	}
-	random := rand.New(rand.NewPCG(s.seed, 0)) //nolint:gosec // to be played again
+	random := rand.New(rand.NewPCG(s.seed, 0))
 	some := make([]mutant, 0, s.sample)
 	for _, i := range random.Perm(len(all))[:s.sample] {
 		some = append(some, all[i])
@@ -103,7 +103,7 @@ var percent = regexp.MustCompile(`coverage: ([0-9.]+)% of statements`)
 
 // coverage is how much of the package its own tests come by, in per cent of statements.
 func coverage(ctx context.Context, path, profile string) (float64, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-vet=off", "-coverprofile", profile, path) //nolint:gosec // packages that make is given
+	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-vet=off", "-coverprofile", profile, path)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return len(v) > 8 && v[:8] == "SLIPWAY_" })
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -4,6 +4,7 @@ package realnode
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,9 +104,7 @@ func (s *scene) staticPodWith(app string, labels map[string]string) *corev1.Pod 
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault, Labels: template.Labels}, Spec: template.Spec,
 	}
-	for key, value := range labels {
-		pod.Labels[key] = value
-	}
+	maps.Copy(pod.Labels, labels)
 	pod.Spec.NodeSelector = nil
 	manifest, err := yaml.Marshal(pod)
 	if err != nil {
