@@ -205,7 +205,8 @@ func TestStaticPodsAreLeftAloneUnlessAskedFor(t *testing.T) {
 		},
 		"with the control plane": {
 			values{"enabled": true, "staticPods": values{"enabled": true, "controlPlane": true}},
-			[]string{"- --control-plane-static-pods", `hostPath: {path: "/etc/kubernetes/manifests", type: Directory}`}, nil,
+			[]string{"- --control-plane-static-pods", `hostPath: {path: "/etc/kubernetes/manifests", type: Directory}`},
+			nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
