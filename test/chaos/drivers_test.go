@@ -20,6 +20,7 @@ import (
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/chaos/plan"
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // driverName is that of the driver of a manner, and of its transition.
@@ -94,7 +95,7 @@ func (d *driver) serve(m *member, instance string) error {
 		return err
 	}
 	registration := grpc.NewServer()
-	registerapi.RegisterRegistrationServer(registration, registrar{name: name, endpoint: at})
+	registerapi.RegisterRegistrationServer(registration, harness.Registration{Name: name, Endpoint: at})
 	return d.listen(registration, filepath.Join(m.registrationDir(), string(d.manner)+"-"+instance+"-reg.sock"))
 }
 
@@ -204,21 +205,4 @@ func (d *driver) EndLifecycleTransition(ctx context.Context, r *driverv1.EndLife
 		return d.answer(ctx, r.GetStart(), r.GetStart())
 	}
 	return d.answer(ctx, r.GetEnd(), r.GetEnd())
-}
-
-// registrar says who the driver is.
-type registrar struct {
-	registerapi.UnimplementedRegistrationServer
-
-	name, endpoint string
-}
-
-func (r registrar) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
-	return &registerapi.PluginInfo{
-		Type: driverv1.PluginType, Name: r.name, Endpoint: r.endpoint, SupportedVersions: []string{driverv1.ServiceName},
-	}, nil
-}
-
-func (r registrar) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
-	return &registerapi.RegistrationStatusResponse{}, nil
 }

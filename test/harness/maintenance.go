@@ -121,7 +121,15 @@ func (m *Maintenance) Delete() {
 func (m *Maintenance) isSaid(o client.Object) bool {
 	node, ok := o.(*corev1.Node)
 	return ok && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return strings.HasPrefix(string(c.Type), "Maintenance") && c.Status == corev1.ConditionTrue && strings.Contains(c.Message, m.Name)
+		return strings.HasPrefix(string(c.Type), "Maintenance") && c.Status == corev1.ConditionTrue && names(c.Message, m.Name)
+	})
+}
+
+// names says whether a list as in "a (not before T), b" has the name.
+func names(list, name string) bool {
+	return slices.ContainsFunc(strings.Split(list, ", "), func(of string) bool {
+		of, _, _ = strings.Cut(of, " (")
+		return of == name
 	})
 }
 

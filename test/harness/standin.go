@@ -84,7 +84,7 @@ func (d *StandIn) Register() {
 func (d *StandIn) register() {
 	d.t.Helper()
 	server := grpc.NewServer()
-	registerapi.RegisterRegistrationServer(server, registration{name: d.name, endpoint: d.driver})
+	registerapi.RegisterRegistrationServer(server, Registration{Name: d.name, Endpoint: d.driver})
 	d.serve(server, d.registration)
 }
 
@@ -205,19 +205,21 @@ func (d *StandIn) EndLifecycleTransition(ctx context.Context, r *driverv1.EndLif
 	return answer, nil
 }
 
-// registration says who the driver is.
-type registration struct {
+// Registration tells an agent who a driver is, and at which socket it is.
+type Registration struct {
 	registerapi.UnimplementedRegistrationServer
 
-	name, endpoint string
+	Name, Endpoint string
 }
 
-func (r registration) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
+// GetInfo is the registration's.
+func (r Registration) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
 	return &registerapi.PluginInfo{
-		Type: driverv1.PluginType, Name: r.name, Endpoint: r.endpoint, SupportedVersions: []string{driverv1.ServiceName},
+		Type: driverv1.PluginType, Name: r.Name, Endpoint: r.Endpoint, SupportedVersions: []string{driverv1.ServiceName},
 	}, nil
 }
 
-func (r registration) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
+// NotifyRegistrationStatus is the registration's.
+func (r Registration) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
 	return &registerapi.RegistrationStatusResponse{}, nil
 }

@@ -25,7 +25,7 @@ func TestADrainOfProcesses(t *testing.T) {
 	stubborn := s.deploy("stubborn", s.workload("stubborn", int64(grace.Seconds()), "-ignores"))
 	hooked := s.deploy("hooked", withHook(s.workload("hooked", 30), hook))
 	scratched := s.deploy("scratched", withScratch(s.workload("scratched", 30, "-scratch=/scratch/file")))
-	static := s.staticPod("static")
+	static := s.staticPod("static", s.workload("static", 1))
 	watcher := s.daemon("watcher")
 
 	out := s.run(1, "drain", nodeName, "--reason=new firmware")

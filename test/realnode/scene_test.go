@@ -237,9 +237,8 @@ func (s *scene) run(want int, arguments ...string) string {
 
 // staticPod has the kubelet run a pod that the API has not asked for, and returns its
 // mirror there.
-func (s *scene) staticPod(app string) *corev1.Pod {
+func (s *scene) staticPod(app string, template corev1.PodTemplateSpec) *corev1.Pod {
 	s.t.Helper()
-	template := s.workload(app, 1)
 	pod := corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault, Labels: template.Labels}, Spec: template.Spec,
@@ -254,8 +253,10 @@ func (s *scene) staticPod(app string) *corev1.Pod {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		if err := os.Remove(path); err != nil {
-			s.t.Error(err)
+		for _, path := range []string{path, s.awayPath(app)} {
+			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+				s.t.Error(err)
+			}
 		}
 	})
 	return s.awaitPod(app)

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
@@ -39,8 +38,8 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 	s := newScene(t)
 	const slowness = 3 * time.Second
 	slow := s.deploy("lingering", s.workload("lingering", 30, "-ends-in="+slowness.String()))
-	proxy := s.staticPodWith("proxy", nil)
-	etcd := s.staticPodWith("etcd", map[string]string{"component": "etcd", "tier": "control-plane"})
+	proxy := s.slowStaticPod("proxy", nil)
+	etcd := s.slowStaticPod("etcd", map[string]string{"component": "etcd", "tier": "control-plane"})
 	manifest := s.manifest("proxy")
 
 	const parameters = `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Static"}, {"podType": "Default"}]}`
@@ -96,32 +95,13 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 	s.wantStory(again, "started", "asked to end", "ended", "started")
 }
 
-// staticPodWith has the kubelet run a pod that takes its time to end, and returns its mirror.
-func (s *scene) staticPodWith(app string, labels map[string]string) *corev1.Pod {
+// slowStaticPod has the kubelet run a static pod that takes its time to end, and returns its
+// mirror.
+func (s *scene) slowStaticPod(app string, labels map[string]string) *corev1.Pod {
 	s.t.Helper()
 	template := s.workload(app, 30, "-ends-in=1s")
-	pod := corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault, Labels: template.Labels}, Spec: template.Spec,
-	}
-	maps.Copy(pod.Labels, labels)
-	pod.Spec.NodeSelector = nil
-	manifest, err := yaml.Marshal(pod)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	path := filepath.Join(s.machine.Manifests, app+".yaml")
-	if err := os.WriteFile(path, manifest, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		for _, path := range []string{path, s.awayPath(app)} {
-			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-				s.t.Error(err)
-			}
-		}
-	})
-	return s.awaitPod(app)
+	maps.Copy(template.Labels, labels)
+	return s.staticPod(app, template)
 }
 
 func (s *scene) awayPath(app string) string {
@@ -213,7 +193,7 @@ func (s *scene) hostCredentials() *rest.Config {
 // The folder of what is away is none of the kubelet's: it runs nothing from there.
 func TestAKubeletDoesNotLookBesideItsManifests(t *testing.T) {
 	s := newScene(t)
-	s.staticPodWith("seen", nil)
+	s.slowStaticPod("seen", nil)
 	if err := os.MkdirAll(filepath.Dir(s.awayPath("x")), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +208,7 @@ func TestAKubeletDoesNotLookBesideItsManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.staticPodWith("later", nil)
+	s.slowStaticPod("later", nil)
 	var pods corev1.PodList
 	if err := s.env.Client.List(t.Context(), &pods, client.MatchingFields{"spec.nodeName": nodeName}); err != nil {
 		t.Fatal(err)
