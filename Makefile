@@ -144,7 +144,7 @@ mutation: ## Make one mistake after the other in PACKAGES=..., and see which the
 
 # BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
-bench: localcluster ## Measure drains against kubectl's and an ideal one (more than an hour), and what an agent and 2,000 EvictionRequests cost
+bench: localcluster ## Measure drains against kubectl's and an ideal one (hours), and what an agent and 2,000 EvictionRequests cost
 	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
 	@$(GO) run ./bench/cost -readme README.md
 	@$(GO) run ./bench/evictions -readme README.md

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -27,19 +28,48 @@ type bench struct {
 	count      int
 }
 
-// benchmark runs all drains. The results are those so far, if it fails.
+// benchmark runs all drains. The results are those so far, if it fails, beside those that
+// were there before.
 func benchmark(ctx context.Context, s settings, scenarios []scenario.Scenario, progress io.Writer) (results report.Results, err error) {
 	results = s.describe(ctx, scenarios)
+	earlier, err := s.earlier()
+	if err != nil {
+		return results, err
+	}
 	for _, group := range scenario.Groups(scenarios) {
-		if err := s.onOneCluster(ctx, group, &results, progress); err != nil {
-			return results, err
+		if err := s.onOneCluster(ctx, group, earlier, &results, progress); err != nil {
+			all, with := earlier.With(results)
+			return all, errors.Join(err, with)
 		}
 	}
-	return results, nil
+	return earlier.With(results)
+}
+
+// earlier are the results that the file has already, if there is one.
+func (s settings) earlier() (report.Results, error) {
+	if s.out == "" {
+		return report.Results{}, nil
+	}
+	earlier, err := report.Read(s.out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return report.Results{}, nil
+	}
+	return earlier, err
+}
+
+// keep writes all results that there are.
+func (s settings) keep(earlier, results report.Results) error {
+	all, err := earlier.With(results)
+	if err != nil {
+		return fmt.Errorf("--out=%s: %w", s.out, err)
+	}
+	return report.Write(s.out, all)
 }
 
 // onOneCluster runs the drains of scenarios that have a cluster in common.
-func (s settings) onOneCluster(ctx context.Context, scenarios []scenario.Scenario, results *report.Results, progress io.Writer) (err error) {
+func (s settings) onOneCluster(
+	ctx context.Context, scenarios []scenario.Scenario, earlier report.Results, results *report.Results, progress io.Writer,
+) (err error) {
 	began := time.Now()
 	b := &bench{settings: s, contenders: map[string]contender.Contender{}, progress: progress}
 	defer func() { err = errors.Join(err, b.close()) }()
@@ -47,6 +77,9 @@ func (s settings) onOneCluster(ctx context.Context, scenarios []scenario.Scenari
 		return err
 	}
 	results.Conditions.Kubernetes = b.stage.Version
+	if _, err := earlier.With(*results); err != nil {
+		return fmt.Errorf("--out=%s: %w; measure those anew, too, or write into another file", s.out, err)
+	}
 	drains := plan(scenarios, results.Contenders, s.repeat)
 	e := newEstimate()
 	for i, d := range drains {
@@ -59,7 +92,7 @@ func (s settings) onOneCluster(ctx context.Context, scenarios []scenario.Scenari
 		e.took(d, time.Since(from))
 		b.say(i+1, len(drains), run, time.Since(began), e.left(drains[i+1:]))
 		if last := i+1 == len(drains) || drains[i+1].repetition != d.repetition; last && s.out != "" {
-			if err := report.Write(s.out, *results); err != nil {
+			if err := s.keep(earlier, *results); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/slipway-k8s/slipway/bench/drain/internal/contender"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
@@ -32,14 +33,17 @@ func (s settings) contenders() []string {
 // describe is all of the results that is known before the first run.
 func (s settings) describe(ctx context.Context, scenarios []scenario.Scenario) report.Results {
 	r := report.Results{
-		Seed: s.seed, Repeat: s.repeat, Contenders: s.contenders(),
+		Seed: s.seed, Contenders: s.contenders(),
 		Conditions: report.Conditions{
-			Slipway: revision(ctx), Go: runtime.Version(), CPU: proc.Model(), Cores: runtime.NumCPU(), Load: proc.Load(),
+			Go: runtime.Version(), CPU: proc.Model(), Cores: runtime.NumCPU(),
 			Settings: stage.Settings(), KubectlFlags: contender.KubectlFlags(),
 		},
 	}
+	now := report.Occasion{Date: time.Now().Format(time.DateOnly), Slipway: revision(ctx), Load: proc.Load(), Repeat: s.repeat}
 	for _, of := range scenarios {
-		r.Scenarios = append(r.Scenarios, report.Scenario{Key: of.Key, Title: of.Title, Blocked: of.Blocked.Seconds(), Fleet: of.Fleet})
+		r.Scenarios = append(r.Scenarios, report.Scenario{
+			Key: of.Key, Title: of.Title, Blocked: of.Blocked.Seconds(), Fleet: of.Fleet, Occasion: now,
+		})
 	}
 	return r
 }

@@ -70,11 +70,14 @@ func newCommand(out, progress io.Writer) *cobra.Command {
 		Short:         "Measure drains: kubectl's, an ideal one, Slipway's",
 		Long:          long + describe(scenario.All()),
 		SilenceErrors: true, SilenceUsage: true,
-		Example: `  # Everything, as make bench does; more than an hour
+		Example: `  # Everything, as make bench does; hours
   drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md
 
   # Slipway against kubectl, twenty pods behind a budget, once
   drain --scenarios=b --only=kubectl,slipway --repeat=1
+
+  # One scenario anew, beside those that are there
+  drain --scenarios=i --repeat=3 --out=bench/results.json --chart=docs/bench.svg --readme=README.md
 
   # The table, chart and README again, from results that are there
   drain --from=bench/results.json --chart=docs/bench.svg --readme=README.md`,
@@ -91,7 +94,7 @@ func newCommand(out, progress io.Writer) *cobra.Command {
 	flags.StringVar(&s.agent, "agent", "bin/node-agent", "the agent's binary")
 	flags.StringVar(&s.controller, "controller", "bin/controller", "the controller's binary, for scenarios with surge, fleets and central mode")
 	flags.StringVar(&s.from, "from", "", "show the results in this file, and run nothing")
-	flags.StringVar(&s.out, "out", "", "file to write the results into, as JSON, after each repetition")
+	flags.StringVar(&s.out, "out", "", "file to write the results into, as JSON, after each repetition; what it has of other scenarios stays")
 	flags.StringVar(&s.chart, "chart", "", "file to write a chart into, as SVG")
 	flags.StringVar(&s.readme, "readme", "", "file to put a table into, between its markers")
 	flags.StringVar(&s.audit, "audit", "", "directory to keep the audit log of each drain in, a file for each")

@@ -14,12 +14,11 @@ const (
 	chartWidth = 760
 	left       = 96  // where bars begin
 	right      = 130 // room for the numbers behind them
-	top        = 54
+	top        = 46
 	barHeight  = 16
 	barGap     = 4
 	titleRoom  = 24
 	groupGap   = 18
-	footer     = 34
 )
 
 // style has colours for light pages and for dark ones.
@@ -28,7 +27,6 @@ const style = `  <style>
     .head { font-weight: 600; font-size: 15px }
     .title { font-weight: 600 }
     .quiet { fill: #57606a }
-    .axis { stroke: #d0d7de; stroke-width: 1 }
     .spread { stroke: #24292f; stroke-width: 1.5 }
     .kubectl { fill: #8c959f }
     .ideal { fill: #bf8700 }
@@ -36,7 +34,6 @@ const style = `  <style>
     @media (prefers-color-scheme: dark) {
       text { fill: #e6edf3 }
       .quiet { fill: #9198a1 }
-      .axis { stroke: #3d444d }
       .spread { stroke: #e6edf3 }
       .kubectl { fill: #768390 }
       .ideal { fill: #d29922 }
@@ -46,52 +43,43 @@ const style = `  <style>
 `
 
 // Chart shows the wall times of the drains that can end, as an SVG: a bar for the
-// median, a line from the least to the most.
+// median, a line from the least to the most. Each scenario has a scale of its own, since
+// a fleet takes minutes and a node seconds.
 func Chart(r Results) string {
 	var b strings.Builder
-	y, longest := top, 0.0
-	for _, scenario := range r.Scenarios {
-		for _, s := range r.Of(scenario.Key) {
-			if scenario.Blocked == 0 {
-				longest = max(longest, s.Max)
-			}
-		}
-	}
-	c := canvas{&b, step(longest), longest}
+	y := top
 	for _, scenario := range r.Scenarios {
 		if summaries := r.Of(scenario.Key); scenario.Blocked == 0 && len(summaries) > 0 {
-			y = c.group(scenario, summaries, y)
+			y = canvas{&b, longest(summaries)}.group(scenario, summaries, y)
 		}
 	}
 	bars := b.String()
 	b.Reset()
-	height := y + footer
+	height := y
+	c := canvas{b: &b}
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="How long drains take">`+"\n",
 		chartWidth, height, chartWidth, height)
 	b.WriteString(style)
-	c.axis(y)
 	b.WriteString(bars)
 	c.text(0, 18, "head", "Seconds until the nodes are drained: less is better")
-	c.text(0, 36, "quiet", fmt.Sprintf("Medians of %d, lines from least to most. Kubernetes %s on %d cores, nodes simulated.",
-		r.Repeat, r.Conditions.Kubernetes, r.Conditions.Cores))
+	c.text(0, 36, "quiet", fmt.Sprintf("%s; lines from least to most; a scale for each. Kubernetes %s on %d cores, nodes simulated.",
+		r.medians(), r.Conditions.Kubernetes, r.Conditions.Cores))
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// step is the distance of the axis's lines, in seconds: at most eight of them.
-func step(longest float64) float64 {
-	const lines = 8
-	for _, s := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500} {
-		if longest/s <= lines {
-			return s
-		}
+// longest is what the bars of a scenario are drawn against.
+func longest(summaries []Summary) float64 {
+	most := 0.0
+	for _, s := range summaries {
+		most = max(most, s.Max)
 	}
-	return 1000
+	return most
 }
 
 type canvas struct {
-	b             *strings.Builder
-	step, longest float64
+	b       *strings.Builder
+	longest float64
 }
 
 // x is where a number of seconds is.
@@ -104,14 +92,6 @@ func (c canvas) x(seconds float64) float64 {
 
 func (c canvas) text(x float64, y int, class, text string) {
 	fmt.Fprintf(c.b, `  <text x="%g" y="%d" class="%s">%s</text>`+"\n", x, y, class, html.EscapeString(text))
-}
-
-// axis draws the lines that the bars are read by.
-func (c canvas) axis(bottom int) {
-	for seconds := 0.0; seconds <= c.longest; seconds += c.step {
-		fmt.Fprintf(c.b, `  <line x1="%[1]g" y1="%[2]d" x2="%[1]g" y2="%[3]d" class="axis"/>`+"\n", c.x(seconds), top, bottom)
-		fmt.Fprintf(c.b, `  <text x="%g" y="%d" class="quiet" text-anchor="middle">%g</text>`+"\n", c.x(seconds), bottom+16, seconds)
-	}
 }
 
 // group draws a scenario, and returns where the next one begins.

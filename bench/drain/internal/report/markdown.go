@@ -36,8 +36,8 @@ func Markdown(r Results) string {
 	b.WriteString(bounds(r))
 	b.WriteString(profile(r))
 	c := r.Conditions
-	fmt.Fprintf(&b, "\nMedians of %d (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
-		r.Repeat, c.Kubernetes, c.Cores, r.Seed)
+	fmt.Fprintf(&b, "\n%s (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
+		r.medians(), c.Kubernetes, c.Cores, r.Seed)
 	return b.String()
 }
 

@@ -15,8 +15,8 @@ import (
 func Notes(r Results) []string {
 	c := r.Conditions
 	notes := []string{
-		fmt.Sprintf("Medians of %d, run in turns; seed %d. Kubernetes %s, %d cores (%s), load %s at the begin; Slipway %s; %s.",
-			r.Repeat, r.Seed, c.Kubernetes, c.Cores, c.CPU, c.Load, c.Slipway, c.Go),
+		fmt.Sprintf("%s, run in turns; seed %d. Kubernetes %s, %d cores (%s); %s.", r.medians(), r.Seed, c.Kubernetes, c.Cores, c.CPU, c.Go),
+		measured(r),
 		"Control plane: real etcd, kube-apiserver, kube-controller-manager and kube-scheduler on the same cores as the contenders; " +
 			"simulated nodes and pods; audit log of all writes, with objects. " + settings(c.Settings) +
 			"The API server's limits are its defaults. " + latency(r),
@@ -35,6 +35,15 @@ func Notes(r Results) []string {
 		notes = append(notes, fmt.Sprintf("PROMISES BROKEN, says the audit log: %s.", strings.Join(broken, "; ")))
 	}
 	return notes
+}
+
+// measured says when each scenario was, and of which commit.
+func measured(r Results) string {
+	var all []string
+	for _, o := range r.occasions() {
+		all = append(all, fmt.Sprintf("%s on %s, Slipway %s, load %s at the begin", keys(r.on(o)), o.Date, o.Slipway, o.Load))
+	}
+	return strings.Join(all, "; ") + "."
 }
 
 func settings(of map[string][]string) string {

@@ -12,8 +12,7 @@ import (
 
 // Results are all that a benchmark has found out.
 type Results struct {
-	Seed   uint64 `json:"seed"`
-	Repeat int    `json:"repeat"`
+	Seed uint64 `json:"seed"`
 	// Conditions are what the numbers depend on.
 	Conditions Conditions `json:"conditions"`
 	// Scenarios were run, in this order; Contenders as well.
@@ -30,17 +29,28 @@ type Scenario struct {
 	Blocked float64 `json:"blocked,omitempty"`
 	// Fleet is how many nodes were out at a time, where all were drained and returned.
 	Fleet int `json:"fleet,omitempty"`
+	// Occasion is when it was measured, which may be another time than that of others.
+	Occasion Occasion `json:"occasion"`
 }
 
-// Conditions of a benchmark.
+// Occasion is one run of the benchmark's program.
+type Occasion struct {
+	// Date as in 2006-01-02.
+	Date string `json:"date"`
+	// Slipway is the commit.
+	Slipway string `json:"slipway"`
+	// Load is the load average when it began.
+	Load string `json:"load"`
+	// Repeat is how often each contender drained.
+	Repeat int `json:"repeat"`
+}
+
+// Conditions of a benchmark: results under others cannot stand beside these.
 type Conditions struct {
 	Kubernetes string `json:"kubernetes"`
-	Slipway    string `json:"slipway"`
 	Go         string `json:"go"`
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
-	// Load is the load average when it began.
-	Load string `json:"load"`
 	// Settings are further arguments of components of the control plane.
 	Settings map[string][]string `json:"settings"`
 	// KubectlFlags are what kubectl drained with.

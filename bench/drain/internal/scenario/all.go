@@ -57,6 +57,11 @@ func All() []Scenario {
 			Nodes: 16, Drained: 10, AppCount: 10, Replicas: 48, Budgets: PerApp, MaxUnavailable: 2,
 			Ready: Span{time.Second, 3 * time.Second}, Gone: Span{time.Second, 5 * time.Second}, Central: true,
 		},
+		{
+			Key: "k", Title: "(i) with pods as in (c): ready after 1 to 4 s, gone after up to 30 s",
+			Nodes: 50, Drained: 50, AppCount: 30, Replicas: 50, Budgets: PerApp, MaxUnavailable: 3,
+			Ready: Span{time.Second, 4 * time.Second}, Gone: Span{500 * time.Millisecond, 30 * time.Second}, Fleet: 10,
+		},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestPodsAreWhatTheTitlesSay(t *testing.T) {
-	perNode := map[string]int{"a": 100, "b": 20, "c": 20, "d": 100, "e": 30, "f": 1, "g": 20, "h": 20, "i": 30, "j": 30}
+	perNode := map[string]int{"a": 100, "b": 20, "c": 20, "d": 100, "e": 30, "f": 1, "g": 20, "h": 20, "i": 30, "j": 30, "k": 30}
 	for _, s := range All() {
 		if got := s.PodsPerNode(); got != perNode[s.Key] {
 			t.Errorf("scenario %s has %d pods on a node; want %d", s.Key, got, perNode[s.Key])
