@@ -39,12 +39,21 @@ func receive(conn *net.UnixConn) (message byte, file *os.File, err error) {
 
 func fileIn(rights []byte) (*os.File, error) {
 	messages, err := unix.ParseSocketControlMessage(rights)
-	if err != nil || len(messages) != 1 {
-		return nil, fmt.Errorf("read what came with the message: %d control messages, %w", len(messages), err)
+	if err != nil {
+		return nil, fmt.Errorf("read what came with the message: %w", err)
+	}
+	if len(messages) != 1 {
+		return nil, fmt.Errorf("read what came with the message: %d control messages, not one", len(messages))
 	}
 	descriptors, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(descriptors) != 1 {
-		return nil, fmt.Errorf("read what came with the message: %d files, %w", len(descriptors), err)
+	if err != nil {
+		return nil, fmt.Errorf("read the file that came with the message: %w", err)
+	}
+	if len(descriptors) != 1 {
+		for _, d := range descriptors {
+			_ = unix.Close(d) // it is nobody's else
+		}
+		return nil, fmt.Errorf("%d files came with the message, not one", len(descriptors))
 	}
 	return os.NewFile(uintptr(descriptors[0]), "lock"), nil
 }
