@@ -86,14 +86,14 @@ var cases = map[string]func(*scene){
 		s.node.EvictedOnly(db)
 	},
 	"nothing happens to a pod behind the back of a responder that somebody else has asked for": func(s *scene) {
-		db := s.pod("elsewhere-db")
+		db, held := s.pod("elsewhere-db"), s.node.HeldPod("elsewhere-held")
 		s.eviction(db)
 		s.drain(func(p *slipwayv1alpha1.DrainParameters) {
 			p.Mode = slipwayv1alpha1.DrainEviction
 			p.Escalation = &slipwayv1alpha1.DrainEscalation{DeleteAfter: &metav1.Duration{Duration: time.Second}}
 		})
 		s.awaitBlocker("AwaitingResponder", db)
-		harness.AwaitTime(s.T, time.Now().Add(5*time.Second))
+		s.node.AwaitPodsGone(client.MatchingLabels(held.Labels)) // deleted, by when the other would have been
 		s.env.Untouched(s.T, db)
 		s.awaitLeft() // this mode names none
 		s.change(db, completes)
