@@ -153,12 +153,16 @@ bench: localcluster ## Measure drains against kubectl's and an ideal one (hours)
 # MIXED is how long the mixed load is kept up.
 MIXED ?= 1h
 
+# What has passed is noted at the end of docs/testing.md.
+RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster
+
 .PHONY: soak
-soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence
+soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
 	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
 	@$(GO) run ./bench/soak --mixed=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
-	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
-	@SLIPWAY_SOAK=1 SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
+	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
+	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
+	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=60m -v -run=TestAFleetZoneByZone ./test/maintenance
 
 .PHONY: recording
 recording: localcluster ## Record docs/recording.svg: a blocked drain at a terminal, on a local cluster of its own

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // TestARealSilence has a responder say nothing for as long as the API lets it, on the
@@ -19,6 +20,7 @@ func TestARealSilence(t *testing.T) {
 	if os.Getenv("SLIPWAY_SOAK") == "" {
 		t.Skip("it takes 20 minutes: make soak runs it")
 	}
+	harness.Record(t, "a responder that says nothing, for "+evictionrequest.HeartbeatDeadline.String())
 	g := newGround(t, place{"built in", true})
 	g.control(t, clock.RealClock{})
 	s := g.scene(t)

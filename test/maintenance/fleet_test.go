@@ -47,6 +47,7 @@ func TestAFleetZoneByZone(t *testing.T) {
 	s := newStageOn(t, harness.Own(t, options))
 	c := &scene{stage: s, t: t, group: "fleet"}
 	of := sizeOf()
+	harness.Record(t, fmt.Sprintf("%d nodes, %d pods, %d budgets; the controller is killed %d times", of.nodes, of.pods, of.budgets, len(killedAt)))
 	c.nodes = s.env.Fleet(t, c.group, zones(of.nodes))
 	c.daemons()
 	c.populate(of)
