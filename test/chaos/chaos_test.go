@@ -25,6 +25,7 @@ func TestChaos(t *testing.T) {
 	seed := uint64(number(t, "SLIPWAY_CHAOS_SEED", int(rand.Uint32())))
 	p := plan.Of(seed, number(t, "SLIPWAY_CHAOS_DRAINS", drains))
 	t.Logf("to make this run again: make chaos SEED=%d DRAINS=%d\n%s", p.Seed, p.Drains, p)
+	harness.Record(t, fmt.Sprintf("seed %d: %d drains in %d rounds", p.Seed, p.Drains, len(p.Rounds)))
 	s := newStage(t, p)
 	for i, round := range p.Rounds {
 		began := time.Now()
@@ -35,6 +36,7 @@ func TestChaos(t *testing.T) {
 		t.Logf("round %d of %d took %s", i+1, len(p.Rounds), time.Since(began).Round(time.Second))
 	}
 	s.leave()
+	s.check()
 }
 
 func number(t *testing.T, variable string, otherwise int) int {

@@ -30,11 +30,13 @@ func (s *stage) inflict(t *testing.T, f plan.Fault) error {
 	m := s.members[f.Process]
 	switch f.Kind {
 	case plan.Kill:
-		m.signal(syscall.SIGKILL)
+		return m.signal(t.Context(), syscall.SIGKILL)
 	case plan.Freeze:
-		m.signal(syscall.SIGSTOP)
+		if err := m.signal(t.Context(), syscall.SIGSTOP); err != nil {
+			return err
+		}
 		harness.AwaitTime(t, time.Now().Add(f.For))
-		m.signal(syscall.SIGCONT)
+		return m.signal(t.Context(), syscall.SIGCONT)
 	case plan.Cut:
 		m.link.Cut()
 		harness.AwaitTime(t, time.Now().Add(f.For))
@@ -44,9 +46,16 @@ func (s *stage) inflict(t *testing.T, f plan.Fault) error {
 		harness.AwaitTime(t, time.Now().Add(f.For))
 		m.link.Mend()
 	case plan.Expire:
-		m.link.Expire()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := m.link.Expire(ctx)
+		return err
 	case plan.Jump:
-		return m.setClock(f.By)
+		seen, err := m.setClock(f.By)
+		if seen {
+			s.jumps.Add(1)
+		}
+		return err
 	case plan.Restart:
 		return s.restart(t.Context())
 	case plan.Pause:

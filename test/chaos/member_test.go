@@ -5,6 +5,8 @@ package chaos
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +40,9 @@ type member struct {
 	process *harness.Process
 	stopped bool
 	starts  int
+	started chan struct{} // closed, and made anew, with each start
+
+	clock sync.Mutex // whoever sets it holds it until it is seen to be set
 }
 
 // agent is that of a node.
@@ -97,7 +102,7 @@ func (s *stage) member(i int, binary string, credentials *rest.Config) *member {
 	metrics := freeAddress(s.t)
 	return &member{
 		metrics: metrics,
-		t:       s.t, name: plan.NameOf(i), dir: dir, link: l, binary: harness.Binary(s.t, binary), ended: make(chan struct{}),
+		t:       s.t, name: plan.NameOf(i), dir: dir, link: l, binary: harness.Binary(s.t, binary), ended: make(chan struct{}), started: make(chan struct{}),
 		arguments: []string{"--health-probe-bind-address=0", "--metrics-bind-address=" + metrics, "-v=2"},
 	}
 }
@@ -138,6 +143,8 @@ func (m *member) start() *harness.Process {
 	environment := []string{"KUBECONFIG=" + filepath.Join(m.dir, "kubeconfig"), "SLIPWAY_CLOCK=" + filepath.Join(m.dir, clockFile), "GOTRACEBACK=all"}
 	m.process = harness.StartProcess(m.t, m.name, environment, m.binary, m.arguments...)
 	m.starts++
+	close(m.started)
+	m.started = make(chan struct{})
 	return m.process
 }
 
@@ -150,17 +157,56 @@ func (m *member) look(p *harness.Process) {
 	}
 }
 
-func (m *member) signal(signal syscall.Signal) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.process.Signal(signal)
+// signal sends a signal to the process, or if it has just ended, to the next one.
+func (m *member) signal(ctx context.Context, signal syscall.Signal) error {
+	for {
+		m.mu.Lock()
+		sent, started := m.process.Signal(signal), m.started
+		m.mu.Unlock()
+		if sent {
+			return nil
+		}
+		select {
+		case <-started:
+		case <-ctx.Done():
+			return fmt.Errorf("%s has ended, and was not started again: %w", m.name, context.Cause(ctx))
+		}
+	}
 }
 
 // clockFile says how far the clock of the process is off: internal/faultpoint.
 const clockFile = "clock"
 
-// setClock sets its clock, which stays so when it is started again.
-func (m *member) setClock(by time.Duration) error {
+// setClock sets its clock, which stays so when it is started again, and says whether it was
+// seen to have done so: a process that begins reads it then.
+func (m *member) setClock(by time.Duration) (seen bool, err error) {
+	m.clock.Lock()
+	defer m.clock.Unlock()
+	if err := m.writeClock(by); err != nil {
+		return false, err
+	}
+	is, err := m.time()
+	if err != nil {
+		return false, nil //nolint:nilerr // it does not run, just now
+	}
+	const slow = 20 * time.Second // of 30 and more
+	if off := time.Until(is) - by; off.Abs() > slow {
+		return false, fmt.Errorf("the clock of %s is %s off, and should be %s", m.name, time.Until(is), by)
+	}
+	return true, nil
+}
+
+// time is what the process says it is.
+func (m *member) time() (time.Time, error) {
+	response, err := m.askMetrics()
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer response.Body.Close()
+	return http.ParseTime(response.Header.Get("Date"))
+}
+
+func (m *member) writeClock(by time.Duration) error {
 	file, err := os.OpenFile(filepath.Join(m.dir, clockFile), os.O_WRONLY, 0)
 	if err != nil {
 		return err

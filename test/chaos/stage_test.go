@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
+	"github.com/slipway-k8s/slipway/test/chaos/link"
 	"github.com/slipway-k8s/slipway/test/chaos/plan"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -32,6 +34,9 @@ type stage struct {
 	members          map[int]*member // by their numbers in the plan
 	plane            sync.Mutex      // whoever stops something of the control plane holds it
 	names            atomic.Int32
+	jumps            atomic.Int32 // of clocks, that were seen
+	asked            int          // requests of the members that have ended
+	mishaps          map[string]int
 }
 
 // newStage starts a cluster that serves EvictionRequests itself, with its pods on it.
@@ -42,7 +47,7 @@ func newStage(t *testing.T, p plan.Plan) *stage {
 		"--controller-manager-arg=kube-api-qps=500", "--controller-manager-arg=kube-api-burst=1000",
 		"--scheduler-arg=kube-api-qps=500", "--scheduler-arg=kube-api-burst=1000",
 	}})
-	s := &stage{t: t, env: env, plan: p, members: map[int]*member{}}
+	s := &stage{t: t, env: env, plan: p, members: map[int]*member{}, mishaps: map[string]int{}}
 	if err := env.InstallEvictionRights(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,37 @@ func (s *stage) leave() {
 	}
 	for i, m := range s.members {
 		m.stop()
+		seen, asked := m.link.Mishaps()
+		s.asked += asked
+		for what, n := range seen {
+			s.mishaps[what] += n
+		}
 		delete(s.members, i)
+	}
+}
+
+// check wants that what was to go wrong by itself did, in a run that is long enough for all
+// of it.
+func (s *stage) check() {
+	s.t.Helper()
+	all := 0
+	for _, n := range s.mishaps {
+		all += n
+	}
+	s.t.Logf("%d of %d requests went wrong: %v; %d clocks were seen to jump", all, s.asked, s.mishaps, s.jumps.Load())
+	if s.plan.Drains < drains {
+		return
+	}
+	for _, kind := range link.Kinds {
+		if s.mishaps[kind] == 0 {
+			s.t.Errorf("no request went wrong this way: %s", kind)
+		}
+	}
+	if share := 100 * all / max(s.asked, 1); share < failing-2 || share > failing+2 {
+		s.t.Errorf("%d %% of the requests went wrong, want %d %%", share, failing)
+	}
+	if s.jumps.Load() == 0 && runtime.GOOS+runtime.GOARCH == "linuxamd64" {
+		s.t.Error("no clock was seen to jump")
 	}
 }
 

@@ -123,12 +123,13 @@ func (p *Process) end(signal syscall.Signal) {
 	<-p.exited
 }
 
-// Signal sends a signal.
-func (p *Process) Signal(signal syscall.Signal) {
+// Signal sends a signal, and says whether the program was there to get it.
+func (p *Process) Signal(signal syscall.Signal) bool {
 	select {
 	case <-p.exited:
+		return false
 	default:
-		_ = p.command.Process.Signal(signal) // it may have ended meanwhile
+		return p.command.Process.Signal(signal) == nil // it may have ended meanwhile
 	}
 }
 

@@ -4,6 +4,7 @@ package link
 
 import (
 	"bytes"
+	"context"
 	"encoding/pem"
 	"fmt"
 	"log"
@@ -29,6 +30,7 @@ type Link struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
 	per100 int
+	asked  int            // requests
 	seen   map[string]int // mishaps, by what they are
 }
 
@@ -49,6 +51,7 @@ func Open(to *rest.Config, seed uint64, per100 int) (*Link, error) {
 	}
 	l := &Link{
 		through: &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true},
+		watches: newWatches(),
 		conns:   newListener(inner), rng: rand.New(rand.NewPCG(seed, 1)), per100: per100, seen: map[string]int{},
 	}
 	proxy := &httputil.ReverseProxy{
@@ -106,8 +109,20 @@ func (l *Link) Hang() { l.conns.gate.hang() }
 func (l *Link) Mend() { l.conns.gate.open() }
 
 // Expire ends all watches as a server does that has forgotten what they ask about, and
-// returns how many there were.
-func (l *Link) Expire() int { return l.watches.expire() }
+// returns how many there were: if there are none, it waits for the first one.
+func (l *Link) Expire(ctx context.Context) (int, error) {
+	for {
+		n, opened := l.watches.expire()
+		if n > 0 {
+			return n, nil
+		}
+		select {
+		case <-opened:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("there is no watch to expire: %w", context.Cause(ctx))
+		}
+	}
+}
 
 // Calm has nothing go wrong by itself any more.
 func (l *Link) Calm() {
@@ -116,9 +131,9 @@ func (l *Link) Calm() {
 	l.per100 = 0
 }
 
-// Mishaps says how often what has gone wrong by itself.
-func (l *Link) Mishaps() map[string]int {
+// Mishaps says how often what has gone wrong by itself, of how many requests.
+func (l *Link) Mishaps() (seen map[string]int, asked int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.seen)
+	return maps.Clone(l.seen), l.asked
 }

@@ -174,8 +174,8 @@ func TestWatchesExpire(t *testing.T) {
 	if !lines.Scan() || lines.Text() != `{"type":"ADDED"}` {
 		t.Fatalf("the watch says %q", lines.Text())
 	}
-	if n := l.Expire(); n != 1 {
-		t.Errorf("%d watches have expired", n)
+	if n, err := l.Expire(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d watches have expired: %v", n, err)
 	}
 	if !lines.Scan() || !strings.Contains(lines.Text(), `"type":"ERROR"`) || !strings.Contains(lines.Text(), `"code":410`) {
 		t.Errorf("the watch says %q", lines.Text())
@@ -183,8 +183,27 @@ func TestWatchesExpire(t *testing.T) {
 	if lines.Scan() {
 		t.Errorf("it goes on: %q", lines.Text())
 	}
-	if n := l.Expire(); n != 0 {
-		t.Errorf("%d watches are left", n)
+	nobody, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := l.Expire(nobody); n != 0 || err == nil {
+		t.Errorf("%d watches are left: %v", n, err)
+	}
+}
+
+func TestTheFirstWatchIsWaitedFor(t *testing.T) {
+	l, client := newServer(t).link(t, 0)
+	expired := make(chan int)
+	go func() {
+		n, _ := l.Expire(t.Context())
+		expired <- n
+	}()
+	response, err := l.get(t.Context(), t, client, "?watch=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if n := <-expired; n != 1 {
+		t.Errorf("%d watches have expired", n)
 	}
 }
 
@@ -204,9 +223,12 @@ func TestMishaps(t *testing.T) {
 		got[response.Status[:3]]++
 		response.Body.Close()
 	}
-	seen := l.Mishaps()
+	seen, counted := l.Mishaps()
+	if counted != asked {
+		t.Errorf("%d requests were counted, of %d", counted, asked)
+	}
 	all := 0
-	for _, kind := range kinds {
+	for _, kind := range Kinds {
 		if seen[kind] == 0 {
 			t.Errorf("never: %s", kind)
 		}

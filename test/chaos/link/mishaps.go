@@ -21,7 +21,8 @@ const (
 	lostReply     = "lost on its return" // the server has done it
 )
 
-var kinds = []string{internalError, unavailable, busy, busyRetry, lostRequest, lostReply}
+// Kinds are what goes wrong with a request, by itself.
+var Kinds = []string{internalError, unavailable, busy, busyRetry, lostRequest, lostReply}
 
 // lostAnswer is the key of requests whose answer is to be lost.
 type lostAnswer struct{}
@@ -55,10 +56,14 @@ func (l *Link) mishaps(next http.Handler) http.Handler {
 func (l *Link) draw() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.per100 == 0 {
+		return ""
+	}
+	l.asked++
 	if l.rng.IntN(100) >= l.per100 {
 		return ""
 	}
-	what := kinds[l.rng.IntN(len(kinds))]
+	what := Kinds[l.rng.IntN(len(Kinds))]
 	l.seen[what]++
 	return what
 }

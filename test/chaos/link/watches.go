@@ -14,9 +14,12 @@ import (
 
 // watches are those that are open.
 type watches struct {
-	mu   sync.Mutex
-	open map[*watch]bool
+	mu     sync.Mutex
+	open   map[*watch]bool
+	opened chan struct{} // closed, and made anew, with each
 }
+
+func newWatches() watches { return watches{open: map[*watch]bool{}, opened: make(chan struct{})} }
 
 // inJSON has a watch answered in plain JSON, whose objects can be told apart: clients understand that
 // as well as what they would rather have.
@@ -51,24 +54,24 @@ func (ws *watches) follow(r *http.Response) {
 		of: ws, server: r.Body, lines: make(chan line), expired: make(chan struct{}), closed: make(chan struct{}),
 	}
 	ws.mu.Lock()
-	if ws.open == nil {
-		ws.open = map[*watch]bool{}
-	}
 	ws.open[w] = true
+	close(ws.opened)
+	ws.opened = make(chan struct{})
 	ws.mu.Unlock()
 	r.Body = w
 	go w.pump() // until the body is closed, which a proxy does
 }
 
-func (ws *watches) expire() int {
+// expire returns how many there were, and what is closed when there is another one.
+func (ws *watches) expire() (n int, opened <-chan struct{}) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	n := len(ws.open)
+	n = len(ws.open)
 	for w := range ws.open {
 		close(w.expired)
 		delete(ws.open, w)
 	}
-	return n
+	return n, ws.opened
 }
 
 type line struct {

@@ -98,19 +98,14 @@ func (p *Plan) dealFaults(rng *rand.Rand) {
 	kinds := deck[Kind]{rng: rng, cards: Kinds}
 	for i := range p.Rounds {
 		r := &p.Rounds[i]
-		late := i+1 < len(p.Rounds) && p.Rounds[i+1].Central != r.Central || i+1 == len(p.Rounds)
 		for range faultsPerRound {
-			r.Faults = append(r.Faults, r.fault(rng, kinds.deal(), late))
+			r.Faults = append(r.Faults, r.fault(rng, kinds.deal()))
 		}
 	}
 }
 
-// fault is one of that kind. Late in a mode nobody is killed: its processes are then looked
-// at for what has leaked.
-func (r *Round) fault(rng *rand.Rand, kind Kind, late bool) Fault {
-	if kind == Kill && late {
-		kind = Cut
-	}
+// fault is one of that kind.
+func (r *Round) fault(rng *rand.Rand, kind Kind) Fault {
 	f := Fault{Kind: kind, Process: -1, After: r.moment(rng)}
 	switch kind {
 	case Restart, Pause:
@@ -120,7 +115,7 @@ func (r *Round) fault(rng *rand.Rand, kind Kind, late bool) Fault {
 	switch kind {
 	case Freeze, Cut, Hang, Pause:
 		f.For = time.Second + time.Duration(rng.IntN(3000))*time.Millisecond
-		if kind == Freeze && f.Process >= Controllers && rng.IntN(2) == 0 {
+		if kind == Freeze && f.Process > Controllers && rng.IntN(2) == 0 {
 			f.For += leaseOfLeader // and another one leads when it goes on
 		}
 	case Jump:
@@ -145,6 +140,9 @@ func (r *Round) victim(rng *rand.Rand, kind Kind) int {
 		}
 	}
 	if len(agents) == 0 || rng.IntN(3) == 0 {
+		if kind == Kill {
+			return Controllers + 1
+		}
 		return Controllers + rng.IntN(2)
 	}
 	return agents[rng.IntN(len(agents))]

@@ -145,7 +145,8 @@ type Fault struct {
 	By time.Duration
 }
 
-// Controllers is the number of the first controller's process; there are two.
+// Controllers is the number of the first controller's process; there are two. The first one
+// is never killed, nor does it stand still for longer than it may lead.
 const Controllers = Nodes
 
 // NameOf is the name of a process.
