@@ -5,14 +5,19 @@ package health
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -133,6 +138,79 @@ func TestAServerThatIsAwayMakesAProcessUnreadyAndNotDead(t *testing.T) {
 	expect("when it has ended", "")
 }
 
+// A loop that is no reconciler counts, too, and is named.
+func TestAPassOfAnotherLoopThatHangs(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(noon)
+	p := New(clock)
+	if err := (*filled)(p).Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended, other := p.Pass("shutdowns"), p.Pass("static pods")
+	other()
+	clock.SetTime(noon.Add(stuckAfter + time.Second))
+	if err := p.loop(); err == nil || !strings.Contains(err.Error(), "the loop of shutdowns hangs") {
+		t.Errorf("it says %v", err)
+	}
+	ended()
+	if got := p.failing(); got != "" {
+		t.Errorf("when it has ended, %q fails", got)
+	}
+}
+
+// A process that has no loop at all, or none yet, is alive: where nobody answers at /healthz, a
+// kubelet kills it.
+func TestEachProcessAnswersBothProbes(t *testing.T) {
+	address := freeAddress(t)
+	m, err := manager.New(&rest.Config{Host: "http://127.0.0.1:1"}, manager.Options{
+		HealthProbeBindAddress: address, Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := New(clocktesting.NewFakePassiveClock(noon)).AddTo(m, prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := m.Start(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	defer running.Wait()
+	defer end()
+	if code := get(t, address, "/healthz"); code != http.StatusOK {
+		t.Errorf("the liveness is %d", code)
+	}
+	if code := get(t, address, "/readyz"); code == http.StatusNotFound {
+		t.Errorf("the readiness is %d", code)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func get(t *testing.T, address, path string) (code int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
 func TestAPassThatPanicsGoesOnNoLonger(t *testing.T) {
 	p := New(clocktesting.NewFakePassiveClock(noon))
 	func() {
@@ -141,7 +219,7 @@ func TestAPassThatPanicsGoesOnNoLonger(t *testing.T) {
 			panic("for a test")
 		})).Reconcile(t.Context(), "n")
 	}()
-	if node, since := p.passes.longest(); !since.IsZero() {
-		t.Errorf("a pass of node %s goes on since %s", node, since)
+	if of, since := p.passes.longest(); !since.IsZero() {
+		t.Errorf("a pass of %s goes on since %s", of, since)
 	}
 }

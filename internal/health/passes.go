@@ -24,7 +24,8 @@ type passes struct {
 	begun map[*pass]time.Time
 }
 
-type pass struct{ node string }
+// pass is one of a loop, which is called as people would.
+type pass struct{ of string }
 
 // newPasses returns one that knows of none.
 func newPasses(clock clock.PassiveClock) *passes {
@@ -34,11 +35,16 @@ func newPasses(clock clock.PassiveClock) *passes {
 // of is the reconciler, of which each pass is known while it goes on.
 func (p *passes) of(reconciler reconcile.TypedReconciler[string]) reconcile.TypedReconciler[string] {
 	return reconcile.TypedFunc[string](func(ctx context.Context, node string) (reconcile.Result, error) {
-		this := &pass{node}
-		p.note(this, p.clock.Now())
-		defer p.note(this, time.Time{})
+		defer p.begin("node " + node)()
 		return reconciler.Reconcile(ctx, node)
 	})
+}
+
+// begin notes that a pass begins, and returns what notes its end.
+func (p *passes) begin(of string) (ended func()) {
+	this := &pass{of}
+	p.note(this, p.clock.Now())
+	return func() { p.note(this, time.Time{}) }
 }
 
 // note keeps since when a pass goes on. Zero: it has ended.
@@ -52,21 +58,21 @@ func (p *passes) note(this *pass, since time.Time) {
 	p.begun[this] = since
 }
 
-// longest is the node whose pass goes on for longest, and since when; zero: there is none.
-func (p *passes) longest() (node string, since time.Time) {
+// longest is of what the pass is that goes on for longest, and since when; zero: there is none.
+func (p *passes) longest() (of string, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for this, begun := range p.begun {
 		if since.IsZero() || begun.Before(since) {
-			node, since = this.node, begun
+			of, since = this.of, begun
 		}
 	}
-	return node, since
+	return of, since
 }
 
 // stuck says whether a pass hangs in a way that a restart would cure. One that waits for
 // an API server that is away does not, and has time to end when it is back.
-func stuck(node string, since, serverSince time.Time, away string, now time.Time) error {
+func stuck(of string, since, serverSince time.Time, away string, now time.Time) error {
 	if since.IsZero() || away != "" {
 		return nil
 	}
@@ -74,8 +80,8 @@ func stuck(node string, since, serverSince time.Time, away string, now time.Time
 		since = serverSince
 	}
 	if hangs := now.Sub(since); hangs > stuckAfter {
-		return fmt.Errorf("the loop of node %s hangs: a pass has been going on for %s, although the API server answers",
-			node, hangs.Round(time.Second))
+		return fmt.Errorf("the loop of %s hangs: a pass has been going on for %s, although the API server answers",
+			of, hangs.Round(time.Second))
 	}
 	return nil
 }

@@ -29,16 +29,18 @@ type Process struct {
 	clock  clock.PassiveClock
 	reach  *reach
 	passes *passes
-	looped bool // there is a loop, and a check of it
 	filled atomic.Bool
 	checks []observe.HealthCheck
 }
 
-// New is for one process, whose manager says when its caches are filled.
+// New is for one process, whose manager says when its caches are filled. Without any loop, too,
+// there is a check of the liveness: where there is none, nobody answers at /healthz, and a kubelet
+// takes that for death.
 func New(clock clock.PassiveClock) *Process {
 	p := &Process{clock: clock, reach: newReach(clock), passes: newPasses(clock)}
 	p.Check(Readiness, "api-server", p.reach.check)
 	p.Check(Readiness, "caches", p.caches)
+	p.Check(Liveness, "loop", p.loop)
 	return p
 }
 
@@ -56,12 +58,12 @@ func (p *Process) Seen(config *rest.Config) *rest.Config {
 
 // Loop is the reconciler, of which each pass is looked at.
 func (p *Process) Loop(reconciler reconcile.TypedReconciler[string]) reconcile.TypedReconciler[string] {
-	if !p.looped {
-		p.Check(Liveness, "loop", p.loop)
-	}
-	p.looped = true
 	return p.passes.of(reconciler)
 }
+
+// Pass notes that a pass begins of a loop that is no reconciler, and returns what notes its end.
+// The loop is called as people would call it.
+func (p *Process) Pass(of string) (ended func()) { return p.passes.begin(of) }
 
 // AddTo serves the checks at the manager's /healthz and /readyz, and in metrics. No check
 // can be added after it.
@@ -79,9 +81,9 @@ func (p *Process) AddTo(m manager.Manager, registerer prometheus.Registerer) err
 }
 
 func (p *Process) loop() error {
-	node, since := p.passes.longest()
+	of, since := p.passes.longest()
 	serverSince, away := p.reach.state()
-	return stuck(node, since, serverSince, away, p.clock.Now())
+	return stuck(of, since, serverSince, away, p.clock.Now())
 }
 
 func (p *Process) caches() error {

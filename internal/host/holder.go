@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/keeper"
 	"github.com/slipway-k8s/slipway/internal/logind"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
@@ -32,6 +33,7 @@ type holder struct {
 	cached  client.Reader
 	node    *nodestate.Writer
 	clock   clock.WithTicker
+	well    *health.Process
 
 	asked chan struct{} // somebody wants a pass
 	held  atomic.Bool   // there is a lock, or none is wanted
@@ -44,8 +46,8 @@ type holder struct {
 	alone     bool // it was said that there is no keeper
 }
 
-func newHolder(options Options, bootID string, bus *logind.Manager, clock clock.WithTicker) *holder {
-	return &holder{options: options, bootID: bootID, bus: bus, clock: clock, asked: make(chan struct{}, 1)}
+func newHolder(options Options, bootID string, bus *logind.Manager, well *health.Process, clock clock.WithTicker) *holder {
+	return &holder{options: options, bootID: bootID, bus: bus, clock: clock, well: well, asked: make(chan struct{}, 1)}
 }
 
 // look asks for a pass.
@@ -89,6 +91,7 @@ func (h *holder) Start(ctx context.Context) error {
 
 // passes does what there is to do, and returns when to look again, as pass does.
 func (h *holder) passes(ctx context.Context) time.Time {
+	defer h.well.Pass("shutdowns")()
 	next, err := h.pass(ctx)
 	if err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Error(err, "It is tried again")

@@ -77,8 +77,8 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 		return err
 	}
 	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user)
-	h := newHolder(options, strings.TrimSpace(string(bootID)), bus, clock.RealClock{})
-	m, err := h.manager(ctx, asNode, well)
+	h := newHolder(options, strings.TrimSpace(string(bootID)), bus, well, clock.RealClock{})
+	m, err := h.manager(ctx, asNode)
 	if err != nil {
 		return errors.Join(err, bus.Close())
 	}
@@ -86,7 +86,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 }
 
 // manager is what the holder runs in: with the Node watched, and as healthy as it is.
-func (h *holder) manager(ctx context.Context, asNode *rest.Config, well *health.Process) (manager.Manager, error) {
+func (h *holder) manager(ctx context.Context, asNode *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(asNode, manager.Options{
 		Logger:         log.FromContext(ctx),
 		MapperProvider: mapper,
@@ -108,10 +108,10 @@ func (h *holder) manager(ctx context.Context, asNode *rest.Config, well *health.
 	}
 	h.cached = m.GetCache()
 	h.node = nodestate.NewWriter(clients.CoreV1().Nodes(), h.options.NodeName, h.clock)
-	mover := manifests.New(h.options.statics(), h.cached, h.node, h.clock)
+	mover := manifests.New(h.options.statics(), h.cached, h.node, h.well, h.clock)
 	err = wake(ctx, m.GetCache(), func() { h.look(); mover.Look() })
-	well.Check(health.Readiness, "lock", h.unlocked)
-	return m, errors.Join(err, m.Add(h), m.Add(mover), well.AddTo(m, metrics.Registry))
+	h.well.Check(health.Readiness, "lock", h.unlocked)
+	return m, errors.Join(err, m.Add(h), m.Add(mover), h.well.AddTo(m, metrics.Registry))
 }
 
 // wake has look called when the Node has changed.

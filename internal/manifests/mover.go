@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 )
 
@@ -55,16 +56,18 @@ type Mover struct {
 	cached  client.Reader
 	node    *nodestate.Writer
 	clock   clock.WithTicker
+	well    *health.Process
 
 	asked  chan struct{}     // somebody wants a pass
 	failed map[string]string // see statics.Facts
 	logged map[string]string // what was said of failures last
 }
 
-// New returns a mover that reads the Node from a cache.
-func New(options Options, cached client.Reader, node *nodestate.Writer, clock clock.WithTicker) *Mover {
+// New returns a mover that reads the Node from a cache, and whose passes are a part of how well the
+// process is.
+func New(options Options, cached client.Reader, node *nodestate.Writer, well *health.Process, clock clock.WithTicker) *Mover {
 	return &Mover{
-		options: options, folders: foldersIn(options.Dir, options.NodeName), cached: cached, node: node, clock: clock,
+		options: options, folders: foldersIn(options.Dir, options.NodeName), cached: cached, node: node, clock: clock, well: well,
 		asked: make(chan struct{}, 1), failed: map[string]string{}, logged: map[string]string{},
 	}
 }
@@ -130,6 +133,7 @@ func (m *Mover) loop(ctx context.Context, files *fsnotify.Watcher) error {
 
 // passes does what there is to do, and says whether it is to be tried again later.
 func (m *Mover) passes(ctx context.Context) (retry bool) {
+	defer m.well.Pass("static pods")()
 	pass := m.pass
 	if m.options.Dir == "" {
 		pass = m.fallSilent

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/statics"
 )
@@ -55,7 +56,7 @@ func startMover(t *testing.T, dir string, said map[string]string) *running {
 	}
 	t.Cleanup(seen.Stop)
 	r := &running{t: t, nodes: nodes, node: nodestate.NewWriter(nodes, nodeName, clock.RealClock{}), seen: seen}
-	r.m = New(Options{NodeName: nodeName, Dir: dir}, uncached{nodes: nodes}, r.node, clock.RealClock{})
+	r.m = New(Options{NodeName: nodeName, Dir: dir}, uncached{nodes: nodes}, r.node, health.New(clock.RealClock{}), clock.RealClock{})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.m.Start(ctx) }()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
+	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
@@ -65,7 +66,7 @@ func (s *scene) put(file, content string) {
 // what it would say.
 func (s *scene) run(t *testing.T, wanted ...string) (said statics.Report) {
 	t.Helper()
-	m := New(Options{NodeName: nodeName, Dir: s.dir}, nil, nil, clock.RealClock{})
+	m := New(Options{NodeName: nodeName, Dir: s.dir}, nil, nil, health.New(clock.RealClock{}), clock.RealClock{})
 	left := s.changes
 	m.folders.disk.flush = func(*os.File) error { return nil } // who is killed loses nothing by that
 	m.folders.disk.before = func(what string) error {
