@@ -29,14 +29,21 @@ const (
 type Announcement struct {
 	// BootID is that of the boot that ends (status.nodeInfo.bootID).
 	BootID string `json:"bootID"`
-	// Since is when the shutdown was seen first; Until is when logind waits no longer. The
-	// drain ends then, and after [MaxDrain] at the latest.
+	// Since is when the shutdown was seen first; Until is when logind waits no longer. Both are
+	// of the machine's clock, which is to be compared with no other: see [Announcement.Length].
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
 }
 
 // ID tells the shutdown from all others.
 func (a Announcement) ID() string { return a.BootID + "/" + a.Since.UTC().Format(time.RFC3339Nano) }
+
+// Length is how long the drain may take: as long as logind waits, and [MaxDrain] at most. A machine
+// whose clock is wrong, as after it was resumed, is given as much as others. Where the drain is
+// asked for late, it ends with the machine, before its deadline.
+func (a Announcement) Length() time.Duration {
+	return min(max(a.Until.Sub(a.Since).Round(time.Second), time.Second), MaxDrain)
+}
 
 // Text is the value of the annotation.
 func (a Announcement) Text() (string, error) { return textOf(Annotation, a) }

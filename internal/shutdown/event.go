@@ -42,9 +42,9 @@ func nameOf(node, shutdown string) string {
 	return fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32())
 }
 
-// newEvent asks for the drain, within the time that logind leaves. Guards do not hold it: they
-// would not hold the machine.
-func newEvent(node string, said Announcement, now time.Time) *lifecyclev1alpha1.LifecycleEvent {
+// newEvent asks for the drain, within the time that logind waits. Guards do not hold it: they
+// would not hold the machine. Whoever asks for it, whenever, asks for the same.
+func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent {
 	return &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        nameOf(node, said.ID()),
@@ -53,7 +53,7 @@ func newEvent(node string, said Announcement, now time.Time) *lifecyclev1alpha1.
 		},
 		Spec: lifecyclev1alpha1.LifecycleEventSpec{
 			TransitionName: Transition, BindingNode: node,
-			SLA:    &metav1.Duration{Duration: min(max(said.Until.Sub(now).Round(time.Second), time.Second), MaxDrain)},
+			SLA:    &metav1.Duration{Duration: said.Length()},
 			Allow:  []lifecyclev1alpha1.Guard{lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode},
 			Reason: ReasonNodeShutdown,
 		},

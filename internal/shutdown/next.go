@@ -72,7 +72,7 @@ func Next(f Facts, now time.Time) Step {
 	said, noted := AnnouncedOn(f.Node), DrainedOn(f.Node)
 	switch {
 	case goesOn(f.Node, said) && noted == nil:
-		return begin(f, *said, now)
+		return begin(f, *said)
 	case goesOn(f.Node, said) && noted.Shutdown == said.ID():
 		return nil // it is the machine's turn
 	case goesOn(f.Node, said): // what is noted is of one that was called off
@@ -114,11 +114,11 @@ func noted(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) bool {
 }
 
 // begin has the node drained, unless a maintenance has done so and shuts the machine down.
-func begin(f Facts, said Announcement, now time.Time) Step {
+func begin(f Facts, said Announcement) Step {
 	if e := emptiedBy(f); e != nil {
 		return Note{Drain{Shutdown: said.ID(), Event: e.Name, Outcome: lifecyclev1alpha1.Succeeded}}
 	}
-	return Create{newEvent(f.NodeName, said, now)}
+	return Create{newEvent(f.NodeName, said)}
 }
 
 // emptiedBy is the event that holds the node empty; nil, if none does.

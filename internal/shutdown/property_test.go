@@ -18,16 +18,18 @@ import (
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
+		w.skew = rapid.SampledFrom([]time.Duration{0, -time.Hour, -time.Minute, time.Hour}).Draw(t, "skew")
 		w.cordoned = append(w.cordoned, cordons.Owner{Event: "drain-w1", UID: "somebody"})
 		step := func() {
 			if host := w.hostFacts(); host != nil && rapid.Bool().Draw(t, "host first") {
-				if s := Hold(*host, w.now).Step; s != nil {
+				if s := Hold(*host, w.machineNow()).Step; s != nil {
 					checkRelease(t, w, s)
 					w.applyHost(s)
 					return
 				}
 			}
 			if s := Next(w.facts(), w.now); s != nil {
+				checkDeadline(t, s)
 				w.apply(s)
 			}
 		}
@@ -55,6 +57,14 @@ func checkRelease(t *rapid.T, w *world, s HostStep) {
 	d := DrainedOn(w.node)
 	if d == nil || d.Outcome != lifecyclev1alpha1.Succeeded || !w.isCordonedFor(string(d.UID)) {
 		t.Fatalf("the machine is let go, and was not drained: %v, cordoned for %v", d, w.cordoned)
+	}
+}
+
+// checkDeadline: the drain has as long as logind waits, whatever the clocks say, and whoever asks
+// for it how late.
+func checkDeadline(t *rapid.T, s Step) {
+	if create, is := s.(Create); is && create.Event.Spec.SLA.Duration != delayMax {
+		t.Fatalf("the drain may take %s, and logind waits for %s", create.Event.Spec.SLA.Duration, delayMax)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 //	boot                              the machine goes down, however, and boots; its kubelet says so
 //	ready                             the Node is Ready again
 //	host killed|back                  slipway-host; who keeps its lock lives on
+//	controller away|back              nobody leads among the controllers
 //	node gone                         somebody deletes the Node
 //	claim                             the agent claims the event
 //	end Succeeded|Failed|SlaExpired   it ends, and the agent deletes it
@@ -31,6 +32,7 @@ import (
 //	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
 //	reached                           that drain has got to its end
 //	clock DURATION                    time passes
+//	skew DURATION                     the machine's clock is ahead of the others by that
 //	stopping                          logind waits no longer: systemd stops the machine
 //	uncordon                          somebody has the node take pods again
 //	says ANNOTATION VALUE             somebody writes it on the Node
@@ -51,12 +53,12 @@ func settle(w *world) string {
 	var out strings.Builder
 	for range 50 {
 		if host := w.hostFacts(); host != nil {
-			if step := Hold(*host, w.now).Step; step != nil {
+			if step := Hold(*host, w.machineNow()).Step; step != nil {
 				fmt.Fprintln(&out, w.applyHost(step))
 				continue
 			}
 		}
-		step := Next(w.facts(), w.now)
+		step := w.next()
 		if step == nil {
 			if out.Len() == 0 {
 				return "nothing\n"
@@ -66,6 +68,14 @@ func settle(w *world) string {
 		fmt.Fprintln(&out, w.apply(step))
 	}
 	return out.String() + "does not settle\n"
+}
+
+// next is the controller's next step; none, while there is no controller.
+func (w *world) next() Step {
+	if w.away {
+		return nil
+	}
+	return Next(w.facts(), w.now)
 }
 
 func run(t *testing.T, w *world, d *datadriven.TestData) {
@@ -86,6 +96,8 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 		w.setReady(true)
 	case "host":
 		w.hostRuns, w.begun = first == "back", time.Time{}
+	case "controller":
+		w.away = first == "away"
 	case "node":
 		w.node = nil
 	case "claim":
@@ -101,14 +113,21 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 	case "stopping":
 		w.stopping = true
 	case "clock":
-		passed, err := time.ParseDuration(first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.now = w.now.Add(passed)
+		w.now = w.now.Add(durationOf(t, first))
+	case "skew":
+		w.skew = durationOf(t, first)
 	default:
 		others(t, w, d, first)
 	}
+}
+
+func durationOf(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // others is what somebody does who is none of ours.

@@ -30,12 +30,14 @@ const (
 // and its drains are the test's.
 type world struct {
 	epoch, now time.Time
+	skew       time.Duration // by how much the machine's clock is ahead of all others
 	boots      int
 	preparing  bool
 	stopping   bool      // systemd stops the machine
 	locked     bool      // a process of ours has a lock
 	begun      time.Time // as slipway-host remembers it
 	hostRuns   bool
+	away       bool // nobody leads among the controllers
 	node       *corev1.Node
 	cordoned   []cordons.Owner
 	events     map[string]*lifecyclev1alpha1.LifecycleEvent
@@ -50,6 +52,9 @@ func newWorld() *world {
 	w.setReady(true)
 	return w
 }
+
+// machineNow is what the machine's clock says.
+func (w *world) machineNow() time.Time { return w.now.Add(w.skew) }
 
 func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boots) }
 
@@ -90,7 +95,7 @@ func (w *world) shutdown() {
 	if !w.preparing {
 		w.preparing = true
 		if w.hostRuns {
-			w.begun = w.now
+			w.begun = w.machineNow()
 		}
 	}
 }
