@@ -16,7 +16,8 @@ const metricsHead = `<!-- Written by docs/generate, from internal/observe. make 
 
 # Metrics
 
-At ` + "`/metrics`" + ` of the agents, of the controller and of a drain driver that runs by itself, where ` + "`--metrics-bind-address`" + ` is set.
+At ` + "`/metrics`" + ` of the agents, of the controller, of slipway-host and of a drain driver that runs by itself, where
+` + "`--metrics-bind-address`" + ` is set.
 Besides these there are those of Go, of the process and of controller-runtime. Times are in seconds, points in time are Unix
 times.
 

@@ -18,7 +18,7 @@ import (
 func (p *process) addShutdowns() error {
 	shepherd := shutdowns.New(shutdowns.Options{
 		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(),
-		Recorder: record.New(p.manager.GetClient()), Writer: p.writer, Clock: p.clock,
+		Recorder: record.New(p.manager.GetClient()), Writer: p.writer, Ended: p.observer.ShutdownEnded, Clock: p.clock,
 	})
 	c, err := controller.NewTyped("shutdowns", p.manager, controller.TypedOptions[string]{
 		Reconciler:              p.health.Loop(shepherd),

@@ -267,7 +267,8 @@ func (i *install) headline() string {
 	}
 	text := fmt.Sprintf("Slipway for Kubernetes %s: %s; LifecycleEvents are in %s.", i.server.Version, mode, i.choice.Group)
 	if i.choice.Host {
-		text += " slipway-host on each machine holds a shutdown of it until its node is drained."
+		text += " slipway-host on each machine holds a shutdown of it until its node is drained, for as long as its logind lets it " +
+			"(InhibitDelayMaxSec: 5 s, unless you have set it)."
 	}
 	if !i.choice.Mutates {
 		text += " This server has no MutatingAdmissionPolicies: nobody sets the requester of events, and there are no guards."

@@ -83,6 +83,9 @@ func (t *tool) status(ctx context.Context, s *statusFlags) error {
 	if err := t.printStatus(s.output.format, all, nodes == nil); err != nil {
 		return err
 	}
+	if f := s.output.format; f == people || f == wide {
+		t.say(shortDelays(nodes, named))
+	}
 	return missing
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/keeper"
 	"github.com/slipway-k8s/slipway/internal/logind"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
 // again is when something is tried again that failed, or of which the watch shows nothing.
@@ -34,6 +35,7 @@ type holder struct {
 	node    *nodestate.Writer
 	clock   clock.WithTicker
 	well    *health.Process
+	metrics *observe.Host
 
 	asked chan struct{} // somebody wants a pass
 	held  atomic.Bool   // there is a lock, or none is wanted

@@ -65,6 +65,7 @@ func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err erro
 	if facts.DelayMax, err = h.bus.DelayMax(ctx); err != nil {
 		return facts, err
 	}
+	h.metrics.Delay(facts.DelayMax)
 	if h.preparing {
 		if facts.Stopping, err = h.bus.Stopping(ctx); err != nil {
 			log.FromContext(ctx).V(1).Info("Nobody says whether the machine is being stopped", "reason", err.Error())
@@ -88,6 +89,8 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 	switch s := step.(type) {
 	case shutdown.TakeLock:
 		return h.takeLock(ctx)
+	case shutdown.SayDelay:
+		return h.sayDelay(ctx, s.Delay)
 	case shutdown.Announce:
 		text, err := s.Announcement.Text()
 		if err != nil {
@@ -114,6 +117,22 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 	default:
 		return fmt.Errorf("no way to perform a %T", step)
 	}
+}
+
+// sayDelay says on the Node how long logind waits. Less than drains take is nothing that this
+// process could mend, and nobody would notice before a machine goes down half drained.
+func (h *holder) sayDelay(ctx context.Context, delay time.Duration) error {
+	if err := h.node.SayShutdownDelay(ctx, delay); err != nil {
+		return err
+	}
+	logger := log.FromContext(ctx).WithValues("delay", delay.String())
+	if delay < shutdown.ShortDelay {
+		logger.Info("WARNING: logind lets a shutdown be delayed for too short a time: machines go down half drained. " +
+			"Set InhibitDelayMaxSec in /etc/systemd/logind.conf.d, and restart systemd-logind")
+		return nil
+	}
+	logger.Info("Said how long logind lets a shutdown be delayed")
+	return nil
 }
 
 // takeLock takes a lock, and has the keeper keep it too.

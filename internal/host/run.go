@@ -30,6 +30,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/logind"
 	"github.com/slipway-k8s/slipway/internal/manifests"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
+	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
 // DefaultBootIDFile is where Linux, and a kubelet, have the boot ID from.
@@ -108,6 +109,9 @@ func (h *holder) manager(ctx context.Context, asNode *rest.Config) (manager.Mana
 	}
 	h.cached = m.GetCache()
 	h.node = nodestate.NewWriter(clients.CoreV1().Nodes(), h.options.NodeName, h.clock)
+	if h.metrics, err = observe.NewHost(metrics.Registry); err != nil {
+		return nil, err
+	}
 	mover := manifests.New(h.options.statics(), h.cached, h.node, h.well, h.clock)
 	err = wake(ctx, m.GetCache(), func() { h.look(); mover.Look() })
 	h.well.Check(health.Readiness, "lock", h.unlocked)

@@ -19,7 +19,7 @@ import (
 // annotations are those that this package writes.
 var annotations = []string{
 	CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway,
-	shutdown.Annotation, shutdown.DrainAnnotation, statics.Annotation, statics.HostAnnotation,
+	shutdown.Annotation, shutdown.DrainAnnotation, shutdown.DelayAnnotation, statics.Annotation, statics.HostAnnotation,
 }
 
 // labels are those that this package writes.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,22 @@ func (w *Writer) AnnounceShutdown(ctx context.Context, text string, condition co
 	_, err = w.nodes.Patch(ctx, w.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("write the shutdown of node %s: %w", w.nodeName, err)
+	}
+	return nil
+}
+
+// SayShutdownDelay says on the Node how long logind lets a shutdown of its machine be delayed. It
+// takes the right to the Node's status only.
+func (w *Writer) SayShutdownDelay(ctx context.Context, delay time.Duration) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{shutdown.DelayAnnotation: delay.String()}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode annotation %s: %w", shutdown.DelayAnnotation, err)
+	}
+	_, err = w.nodes.Patch(ctx, w.nodeName, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("write the delay of shutdowns of node %s: %w", w.nodeName, err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package nodestate
 import (
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,6 +54,28 @@ func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
 	must(writer.AnnounceShutdown(t.Context(), "3", condition))
 	must(writer.ForgetShutdown(t.Context(), read(t, clients), []string{shutdown.Annotation}))
 	says("over", "", "")
+}
+
+func TestHowLongAMachineWaitsIsSaidAndForgotten(t *testing.T) {
+	writer, clients := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{"example.com/a": "b"}}})
+	if err := writer.SayShutdownDelay(t.Context(), 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	node := read(t, clients)
+	if delay, known := shutdown.DelayOn(node); !known || delay != 5*time.Second || !Marked(node) {
+		t.Errorf("it says %v, %v: %v", delay, known, node.Annotations)
+	}
+	if err := writer.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	node = read(t, clients)
+	if _, known := shutdown.DelayOn(node); known || node.Annotations["example.com/a"] != "b" {
+		t.Errorf("afterwards, it says %v", node.Annotations)
+	}
+	failing, _ := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, apierrors.NewInternalError(errors.New("on fire")))
+	if err := failing.SayShutdownDelay(t.Context(), time.Second); err == nil {
+		t.Error("what could not be said is no error")
+	}
 }
 
 func TestWhatIsSaidOfAShutdownIsReplacedAsItWasSeen(t *testing.T) {

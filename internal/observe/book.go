@@ -82,11 +82,13 @@ func (b *book) register(registerer prometheus.Registerer) error {
 // Metrics are all metrics of all processes, by name.
 func Metrics() []Metric {
 	const driver = "slipway-drain-driver"
-	loop, drains, controller, health := &book{}, &book{}, &book{}, &book{}
+	loop, drains, controller, health, host := &book{}, &book{}, &book{}, &book{}, &book{}
 	newMetrics(loop, drains)
 	newOverseen(controller)
 	newUndertaken(controller)
+	newShutdowns(controller)
 	newHealth(health)
+	newHost(host)
 	var all []Metric
 	for _, of := range []struct {
 		book *book
@@ -95,7 +97,8 @@ func Metrics() []Metric {
 		{loop, []string{NodeAgent, Controller}},
 		{drains, []string{NodeAgent, Controller, driver}},
 		{controller, []string{Controller}},
-		{health, []string{NodeAgent, Controller, driver}},
+		{health, []string{NodeAgent, Controller, driver, HostProcess}},
+		{host, []string{HostProcess}},
 	} {
 		for _, m := range of.book.metrics {
 			m.From = of.from

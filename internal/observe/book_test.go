@@ -59,3 +59,14 @@ func TestADriverByItselfHasTheMetricsOfItsDrains(t *testing.T) {
 		t.Error("they are registered twice")
 	}
 }
+
+func TestShutdownsOfMachinesAreCounted(t *testing.T) {
+	want := "host_delay_seconds{} 300\nshutdowns_total{reason=ShutdownFinished} 1"
+	registry := used(t)
+	if diff := cmp.Diff(want, exposed(t, registry, "host_delay_seconds", "shutdowns_total")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := NewHost(registry); err == nil {
+		t.Error("those of slipway-host are registered twice")
+	}
+}

@@ -78,6 +78,12 @@ func used(t *testing.T) *prometheus.Registry {
 	s.Drains().Refused("BudgetExhausted")
 	s.Drains().EvictedAfter(20 * time.Millisecond)
 	s.Calls().Called("d", "StartLifecycleTransition", "OK", time.Second)
+	s.ShutdownEnded("ShutdownFinished")
+	host, err := NewHost(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.Delay(5 * time.Minute)
 	return registry
 }
 

@@ -38,6 +38,7 @@ type Source struct {
 	metrics     *metrics
 	overseen    *overseen   // the controller's
 	undertaken  *undertaken // the same
+	shutdowns   *prometheus.CounterVec
 }
 
 // New returns the source of a process.
@@ -46,8 +47,9 @@ func New(ctx context.Context, options Options) (*Source, error) {
 	m := newMetrics(b, b)
 	var o *overseen
 	var u *undertaken
+	var d *prometheus.CounterVec
 	if options.Component == Controller {
-		o, u = newOverseen(b), newUndertaken(b)
+		o, u, d = newOverseen(b), newUndertaken(b), newShutdowns(b)
 	}
 	if err := b.register(options.Metrics); err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func New(ctx context.Context, options Options) (*Source, error) {
 	m.home.WithLabelValues(options.APIGroup).Set(1)
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(sink{&corev1client.EventSinkImpl{Interface: options.Events.Events(corev1.NamespaceAll)}})
-	return &Source{options: options, broadcaster: broadcaster, metrics: m, overseen: o, undertaken: u}, nil
+	return &Source{options: options, broadcaster: broadcaster, metrics: m, overseen: o, undertaken: u, shutdowns: d}, nil
 }
 
 // Node returns the observer of a node. It costs nothing to have.

@@ -39,6 +39,8 @@ type HostStep interface{ isHostStep() }
 type (
 	// TakeLock takes a lock of logind.
 	TakeLock struct{}
+	// SayDelay says on the Node how long logind lets itself be delayed.
+	SayDelay struct{ Delay time.Duration }
 	// Announce says on the Node that a shutdown has begun.
 	Announce struct {
 		Announcement Announcement
@@ -51,6 +53,7 @@ type (
 )
 
 func (TakeLock) isHostStep()    {}
+func (SayDelay) isHostStep()    {}
 func (Announce) isHostStep()    {}
 func (Withdraw) isHostStep()    {}
 func (ReleaseLock) isHostStep() {}
@@ -65,6 +68,8 @@ func Hold(f HostFacts, now time.Time) (next decision.Of[HostStep]) {
 		next.Step = Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
 	case !f.Preparing && !f.Locked:
 		next.Step = TakeLock{}
+	case !f.Preparing && f.Node != nil && !saysDelay(f.Node, f.DelayMax): // after the lock, which needs no API server
+		next.Step = SayDelay{f.DelayMax}
 	case !f.Preparing, f.Node == nil, f.Node.Status.NodeInfo.BootID != f.BootID:
 		// who compares boot IDs would take it for a machine that has booted
 	case !mine, said.Since.Before(f.Begun), f.Begun.IsZero() && isAnothers(f, *said, now):

@@ -49,6 +49,8 @@ type (
 		Conditions []corev1.NodeCondition
 		// Forget are annotations of the Node.
 		Forget []string
+		// Ended is [ReasonFinished] or [ReasonUnfinished]; empty where the shutdown was called off.
+		Ended string
 	}
 )
 

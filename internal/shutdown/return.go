@@ -21,7 +21,8 @@ func giveBack(f Facts, said *Announcement, noted *Drain, now time.Time) Return {
 	var r Return
 	if said != nil {
 		r.Forget = append(r.Forget, Annotation)
-		r.Conditions = append(r.Conditions, verdict(*said, noted, now))
+		ended := verdict(*said, noted, now)
+		r.Conditions, r.Ended = append(r.Conditions, ended), ended.Reason
 	}
 	if noted != nil {
 		r.Forget = append(r.Forget, DrainAnnotation)

@@ -32,6 +32,7 @@ import (
 //	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
 //	reached                           that drain has got to its end
 //	clock DURATION                    time passes
+//	delay DURATION                    logind lets itself be delayed for that, from now on
 //	skew DURATION                     the machine's clock is ahead of the others by that
 //	stopping                          logind waits no longer: systemd stops the machine
 //	uncordon                          somebody has the node take pods again
@@ -114,6 +115,8 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 		w.stopping = true
 	case "clock":
 		w.now = w.now.Add(durationOf(t, first))
+	case "delay":
+		w.delay = durationOf(t, first)
 	case "skew":
 		w.skew = durationOf(t, first)
 	default:

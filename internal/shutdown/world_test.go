@@ -30,6 +30,7 @@ const (
 // and its drains are the test's.
 type world struct {
 	epoch, now time.Time
+	delay      time.Duration // how long logind lets itself be delayed
 	skew       time.Duration // by how much the machine's clock is ahead of all others
 	boots      int
 	preparing  bool
@@ -46,8 +47,10 @@ type world struct {
 
 func newWorld() *world {
 	epoch := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	w := &world{epoch: epoch, now: epoch, hostRuns: true, events: map[string]*lifecyclev1alpha1.LifecycleEvent{}}
-	w.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: theNode, UID: "n"}}
+	w := &world{epoch: epoch, now: epoch, delay: delayMax, hostRuns: true, events: map[string]*lifecyclev1alpha1.LifecycleEvent{}}
+	w.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: theNode, UID: "n", Annotations: map[string]string{DelayAnnotation: delayMax.String()},
+	}}
 	w.boot()
 	w.setReady(true)
 	return w
@@ -108,7 +111,7 @@ func (w *world) hostFacts() *HostFacts {
 		return nil
 	}
 	f := &HostFacts{
-		BootID: w.bootID(), Preparing: w.preparing, Stopping: w.stopping, Begun: w.begun, DelayMax: delayMax, Locked: w.locked,
+		BootID: w.bootID(), Preparing: w.preparing, Stopping: w.stopping, Begun: w.begun, DelayMax: w.delay, Locked: w.locked,
 	}
 	if w.node != nil {
 		f.Node = w.node.DeepCopy()
@@ -234,6 +237,9 @@ func (w *world) applyHost(step HostStep) string {
 	case TakeLock:
 		w.locked = true
 		return "host: take the lock"
+	case SayDelay:
+		w.annotate(DelayAnnotation, s.Delay.String())
+		return "host: logind waits for " + s.Delay.String()
 	case Announce:
 		text, err := s.Announcement.Text()
 		if err != nil {

@@ -81,6 +81,9 @@ func (s *Shepherd) giveBack(ctx context.Context, facts shutdown.Facts, step shut
 	if err := writer.ForgetShutdown(ctx, facts.Node, step.Forget); err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Returned the node after a shutdown")
+	log.FromContext(ctx).Info("Returned the node after a shutdown", "ended", step.Ended)
+	if step.Ended != "" {
+		s.Ended(step.Ended)
+	}
 	return nil
 }

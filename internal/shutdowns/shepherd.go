@@ -33,6 +33,9 @@ type Options struct {
 	// Recorder writes events, and Writer the Node of that name.
 	Recorder *record.Recorder
 	Writer   func(node string) *nodestate.Writer
+	// Ended is told of each shutdown whose machine has booted since: shutdown.ReasonFinished or
+	// shutdown.ReasonUnfinished.
+	Ended func(reason string)
 	Clock    clock.PassiveClock
 }
 

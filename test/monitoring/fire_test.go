@@ -120,6 +120,19 @@ var situations = map[string]map[string]situation{
 		"not one that is retried": {inState("failed", "1x3 0x40"), 10 * time.Minute, nil},
 		"not those that are out":  {inState("out", "1x40"), 30 * time.Minute, nil},
 	},
+	"SlipwayShutdownUnfinished": {
+		"the first":                        {shutdowns("ShutdownUnfinished", "_x20 1x40"), 22 * time.Minute, []string{`{reason="ShutdownUnfinished"}`}},
+		"a further one":                    {shutdowns("ShutdownUnfinished", "3x20 4x40"), 25 * time.Minute, []string{`{reason="ShutdownUnfinished"}`}},
+		"not for ever":                     {shutdowns("ShutdownUnfinished", "_x20 1x60"), 45 * time.Minute, nil},
+		"not a node that was drained":      {shutdowns("ShutdownFinished", "0+1x40"), 22 * time.Minute, nil},
+		"not a process that is only there": {shutdowns("ShutdownUnfinished", "3x60"), 40 * time.Minute, nil},
+	},
+	"SlipwayShutdownDelayShort": {
+		"logind's own default":  {delay("5x40"), 17 * time.Minute, []string{`{}`}},
+		"not yet":               {delay("5x40"), 14 * time.Minute, nil},
+		"not when it is mended": {delay("5x10 300x40"), 17 * time.Minute, nil},
+		"not what is enough":    {delay("60x40"), 30 * time.Minute, nil},
+	},
 	"SlipwayControllerMissing": {
 		"nobody is there":       {`up 1x40`, 10 * time.Minute, []string{`{}`}},
 		"two that stand by":     {leading("0x40", "0x40"), 10 * time.Minute, []string{`{}`}},
@@ -168,6 +181,14 @@ func calls(code, values string) string {
 
 func finished(phase, reason, values string) string {
 	return fmt.Sprintf(`slipway_lifecycle_events_finished_total{transition="t", phase=%q, reason=%q} %s`, phase, reason, values)
+}
+
+func shutdowns(reason, values string) string {
+	return fmt.Sprintf(`slipway_shutdowns_total{reason=%q} %s`, reason, values)
+}
+
+func delay(values string) string {
+	return `slipway_host_delay_seconds{pod="a"} ` + values
 }
 
 func leading(one, other string) string {

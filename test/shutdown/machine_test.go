@@ -52,6 +52,10 @@ func (g ground) machine(t *testing.T, group string, delay time.Duration) *machin
 	m.startHost()
 	m.AwaitLocks(1)
 	m.host.AwaitLog("Took a lock of logind")
+	m.Await("says how long its machine waits", func(n *corev1.Node) bool {
+		said, known := shutdown.DelayOn(n)
+		return known && said == delay
+	})
 	return m
 }
 
