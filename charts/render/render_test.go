@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,6 +223,74 @@ func TestStaticPodsAreLeftAloneUnlessAskedFor(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// probedPod is what a test wants to know of a pod that kubelets probe.
+type probedPod struct {
+	Spec struct {
+		Template struct {
+			Spec struct{ Containers []probedContainer }
+		}
+	}
+}
+
+type probedContainer struct {
+	Name                          string
+	Args                          []string
+	Ports                         []probedPort
+	LivenessProbe, ReadinessProbe struct {
+		HTTPGet struct{ Path, Port string }
+	}
+}
+
+type probedPort struct {
+	Name          string
+	ContainerPort int
+}
+
+// wrong says what a kubelet would not find where it asks.
+func (c probedContainer) wrong() string {
+	live, ready := c.LivenessProbe.HTTPGet, c.ReadinessProbe.HTTPGet
+	if live.Path != "/healthz" || ready.Path != "/readyz" || live.Port != ready.Port {
+		return fmt.Sprintf("it is asked at %v and %v", live, ready)
+	}
+	at := slices.IndexFunc(c.Ports, func(p probedPort) bool { return p.Name == live.Port })
+	if at < 0 {
+		return "it has no port " + live.Port
+	}
+	if flag := fmt.Sprintf("--health-probe-bind-address=:%d", c.Ports[at].ContainerPort); !slices.Contains(c.Args, flag) {
+		return fmt.Sprintf("its port is not where it answers: there is no %s in %q", flag, c.Args)
+	}
+	return ""
+}
+
+// Kubelets ask each process where it answers: at the port that its flag says, for its liveness and
+// its readiness. What the processes answer there, test/outage asks.
+func TestKubeletsAskWhereProcessesAnswer(t *testing.T) {
+	const keeper = "keeper" // it speaks with slipway-host alone
+	seen := map[string]bool{}
+	for _, v := range []values{nil, {"mode": "central"}, {"metrics": values{"enabled": true}, "host": values{"enabled": true}}} {
+		for name, document := range objects(t, newest, v) {
+			var pod probedPod
+			if !strings.HasPrefix(name, "DaemonSet") && !strings.HasPrefix(name, "Deployment") {
+				continue
+			}
+			if err := yaml.Unmarshal([]byte(document), &pod); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range pod.Spec.Template.Spec.Containers {
+				if wrong := c.wrong(); wrong != "" && c.Name != keeper {
+					t.Errorf("%s with %v: container %s: %s", name, v, c.Name, wrong)
+				}
+				seen[c.Name] = true
+			}
+		}
+	}
+	for _, name := range []string{"node-agent", "controller", "slipway-host"} {
+		if !seen[name] {
+			t.Errorf("there was no container %s", name)
+		}
 	}
 }
 

@@ -7,16 +7,26 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-k8s/slipway/test/harness"
+	"github.com/slipway-k8s/slipway/test/logind"
 )
 
 // lookedAt is a process that answers probes.
 type lookedAt struct {
 	*harness.Process
 	name, health, metrics string
+	// container is its name where people install it.
+	container string
 }
 
 func (l *lookedAt) flags() []string {
@@ -68,8 +78,48 @@ func (l *lookedAt) is(t *testing.T, ready bool) {
 	if line := fmt.Sprintf("slipway_health_check{check=\"api-server\",probe=\"readiness\"} %d\n", value); !strings.Contains(text, line) {
 		t.Errorf("the metrics of the %s do not have: %s", l.name, line)
 	}
-	if line := "slipway_drain_pods_evicted_total 0\n"; !strings.Contains(text, line) {
+	if line := "slipway_drain_pods_evicted_total 0\n"; l.container != host && !strings.Contains(text, line) {
 		t.Errorf("the metrics of the %s do not have: %s", l.name, line)
+	}
+}
+
+// host is the container that drains nothing.
+const host = "slipway-host"
+
+// probed are the paths that kubelets ask for, by the container that people install.
+func probed(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, manifest := range []string{"install.yaml", "install-central.yaml", "install-host.yaml"} {
+		content, err := os.ReadFile(harness.File(t, "config", manifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(content), "\n---\n") {
+			var workload appsv1.DaemonSet // a Deployment has the same pods
+			if err := yaml.Unmarshal([]byte(document), &workload); err != nil || !slices.Contains([]string{"DaemonSet", "Deployment"}, workload.Kind) {
+				continue
+			}
+			for _, c := range workload.Spec.Template.Spec.Containers {
+				for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+					if probe != nil {
+						found[c.Name] = append(found[c.Name], probe.HTTPGet.Path)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// answers wants that a kubelet that asks as the manifests say lets the process live, and has it
+// Ready.
+func (l *lookedAt) answers(t *testing.T, paths []string) {
+	t.Helper()
+	for _, path := range paths {
+		if code, text := get(t, l.health, path); code != http.StatusOK {
+			t.Errorf("a probe of the %s at %s is answered with %d: %s", l.name, path, code, text)
+		}
 	}
 }
 
@@ -80,6 +130,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 		return &lookedAt{name: name, health: freeAddress(t), metrics: freeAddress(t)}
 	}
 	agent, driver, others := look("agent"), look("driver"), look("agent without a driver of its own")
+	holder := look("holder of a machine")
 	controller, standby, alone := look("leader"), look("standby"), look("controller that works alone")
 
 	node := env.Node(t, "probed")
@@ -107,10 +158,21 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--claim-mode=central")...)
 	alone.AwaitLog("Registered with the agent")
 
-	all := []*lookedAt{agent, driver, others, alone}
+	env.Hosts(t)
+	holder.Process = node.Host(logind.Start(t, time.Hour).Socket, holder.flags()...)
+	holder.AwaitLog("Took a lock of logind")
+
+	all := []*lookedAt{agent, driver, others, alone, holder}
+	agent.container, alone.container, holder.container = "node-agent", "controller", host
+	paths := probed(t)
 	for _, l := range all {
 		l.AwaitLog("The caches are filled")
 		l.is(t, true)
+		l.answers(t, paths[l.container])
+		delete(paths, l.container)
+	}
+	if len(paths) > 0 {
+		t.Errorf("nobody has asked the containers %v", paths)
 	}
 	env.Outage(t, "kube-apiserver", 0, func() {
 		for _, l := range all {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"
@@ -43,9 +42,6 @@ func (g ground) machine(t *testing.T, group string, delay time.Duration) *machin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(m.dir) })
-	if err := devcluster.WriteKubeconfig(m.path("kubeconfig"), g.credentials(t, m.Node)); err != nil {
-		t.Fatal(err)
-	}
 	m.boot()
 	m.startAgent()
 	m.startKeeper()
@@ -86,9 +82,7 @@ func (m *machine) startKeeper() {
 
 func (m *machine) startHost() {
 	m.t.Helper()
-	m.host = harness.StartProcess(m.t, "slipway-host of "+m.Name, []string{"KUBECONFIG=" + m.path("kubeconfig")},
-		harness.Binary(m.t, "slipway-host"), "--node-name="+m.Name, "--system-bus="+m.Socket, "--keeper="+m.path("keeper"),
-		"--boot-id-file="+m.path("boot_id"), "--health-probe-bind-address=0")
+	m.host = m.Host(m.Socket, "--keeper="+m.path("keeper"), "--boot-id-file="+m.path("boot_id"))
 }
 
 // powerOff ends all that runs on the machine, and restart is its next boot.
