@@ -20,7 +20,7 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 	m, err := maintainer.New(ctx, maintainer.Options{
 		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
 		Events: record.New(p.manager.GetClient()), Node: p.writer, Tell: p.observer.Maintenances(),
-		Namespace: p.options.Namespace, Clock: clock.RealClock{},
+		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return fmt.Errorf("build what carries out maintenances: %w", err)

@@ -112,7 +112,7 @@ var leases = slices.Concat(
 			Helps: "wait, or ask its holder to give it back",
 		},
 		Entry{
-			Code: lifecyclev1alpha1.ReasonLeaseLost, Means: "Nobody has renewed Slipway's lease of the node in time, and somebody else has taken it. What the event has begun goes on.",
+			Code: lifecyclev1alpha1.ReasonLeaseLost, Means: "Nobody has renewed Slipway's lease of the node in time, and somebody else has taken it. Pods that leave go on leaving; a maintenance begins nothing on the node, and does not return it.",
 			Helps: "ask its holder to leave the node alone; look why no controller of Slipway was there",
 		},
 	),

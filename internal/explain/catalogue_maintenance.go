@@ -5,6 +5,7 @@ package explain
 import (
 	"slices"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
@@ -113,6 +114,11 @@ var ofMaintenances = slices.Concat(
 		Entry{
 			Code: slipwayv1alpha1.ReasonGated, Means: "Something holds the event of the node back: a guard, a lease, a gate of somebody's.",
 			Helps: "kubectl slipway explain NODE",
+		},
+		Entry{
+			Code: lifecyclev1alpha1.ReasonLeaseLost,
+			Means: "The node is out, and somebody else has its lease, or Slipway has yet to take it again. It stays as it is: no work begins, and it does not return.",
+			Helps: "ask the holder to give the lease back; look why no controller of Slipway was there", Passes: true,
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonBlocked, Means: "Pods do not leave the node.",

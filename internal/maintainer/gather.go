@@ -48,10 +48,15 @@ func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
 	facts.Events = m.events.newest(pointers(events.Items))
 	facts.Jobs = m.jobs.newest(pointers(jobs.Items))
 	m.starving.tell(&facts)
+	leases, err := m.leases(ctx)
+	if err != nil {
+		return facts, err
+	}
+	facts.Leases = m.Leases
 	budgets := m.budgets.byNode()
 	for _, node := range m.nodes.newest(pointers(nodes.Items)) {
 		n := m.nodeOf(ctx, node)
-		n.Budgets = budgets[node.Name]
+		n.Budgets, n.Lease = budgets[node.Name], leases[node.Name]
 		facts.Nodes = append(facts.Nodes, n)
 	}
 	for _, template := range pointers(templates.Items) {

@@ -33,13 +33,16 @@ type Teller interface {
 	Forget(maintenance types.UID)
 }
 
-// Options of a [Maintainer]. All are required.
+// Options of a [Maintainer]. All are required, but for Leases.
 type Options struct {
 	// Self are the credentials, for the watches of pods.
 	Self *rest.Config
 	// Cache has NodeMaintenances, Nodes, LifecycleEvents, and of Namespace the Jobs of
-	// maintenances and the PodTemplates. It runs while the Maintainer does.
+	// maintenances and the PodTemplates; with Leases, those of nodes. It runs while the
+	// Maintainer does.
 	Cache cache.Cache
+	// Leases: the process takes the leases of the nodes that Slipway works on.
+	Leases bool
 	// Client writes NodeMaintenances and Jobs.
 	Client client.Client
 	// Live reads LifecycleEvents and Jobs from the API server.

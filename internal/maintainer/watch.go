@@ -9,6 +9,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -37,17 +38,22 @@ func (m *Maintainer) listen(ctx context.Context) (known map[string]<-chan struct
 			log.FromContext(ctx).Error(err, "Cannot stop to listen")
 		}
 	}
-	for what, of := range map[string]struct {
+	type watched struct {
 		object  client.Object
 		changed func(before, after any) bool
 		gone    func(client.Object)
-	}{
+	}
+	all := map[string]watched{
 		"NodeMaintenances": {&slipwayv1alpha1.NodeMaintenance{}, always, func(o client.Object) { m.maintenances.forget(o.GetUID()) }},
 		"LifecycleEvents":  {&lifecyclev1alpha1.LifecycleEvent{}, always, func(o client.Object) { m.events.forget(o.GetUID()) }},
 		"Nodes":            {&corev1.Node{}, nodeChanged, func(o client.Object) { m.nodes.forget(o.GetUID()) }},
 		"Jobs":             {&batchv1.Job{}, always, func(o client.Object) { m.jobs.forget(o.GetUID()) }},
 		"PodTemplates":     {&corev1.PodTemplate{}, always, func(client.Object) {}},
-	} {
+	}
+	if m.Leases {
+		all["Leases of nodes"] = watched{&coordinationv1.Lease{}, leaseChanged, func(client.Object) {}}
+	}
+	for what, of := range all {
 		informer, err := m.Cache.GetInformer(ctx, of.object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, stop, fmt.Errorf("watch %s: %w", what, err)

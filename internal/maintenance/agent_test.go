@@ -20,6 +20,7 @@ import (
 
 // others lets the agents and the Job controller do one thing each, and says what they did.
 func (w *world) others() (did []string) {
+	did = w.holdLeases()
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		if e := w.events[name]; e != nil {
 			if what := w.agent(e); what != "" {

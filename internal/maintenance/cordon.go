@@ -41,6 +41,9 @@ func (p *pass) cordonAgain(n *node, changed *lifecyclev1alpha1.LifecycleEvent) {
 	if !n.uncordoned() || n.drain.Status.ObservedGeneration != n.drain.Generation {
 		return
 	}
+	if _, lost := p.lostLease(n); lost {
+		return
+	}
 	times, last := cordonedAgain(n.drain)
 	if times > 0 {
 		wait := min(againFirst<<min(times-1, 10), againMax)

@@ -46,6 +46,8 @@
 //     said Complete. With a rollout it is done with when it is healthy, or was cordoned before.
 //   - A cluster with a single node of the control plane has all of them selected when that is.
 //   - A node that somebody else uncordons is cordoned again by its drain (cordon.go).
+//   - Of a node whose lease is lost, nothing is begun, and it is not put back, until Slipway has
+//     the lease again (lease.go).
 //   - Of nodes whose drains wait for each other, which deadlock finds, one gives way: it is
 //     returned, and begins anew when the others' drains have ended (heldback.go). Without a
 //     rollout it would not help, and people are told.

@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // Facts is all that is known when the next steps are chosen. Next changes none of it.
@@ -42,6 +43,9 @@ type Facts struct {
 	// without, no deadlock is found.
 	Unscheduled    []Unscheduled
 	BudgetStatuses map[string]policyv1.PodDisruptionBudgetStatus
+	// Leases: Slipway takes the lease of each node that it works on. Without, those of others
+	// mean nothing to it.
+	Leases bool
 }
 
 // Unscheduled is a pod that no node takes.
@@ -69,6 +73,9 @@ type Node struct {
 	// Budgets are the disruption budgets of its pods, as namespace/name: of all nodes, or of
 	// none. They are asked for by Decision.Budgets.
 	Budgets []string
+	// Lease is who has the node's lease, as it was read last. Without a holder, nobody has; with
+	// one and no end, it has it until it gives it back.
+	Lease nodelease.Held
 }
 
 // Record says on a Node that a maintenance is done with it.

@@ -66,7 +66,9 @@ func (p *pass) drainedFor(n *node, m *maintained, entry For) bool {
 // and what is then said to its drain is written at once.
 func (p *pass) live(n *node) {
 	if !p.needed(n) {
-		p.release(n)
+		if pending(n.drain) || !p.awaitsLease(n, n.fors) {
+			p.release(n)
+		}
 		return
 	}
 	changed := n.drain.DeepCopy()
@@ -270,6 +272,9 @@ func (p *pass) draining(n *node, m *maintained, entry For) {
 	}
 	if n.deadlock.reason != "" {
 		why = n.deadlock
+	}
+	if lost, is := p.lostLease(n); is && why.reason == "" {
+		why = lost
 	}
 	p.at(n, m.UID, slipwayv1alpha1.NodeDraining, why, since)
 }

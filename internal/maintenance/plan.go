@@ -109,6 +109,7 @@ func sayHow(wanted *slipwayv1alpha1.DrainParameters, how *slipwayv1alpha1.Mainte
 // what it keeps away.
 func (p *pass) wants(n *node) []slipwayv1alpha1.DrainTarget {
 	planned, drains := p.planned.Targets[n.name]
+	_, lost := p.lostLease(n)
 	switch {
 	case n.drain == nil && drains:
 		return planned
@@ -117,7 +118,7 @@ func (p *pass) wants(n *node) []slipwayv1alpha1.DrainTarget {
 	}
 	have := distinct(parametersOf(n.drain).Targets)
 	switch {
-	case drains && p.pausedFor(n) && claimed(n.drain):
+	case drains && (lost || p.pausedFor(n)) && claimed(n.drain):
 		return have
 	case drains:
 		return planned

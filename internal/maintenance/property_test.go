@@ -18,13 +18,15 @@ import (
 	"pgregory.net/rapid"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd has several maintenances over the
 // same nodes, and things happen in any order: stages move on, nodes are stuck, break, go and
-// come, hooks and work are answered or not, somebody cancels or uncordons, the process
-// crashes between two steps or does one twice. It wants that no rollout takes out more nodes
-// than it may, nor two of the control plane; that no Job runs twice; that Next changes none
+// come, hooks and work are answered or not, somebody cancels or uncordons, takes a lease or
+// gives it back, the process crashes between two steps or does one twice. It wants that no
+// rollout takes out more nodes than it may, nor two of the control plane; that no Job runs
+// twice; that nothing is begun on a node that somebody else has leased; that Next changes none
 // of what it is given; and that in the end, when all maintenances are deleted, nothing is
 // left of them.
 func TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd(t *testing.T) {
@@ -39,6 +41,9 @@ func TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd(t *testing.T) {
 			w.addNode(fmt.Sprintf("n%d", i), labels).daemons = randomDaemons(t)
 		}
 		w.templates["reboot"] = &corev1.PodTemplate{}
+		if rapid.Bool().Draw(t, "with leases") {
+			w.leases = map[string]nodelease.Held{}
+		}
 		for i := range rapid.IntRange(1, 3).Draw(t, "maintenances") {
 			w.addMaintenance(fmt.Sprintf("m%d", i), randomSpec(t))
 		}
@@ -192,6 +197,16 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				}
 			}
 		},
+		"lease": func(t *rapid.T) {
+			name, _ := anyNode(t)
+			switch held := w.leases[name]; {
+			case w.leases == nil:
+			case held.Holder != "" && held.Holder != nodelease.Slipway:
+				delete(w.leases, name)
+			default: // that somebody has broken it, or no controller was there to keep it
+				w.leases[name] = nodelease.Held{Holder: "fwup", Until: w.now.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "minutes")) * time.Minute)}
+			}
+		},
 		"time": func(t *rapid.T) {
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 20).Draw(t, "minutes")) * time.Minute)
 		},
@@ -206,6 +221,7 @@ func (w *world) pass(t *rapid.T) {
 		t.Fatalf("Next has changed what it was given:\n%s", cmp.Diff(before, facts))
 	}
 	for _, step := range decision.Steps {
+		w.checkLease(t, step)
 		for range rapid.SampledFrom([]int{1, 1, 1, 0, 2}).Draw(t, "done") {
 			w.perform(step)
 		}
@@ -279,8 +295,11 @@ func (w *world) outFor(m *slipwayv1alpha1.NodeMaintenance) (out, controlPlane []
 // calm ends what stands in the way of an end.
 func (w *world) calm() {
 	w.slowJobs = false
-	for _, n := range w.nodes {
+	for name, n := range w.nodes {
 		n.stuck, n.broken, n.unready = false, false, nil
+		if w.leases[name].Holder != nodelease.Slipway {
+			delete(w.leases, name)
+		}
 	}
 }
 

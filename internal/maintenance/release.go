@@ -42,6 +42,9 @@ func (p *pass) release(n *node) {
 
 // wind is for a drain that nobody needs any more.
 func (p *pass) wind(n *node) {
+	if claimed(n.drain) && parametersOf(n.drain).Hold && p.awaitsLease(n, n.fors) {
+		return
+	}
 	if parametersOf(n.drain).Hold {
 		p.do(DeleteEvent{Event: n.drain})
 	}
@@ -98,7 +101,7 @@ func endOf(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
 
 // putBack asks for the return of a node. What is left of an earlier one goes first.
 func (p *pass) putBack(n *node, fors []For) {
-	if p.clear(n, ReturnName(n.name)) {
+	if !p.awaitsLease(n, fors) && p.clear(n, ReturnName(n.name)) {
 		p.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, ask.ReturnTransition, n.name, fors)})
 	}
 }

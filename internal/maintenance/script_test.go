@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // TestScripts runs the stories in testdata/scripts, and compares all that was decided in them with
@@ -42,6 +43,9 @@ import (
 //	                            one, it does so no more
 //	status NAME                 prints its status
 //	starve BUDGET...            of each, a pod finds no node from now on; feed: it finds one
+//	leases                      from now on, Slipway takes the leases of nodes
+//	lease NODE HOLDER|free      HOLDER has it from now on, whoever had it; for=DURATION: and
+//	                            renews it no more
 //	clock DURATION              time passes
 //	seen                        prints nodes, events, Jobs
 func TestScripts(t *testing.T) {
@@ -105,6 +109,10 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.endJob(t, name, d.CmdArgs[1].Key)
 	case "starve", "feed":
 		w.starveOrFeed(d)
+	case "leases":
+		w.leases = map[string]nodelease.Held{}
+	case "lease":
+		w.lease(t, d)
 	case "clock":
 		passed, err := time.ParseDuration(name)
 		if err != nil {

@@ -12,12 +12,16 @@ import (
 // drained takes a node on whose pods have left: hooks, work, hooks.
 func (p *pass) drained(n *node, m *maintained, entry *For) {
 	since := latest(reachedAt(n.drain), entry.Since)
+	held, lost := p.lostLease(n)
 	switch {
 	case m.Spec.Rollout == nil:
-		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, reasoned{}, since)
+		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, held, since)
 		return
 	case m.Spec.Paused:
 		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}, since)
+		return
+	case lost && !p.workBegan(n, m, *entry):
+		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, held, since)
 		return
 	case !entry.Worked.IsZero():
 		p.worked(n, m, entry)

@@ -18,6 +18,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 var epoch = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -46,6 +47,8 @@ type world struct {
 	refused map[string]string
 	// starved are budgets of which pods find no node, since when.
 	starved map[string]time.Time
+	// leases are who has those of nodes, if Slipway takes them.
+	leases map[string]nodelease.Held
 	// tape is what was decided, where a script wants to know.
 	tape *tape
 }
@@ -97,7 +100,7 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 
 // facts are copies: what Next would change shows nowhere.
 func (w *world) facts() Facts {
-	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: w.refused}
+	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: w.refused, Leases: w.leases != nil}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
 		f.Maintenances = append(f.Maintenances, w.maintenances[name].DeepCopy())
 	}
@@ -106,6 +109,7 @@ func (w *world) facts() Facts {
 		f.Nodes = append(f.Nodes, Node{
 			Node: n.node.DeepCopy(), CordonedFor: slices.Clone(n.cordonedFor), Records: slices.Clone(n.records),
 			Checked: true, Unready: slices.Clone(n.unready), CordonedBefore: n.before,
+			Lease: w.leases[name],
 		})
 	}
 	f.KeptAway = w.keptAway()
@@ -127,6 +131,7 @@ func (w *world) perform(step Step) {
 		if w.events[s.Event.Name] == nil {
 			e := s.Event.DeepCopy()
 			e.UID, e.Generation, e.CreationTimestamp = w.uid(e.Name), 1, metav1.NewTime(w.now)
+			w.gateForLease(e)
 			w.events[e.Name] = e
 			drain := w.events[DrainName(e.Spec.BindingNode)]
 			w.shared[e.UID] = len(ForsOf(e)) > 1 || drain != nil && w.shared[drain.UID]
