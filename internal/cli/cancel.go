@@ -63,7 +63,7 @@ func (t *tool) cancel(ctx context.Context, c *cancelFlags) error {
 	}
 	nodes := c.nodes.named // they may be gone, and their events not
 	if c.nodes.selector != "" {
-		if nodes, err = t.withLabels(ctx, reader, c.nodes.selector); err != nil {
+		if nodes, err = t.withLabels(ctx, reader, &c.nodes); err != nil {
 			return err
 		}
 	}

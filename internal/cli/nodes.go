@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/survey"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // nodeChoice is which nodes a command is about: those that are named, or those with labels.
@@ -25,6 +26,9 @@ type nodeChoice struct {
 	selector string
 	// optional: without any of it, the command is about all nodes.
 	optional bool
+	// leased are those of the nodes that were found that somebody has leased who is not
+	// Slipway, by what the Nodes say.
+	leased map[string]nodelease.Held
 }
 
 func (n *nodeChoice) addSelector(command *cobra.Command) {
@@ -61,7 +65,7 @@ func (n *nodeChoice) take(args []string) error {
 // not read Nodes, names are believed.
 func (t *tool) find(ctx context.Context, reader client.Reader, n *nodeChoice) ([]string, error) {
 	if n.selector != "" {
-		return t.withLabels(ctx, reader, n.selector)
+		return t.withLabels(ctx, reader, n)
 	}
 	var missing []error
 	for _, name := range n.named {
@@ -74,12 +78,15 @@ func (t *tool) find(ctx context.Context, reader client.Reader, n *nodeChoice) ([
 			missing = append(missing, noSuchNode(name))
 		case err != nil:
 			return nil, fmt.Errorf("get node %s: %w", name, err)
+		default:
+			n.note(&node)
 		}
 	}
 	return n.named, errors.Join(missing...)
 }
 
-func (t *tool) withLabels(ctx context.Context, reader client.Reader, selector string) ([]string, error) {
+func (t *tool) withLabels(ctx context.Context, reader client.Reader, n *nodeChoice) ([]string, error) {
+	selector := n.selector
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		return nil, usage("--selector: %w", err)
@@ -89,8 +96,9 @@ func (t *tool) withLabels(ctx context.Context, reader client.Reader, selector st
 		return nil, fmt.Errorf("list the nodes with labels %s: %w", selector, err)
 	}
 	var names []string
-	for _, node := range nodes.Items {
-		names = append(names, node.Name)
+	for i := range nodes.Items {
+		n.note(&nodes.Items[i])
+		names = append(names, nodes.Items[i].Name)
 	}
 	slices.Sort(names)
 	if len(names) == 0 {

@@ -64,7 +64,7 @@ func (t *tool) status(ctx context.Context, s *statusFlags) error {
 	}
 	named := s.nodes.named
 	if s.nodes.selector != "" {
-		if named, err = t.withLabels(ctx, reader, s.nodes.selector); err != nil || len(named) == 0 {
+		if named, err = t.withLabels(ctx, reader, &s.nodes); err != nil || len(named) == 0 {
 			return err
 		}
 	}

@@ -30,7 +30,9 @@ func newUncordon(t *tool) *cobra.Command {
 node that somebody else had cordoned before stays so, and it is said who did.
 
 While a node is being drained, that is an error: 'kubectl slipway cancel' ends the drain, and
-undoes its cordon. Ctrl-C stops watching.`,
+undoes its cordon. So is it while somebody else has leased a node and works on it: the lease
+is given back first, or broken with 'kubectl slipway lease release --force'. Ctrl-C stops
+watching.`,
 		Example: `  kubectl slipway uncordon worker-1
   kubectl slipway uncordon -l topology.kubernetes.io/zone=a --wait=false`,
 		Args:              cobra.ArbitraryArgs,
@@ -58,6 +60,9 @@ undoes its cordon. Ctrl-C stops watching.`,
 func (t *tool) uncordon(ctx context.Context, r *returnFlags) error {
 	p, nodes, err := t.pursue(ctx, &r.nodes, *r.dry)
 	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	if err := t.mayReturn(ctx, &r.nodes); err != nil {
 		return err
 	}
 	for _, node := range nodes {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -27,6 +29,18 @@ func mirror(f Facts, held nodelease.Held, is bool) Decision {
 		return Decision{}
 	}
 	return do(Mirror{Value: value})
+}
+
+// Mirrored is who has the lease of a node, by what the Node says: for people. Nobody decides
+// by it.
+func Mirrored(node *corev1.Node) (held nodelease.Held, is bool) {
+	var value mirrored
+	if json.Unmarshal([]byte(node.Annotations[nodelease.Annotation]), &value) != nil || value.Holder == "" {
+		return nodelease.Held{}, false
+	}
+	return nodelease.Held{
+		Holder: value.Holder, Purpose: value.Purpose, Since: value.Since, Administrator: nodelease.IsAdministrator(value.Holder),
+	}, true
 }
 
 // lastYear is the last that JSON has a text for. A lease that somebody wrote by hand can say
