@@ -25,6 +25,8 @@ type Maintain struct {
 	Together bool
 	// AllControlPlaneNodes allows that for all nodes of the control plane.
 	AllControlPlaneNodes bool
+	// LastSchedulableNode allows to take out the node after which pods have none to go to.
+	LastSchedulableNode bool
 	// Rollout is how many nodes are out at a time.
 	Rollout
 	// Job is the name of a PodTemplate; Work is manual or none. At most one of them.
@@ -61,7 +63,10 @@ func (m Maintain) Maintenance(name string, nodes corev1.NodeSelector, now time.T
 	}
 	spec := &made.Spec
 	if m.AllControlPlaneNodes {
-		spec.Allow = []slipwayv1alpha1.MaintenanceGuard{slipwayv1alpha1.GuardAllControlPlaneNodes}
+		spec.Allow = append(spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes)
+	}
+	if m.LastSchedulableNode {
+		spec.Allow = append(spec.Allow, slipwayv1alpha1.GuardLastSchedulableNode)
 	}
 	for _, part := range []func(*slipwayv1alpha1.NodeMaintenanceSpec) error{
 		m.stage, m.rollout, m.work, m.drain,

@@ -50,6 +50,19 @@ rollout: {maxUnavailable: 2}
 stage: Cordon
 allow: [AllControlPlaneNodes]
 `},
+		"the last node that takes pods, with the others": {func(m *Maintain) { m.Together, m.LastSchedulableNode = true, true }, `
+stage: Drain
+allow: [LastSchedulableNode]
+`},
+		"the only node there is": {func(m *Maintain) { m.LastSchedulableNode = true }, `
+stage: Drain
+rollout: {}
+allow: [LastSchedulableNode]
+`},
+		"all that there are": {func(m *Maintain) { m.Together, m.AllControlPlaneNodes, m.LastSchedulableNode = true, true, true }, `
+stage: Drain
+allow: [AllControlPlaneNodes, LastSchedulableNode]
+`},
 		"a Job": {func(m *Maintain) { m.Job, m.WorkTimeout = "reboot", time.Hour }, `
 stage: Drain
 rollout: {}

@@ -42,7 +42,9 @@ what somebody does who says so with 'kubectl slipway done NODE'. When a node fai
 begin (--failure-threshold), and 'kubectl slipway maintenance retry' tries it again.
 
 With --all-together there is no rollout: all nodes are cordoned or drained at the same time,
-and return when 'kubectl slipway maintenance stage NAME complete' says so.
+and return when 'kubectl slipway maintenance stage NAME complete' says so. For all nodes of the
+control plane it takes --allow-all-control-plane-nodes, and for the last node that pods can go
+to, --allow-last-schedulable-node.
 
 Nodes that come to have the labels later belong to it as well. It names the nodes that are
 selected now, and warns if they are all nodes of the cluster or of the control plane, or if
@@ -109,6 +111,7 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f.Int32Var(&m.MaxPendingPods, "max-pending-pods", -1, "let no more nodes begin while so many new pods are Pending; 0: no such brake, -1: 10")
 	f.BoolVar(&m.Together, "all-together", false, "take all nodes out at the same time, and return them when the stage is complete")
 	f.BoolVar(&m.AllControlPlaneNodes, "allow-all-control-plane-nodes", false, "with --all-together, allow it for all nodes of the control plane")
+	f.BoolVar(&m.LastSchedulableNode, "allow-last-schedulable-node", false, "let the node go, too, after which pods have none to go to; else the guards keep it, where they are installed")
 	f.StringVar(&m.Stage, "stage", "", "how far to go now: idle (only plan it), cordon or drain; empty: drain")
 	f.StringVar(&m.Reason, "reason", "", "why, for others to read")
 	f.StringVar(&m.Job, "job", "", "the PodTemplate in Slipway's namespace of which a Job does the work on each node")

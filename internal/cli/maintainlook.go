@@ -39,6 +39,9 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice nodeChoice, nodes []
 	l.note("Selects %s now: %s.", show.Count(len(selected), "node", "nodes"), someNames(selected))
 	if len(selected) == len(nodes) {
 		l.note("Warning: these are all nodes of the cluster.")
+		if (wanted.Spec.Rollout == nil || len(nodes) == 1) && !slices.Contains(wanted.Spec.Allow, slipwayv1alpha1.GuardLastSchedulableNode) {
+			l.note("Where the guards are installed, the last one that pods can go to is not taken out without --allow-last-schedulable-node.")
+		}
 	}
 	if ofAll, ofSelected := countControlPlane(nodes), countControlPlane(selected); ofAll > 0 && ofAll == ofSelected {
 		l.note("Warning: among them is the whole control plane, which is %s.", show.Count(ofAll, "node", "nodes"))

@@ -27,6 +27,8 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 	rollout.MaxPendingPods, together.MaxPendingPods = -1, -1
 	allowed := together
 	allowed.AllControlPlaneNodes = true
+	lastAllowed := allowed
+	lastAllowed.LastSchedulableNode = true
 	var text strings.Builder
 	for _, tc := range []struct {
 		name   string
@@ -39,6 +41,8 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 		{"one that is not there", rollout, nodeChoice{named: []string{"another", "nosuch"}}},
 		{"labels that no node has", rollout, nodeChoice{selector: "pool=wep"}},
 		{"the whole cluster", rollout, nodeChoice{selector: "pool!=db"}},
+		{"the whole cluster together", allowed, nodeChoice{selector: "pool!=db"}},
+		{"the whole cluster together, to the last one", lastAllowed, nodeChoice{selector: "pool!=db"}},
 		{"the control plane, one at a time", rollout, nodeChoice{selector: controlPlane}},
 		{"the control plane together", together, nodeChoice{selector: controlPlane}},
 		{"the control plane together, as is wanted", allowed, nodeChoice{selector: controlPlane}},

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/release"
 	"github.com/slipway-k8s/slipway/internal/show"
@@ -98,7 +99,7 @@ func (r *maintenanceRow) next() []advice {
 	case r.over():
 		return nil
 	case r.State == maintenanceRefused && r.Code == slipwayv1alpha1.ReasonAllControlPlaneNodes:
-		all = append(all, advice{"Have it done all the same", `kubectl patch nodemaintenance ` + name + ` --type=merge -p '{"spec":{"allow":["AllControlPlaneNodes"]}}'`})
+		all = append(all, r.allowing(name, slipwayv1alpha1.GuardAllControlPlaneNodes))
 	case r.Stage == slipwayv1alpha1.StageIdle:
 		all = append(all, advice{"Begin", maintenance + "stage " + name + " drain"})
 	case r.State == maintenancePaused:
@@ -110,7 +111,35 @@ func (r *maintenanceRow) next() []advice {
 	case r.Code == slipwayv1alpha1.ReasonPendingPods:
 		all = append(all, advice{"See which pods are Pending, and why: nodes begin again when fewer are", "kubectl get pods -A --field-selector=status.phase=Pending"})
 	}
+	if held := r.heldByGuards(); len(held) > 0 {
+		all = append(all, r.allowing(name, held...))
+	}
 	return append(all, r.nextOfNodes(name)...)
+}
+
+// heldByGuards is what spec.allow could list for nodes that guards hold.
+func (r *maintenanceRow) heldByGuards() (guards []slipwayv1alpha1.MaintenanceGuard) {
+	if slices.ContainsFunc(r.NodeStatuses, heldBy(string(lifecyclev1alpha1.GuardLastSchedulableNode))) {
+		guards = append(guards, slipwayv1alpha1.GuardLastSchedulableNode)
+	}
+	// With a rollout it is waited for.
+	if r.of.Spec.Rollout == nil && slices.ContainsFunc(r.NodeStatuses, heldBy(string(lifecyclev1alpha1.GuardSecondControlPlaneNode))) {
+		guards = append(guards, slipwayv1alpha1.GuardAllControlPlaneNodes)
+	}
+	return guards
+}
+
+// allowing has guards let it pass: besides those that do already, which the patch would take
+// away else.
+func (r *maintenanceRow) allowing(name string, guards ...slipwayv1alpha1.MaintenanceGuard) advice {
+	all := slices.Concat(r.of.Spec.Allow, guards)
+	slices.Sort(all)
+	var list []string
+	for _, guard := range slices.Compact(all) {
+		list = append(list, `"`+show.Clean(string(guard))+`"`)
+	}
+	return advice{"Have it done all the same", fmt.Sprintf(
+		`kubectl patch nodemaintenance %s --type=merge -p '{"spec":{"allow":[%s]}}'`, name, strings.Join(list, ","))}
 }
 
 // nextOfNodes is what can be done about nodes: for each kind of trouble, with the first node

@@ -89,6 +89,12 @@ func Advised(place Place, code, message string) string {
 	return message + "; " + e.Helps
 }
 
+// Matter is a message without what helps, where that is the catalogue's: for who knows better.
+func Matter(place Place, code, message string) string {
+	e, _ := Lookup(place, code)
+	return e.matter(message)
+}
+
 // matter is a message without what helps, where that is the catalogue's.
 func (e Entry) matter(message string) string {
 	if e.Helps == "" {

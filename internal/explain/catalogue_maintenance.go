@@ -85,6 +85,14 @@ var ofMaintenances = slices.Concat(
 			Passes: true,
 		},
 		Entry{
+			Code: string(lifecyclev1alpha1.GuardLastSchedulableNode), Means: "A guard holds the last node that pods can go to, and the other nodes that are out wait for it.",
+			Helps: "let another node be Ready and schedulable; or list LastSchedulableNode in spec.allow of the NodeMaintenance",
+		},
+		Entry{
+			Code: string(lifecyclev1alpha1.GuardSecondControlPlaneNode), Means: "A guard holds a node of the control plane while another one is out, and the other nodes that are out wait for it.",
+			Helps: "let those return that are out; or, without a rollout, list AllControlPlaneNodes in spec.allow of the NodeMaintenance",
+		},
+		Entry{
 			Code: slipwayv1alpha1.ReasonDrained, Means: "No pod is left on the nodes that the plan is to move.",
 			Passes: true,
 		},
@@ -119,6 +127,14 @@ var ofMaintenances = slices.Concat(
 			Code: lifecyclev1alpha1.ReasonLeaseLost,
 			Means: "The node is out, and somebody else has its lease, or Slipway has yet to take it again. It stays as it is: no work begins, and it does not return.",
 			Helps: "ask the holder to give the lease back; look why no controller of Slipway was there", Passes: true,
+		},
+		Entry{
+			Code: string(lifecyclev1alpha1.GuardLastSchedulableNode), Means: "A guard holds the node: it is the last one that pods can go to.",
+			Helps: "let another node be Ready and schedulable; or list LastSchedulableNode in spec.allow of the NodeMaintenance",
+		},
+		Entry{
+			Code: string(lifecyclev1alpha1.GuardSecondControlPlaneNode), Means: "A guard holds the node: another one of the control plane is out, or not Ready.",
+			Helps: "let that one return; or, without a rollout, list AllControlPlaneNodes in spec.allow of the NodeMaintenance",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonBlocked, Means: "Pods do not leave the node.",

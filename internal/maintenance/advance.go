@@ -40,6 +40,7 @@ func (p *pass) at(n *node, uid types.UID, phase slipwayv1alpha1.MaintenanceNodeP
 	is := place{phase: phase, reasoned: why, since: since, drained: n.back != nil}
 	if entry := entryOf(n.fors, uid); entry != nil && n.drain != nil {
 		is.drained = is.drained || p.drainedFor(n, m, *entry)
+		is.inStep = m.Spec.Rollout == nil && n.back == nil && reached(n.drain)
 		if progress := n.drain.Status.Progress; progress != nil {
 			is.pods = max(0, progress.Total-progress.Done)
 		}

@@ -16,6 +16,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/ask"
+	"github.com/slipway-k8s/slipway/internal/oversight"
 )
 
 // others lets the agents and the Job controller do one thing each, and says what they did.
@@ -70,6 +71,8 @@ func (w *world) agent(e *lifecyclev1alpha1.LifecycleEvent) string {
 		return ""
 	case n == nil || e.DeletionTimestamp != nil && claimed(e):
 		return w.cancel(e, n)
+	case oversight.Guarded(e) && len(e.Spec.Gates) == 1:
+		return w.guard(e)
 	case pending(e):
 		if e.DeletionTimestamp != nil || len(e.Spec.Gates) > 0 || w.occupied(e) {
 			return ""

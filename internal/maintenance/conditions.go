@@ -4,10 +4,13 @@ package maintenance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/explain"
 )
@@ -114,6 +117,26 @@ func (m *maintained) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (b
 	}
 }
 
+// stuck are the reasons for which a node goes no step further until somebody does something.
+var stuck = map[string]bool{
+	string(lifecyclev1alpha1.GuardLastSchedulableNode): true, string(lifecyclev1alpha1.GuardSecondControlPlaneNode): true,
+}
+
+// stands is why none of the nodes that are out moves: the first of those that somebody must
+// look at, if the others wait for these.
+func (m *maintained) stands() (why reasoned) {
+	for _, name := range slices.Sorted(maps.Keys(m.places)) {
+		switch at := m.places[name]; {
+		case at.phase == slipwayv1alpha1.NodeWaiting || at.phase == slipwayv1alpha1.NodeReturned || at.phase == slipwayv1alpha1.NodeFailed:
+		case stuck[at.reason] && why.reason == "":
+			why = reasoned{at.reason, fmt.Sprintf("node %s: %s", name, at.message)}
+		case !stuck[at.reason] && !at.inStep:
+			return reasoned{}
+		}
+	}
+	return why
+}
+
 // progressing says whether anything moves, and why not.
 func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, completed bool) (bool, reasoned) {
 	switch {
@@ -127,6 +150,8 @@ func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, c
 		return false, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
 	case m.deadlock.reason != "":
 		return m.deadlock.reason == slipwayv1alpha1.ReasonDeadlockHeldBack, m.deadlock
+	case m.stands().reason != "":
+		return false, m.stands()
 	case m.holdUp.reason != "" && counts.Out == 0:
 		return false, m.holdUp
 	case m.holdUp.reason != "":

@@ -76,7 +76,7 @@ func (w *world) holdLease(name string) string {
 		}
 	}
 	if e := w.events[DrainName(name)]; e != nil {
-		return w.admit(e, w.leases[name])
+		return w.tellLease(e, w.leases[name])
 	}
 	return ""
 }
@@ -89,8 +89,8 @@ func (w *world) needsLease(name string) bool {
 	return e != nil && (claimed(e) || pending(e) && e.DeletionTimestamp == nil && !gated(e)) || back != nil && claimed(back)
 }
 
-// admit says who has the lease, and lets the drain pass if it is Slipway.
-func (w *world) admit(e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held) string {
+// tellLease says who has the lease, and lets the drain pass if it is Slipway.
+func (w *world) tellLease(e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held) string {
 	switch {
 	case ended(e) || gated(e) || held.Holder == "":
 	case held.Holder == nodelease.Slipway:

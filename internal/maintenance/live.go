@@ -99,6 +99,9 @@ func (p *pass) live(n *node) {
 	if opens {
 		removeGate(changed)
 	}
+	if pending(n.drain) {
+		allow(changed, p.allowed(n, fors))
+	}
 	p.cordonAgain(n, changed)
 	setParameters(changed, p.parameters(n, changed))
 	setFors(changed, fors)
@@ -227,7 +230,7 @@ func (p *pass) beforeDrain(n *node, m *maintained, entry For) (opens bool) {
 			return false
 		}
 	}
-	p.at(n, m.UID, slipwayv1alpha1.NodeHeld, notClaimed(n.drain), created)
+	p.at(n, m.UID, slipwayv1alpha1.NodeHeld, m.notClaimed(n.drain), created)
 	return true
 }
 

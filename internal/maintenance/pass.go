@@ -68,6 +68,8 @@ type place struct {
 	pods int32
 	// reached: it is drained.
 	drained bool
+	// inStep: it has done what it is to do by now, and without a rollout waits for the others.
+	inStep bool
 }
 
 // node is a Node, with the events that take it out and put it back.

@@ -116,6 +116,7 @@ func (p *pass) takeOut(n *node) {
 	if p.hooked(n) {
 		e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: slipwayv1alpha1.MaintenanceGate}}
 	}
+	allow(e, p.allowed(n, n.begin))
 	e.Spec.Reason = reasonOf(first)
 	e.Spec.RequestedBy = first.Spec.RequestedBy
 	p.do(CreateEvent{Event: e})

@@ -37,6 +37,7 @@ import (
 //	annotate NODE KEY=VALUE     of the event of its drain
 //	cancel NODE                 somebody deletes that event
 //	template NAME               a PodTemplate
+//	guards                      the guards are installed: drains wait at their gate
 //	jobs slow|fast              slow: they end when told
 //	job NODE complete|fail|delete
 //	refuse                      the API server refuses Jobs, for the reason that follows; without
@@ -101,6 +102,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.deleteEvent(DrainName(name))
 	case "template":
 		w.templates[name] = &corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}}
+	case "guards":
+		w.guarded = true
 	case "jobs":
 		w.slowJobs = name == "slow"
 	case "refuse":

@@ -43,8 +43,8 @@ type (
 	CreateEvent struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// ChangeEvent writes the parameters, the gates, the finalizers and the annotations of an
-	// event.
+	// ChangeEvent writes the parameters, the gates, the guards that are allowed, the finalizers
+	// and the annotations of an event.
 	ChangeEvent struct {
 		Seen, Changed *lifecyclev1alpha1.LifecycleEvent
 	}

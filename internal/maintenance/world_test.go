@@ -45,6 +45,8 @@ type world struct {
 	// refusal is why Jobs cannot be created, and refused are those that were not.
 	refusal string
 	refused map[string]string
+	// guarded: the guards are installed.
+	guarded bool
 	// starved are budgets of which pods find no node, since when.
 	starved map[string]time.Time
 	// leases are who has those of nodes, if Slipway takes them.
@@ -132,6 +134,7 @@ func (w *world) perform(step Step) {
 			e := s.Event.DeepCopy()
 			e.UID, e.Generation, e.CreationTimestamp = w.uid(e.Name), 1, metav1.NewTime(w.now)
 			w.gateForLease(e)
+			w.admit(e)
 			w.events[e.Name] = e
 			drain := w.events[DrainName(e.Spec.BindingNode)]
 			w.shared[e.UID] = len(ForsOf(e)) > 1 || drain != nil && w.shared[drain.UID]
@@ -287,7 +290,21 @@ func eventText(e *lifecyclev1alpha1.LifecycleEvent) string {
 	if gated(e) {
 		text += ", gated"
 	}
-	return text
+	return text + allowText(", allow ", nil, e.Spec.Allow)
+}
+
+// allowText are the guards that are allowed now, and were not before.
+func allowText(before string, had, have []lifecyclev1alpha1.Guard) string {
+	var added []string
+	for _, guard := range have {
+		if !slices.Contains(had, guard) {
+			added = append(added, string(guard))
+		}
+	}
+	if len(added) == 0 {
+		return ""
+	}
+	return before + strings.Join(added, ", ")
 }
 
 func targetsText(e *lifecyclev1alpha1.LifecycleEvent) string {
@@ -319,6 +336,9 @@ func changeText(s ChangeEvent) string {
 	}
 	if !equality.Semantic.DeepEqual(targetsOf(s.Seen), targetsOf(s.Changed)) {
 		all = append(all, "targets "+targetsText(s.Changed))
+	}
+	if text := allowText("allow ", s.Seen.Spec.Allow, s.Changed.Spec.Allow); text != "" {
+		all = append(all, text)
 	}
 	if parametersOf(s.Seen).Hold && !parametersOf(s.Changed).Hold {
 		all = append(all, "do not hold")

@@ -122,6 +122,8 @@ func TestTheAPIServerRefusesBadChanges(t *testing.T) {
 		"no rollout any more": {`{rollout: {}}`, `{}`, []string{"spec.rollout", "can be changed, not added or removed"}},
 		"fewer tries":         {`{retry: 2}`, `{retry: 1}`, []string{"spec.retry can be raised, not lowered"}},
 		"a guard after all":   {`{allow: [AllControlPlaneNodes]}`, `{allow: []}`, []string{"spec.allow", "can be added to, not taken from"}},
+		"no guard any more":   {`{allow: [LastSchedulableNode]}`, `{}`, []string{"spec.allow", "can be added to, not taken from"}},
+		"another guard":       {`{allow: [LastSchedulableNode]}`, `{allow: [AllControlPlaneNodes]}`, []string{"spec.allow", "can be added to, not taken from"}},
 		"somebody else":       {`{}`, `{requestedBy: somebody}`, []string{"spec.requestedBy"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,12 +133,18 @@ func waitsOrIsOver(m *harness.Maintenance, node string) (waits bool) {
 }
 
 // takesLeases puts what is optional for leases on a cluster, and waits until new events get
-// the gate, which no watch shows.
+// the gate.
 func takesLeases(t *testing.T, env *harness.Env) {
 	t.Helper()
 	for _, of := range []string{"rbac", "admission"} {
 		env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", of, "leases"))
 	}
+	awaitGate(t, env)
+}
+
+// awaitGate waits until new events get a gate, which no watch shows.
+func awaitGate(t *testing.T, env *harness.Env) {
+	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		e := &lifecyclev1alpha1.LifecycleEvent{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "gate-"},

@@ -44,7 +44,7 @@ type NodeMaintenance struct {
 // +kubebuilder:validation:XValidation:rule="has(self.rollout) == has(oldSelf.rollout)",message="spec.rollout can be changed, not added or removed",fieldPath=".rollout"
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.rollout) || !has(self.work)",message="spec.work needs spec.rollout: without one, the nodes wait for stage Complete",fieldPath=".work"
-// +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(oldSelf.allow) || oldSelf.allow.all(g, g in self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow) && oldSelf.allow.all(g, g in self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 type NodeMaintenanceSpec struct {
 	// nodeSelector selects the nodes, also those that come to match it later. A node that
 	// does not match any more while it is out is returned.
@@ -121,10 +121,10 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="spec.retry can be raised, not lowered"
 	Retry int64 `json:"retry,omitempty"`
 
-	// allow lists what is wanted although it is refused otherwise.
+	// allow lists what is wanted although it is refused, or held by a guard, otherwise.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=1
+	// +kubebuilder:validation:MaxItems=2
 	Allow []MaintenanceGuard `json:"allow,omitempty"`
 }
 
@@ -147,12 +147,19 @@ const (
 
 // MaintenanceGuard is something that is refused unless it is asked for by name.
 //
-// +kubebuilder:validation:Enum=AllControlPlaneNodes
+// +kubebuilder:validation:Enum=AllControlPlaneNodes;LastSchedulableNode
 type MaintenanceGuard string
 
-// GuardAllControlPlaneNodes holds a maintenance without a rollout that selects every node
-// of the control plane: they would all be out at the same time.
-const GuardAllControlPlaneNodes MaintenanceGuard = "AllControlPlaneNodes"
+// What is refused.
+const (
+	// GuardAllControlPlaneNodes holds a maintenance without a rollout that selects every node
+	// of the control plane: they would all be out at the same time. Who allows it lets the
+	// guard SecondControlPlaneNode pass as well, for the events of such a maintenance.
+	GuardAllControlPlaneNodes MaintenanceGuard = "AllControlPlaneNodes"
+	// GuardLastSchedulableNode holds the node after which pods have none to go to. It is the guard
+	// LastSchedulableNode of LifecycleEvents, which is not installed everywhere.
+	GuardLastSchedulableNode MaintenanceGuard = "LastSchedulableNode"
+)
 
 // NodeMaintenanceList is a list of NodeMaintenances.
 //
