@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/release"
 	"github.com/slipway-k8s/slipway/internal/show"
 )
@@ -168,6 +169,9 @@ func (r *maintenanceRow) nextOfNodes(name string) []advice {
 	}
 	first(heldBy(slipwayv1alpha1.ReasonJobRefused), "See what may refuse the Job of a node; it is tried again by itself", func(string) string {
 		return "describe resourcequotas -n " + release.Namespace
+	})
+	first(heldBy(slipwayv1alpha1.ReasonStepRefused), "See what is there where the next step of a node is refused; it is tried again by itself", func(node string) string {
+		return "describe lifecycleevent " + maintenance.DrainName(node)
 	})
 	first(heldBy(slipwayv1alpha1.ReasonDaemonSetsUnready), "See the pods of a node that is back, and not healthy", func(node string) string {
 		return "get pods -A -o wide --field-selector=spec.nodeName=" + node

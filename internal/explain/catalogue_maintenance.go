@@ -73,6 +73,14 @@ var ofMaintenances = slices.Concat(
 			Helps: "look at the nodes that are out, or raise spec.rollout.maxUnavailable", Passes: true,
 		},
 		Entry{
+			Code: slipwayv1alpha1.ReasonStepRefused, Means: "The API server, or a policy, refuses what is to be written next, and nothing else moves.",
+			Helps: "do what the message says: delete what is in the way, give the right, or see to the webhook that refuses; it is tried again by itself",
+		},
+		Entry{
+			Code: slipwayv1alpha1.ReasonJobRefused, Means: "The Jobs of nodes cannot be created, and nothing else moves.",
+			Helps: "do what the message says; it is tried again by itself",
+		},
+		Entry{
 			Code: slipwayv1alpha1.ReasonWaitingForOthers, Means: "Something else comes first: another maintenance of the same nodes, or a node of the control plane that is out.",
 			Helps: "look at what it names", Passes: true,
 		},
@@ -124,7 +132,7 @@ var ofMaintenances = slices.Concat(
 			Helps: "kubectl slipway explain NODE",
 		},
 		Entry{
-			Code: lifecyclev1alpha1.ReasonLeaseLost,
+			Code:  lifecyclev1alpha1.ReasonLeaseLost,
 			Means: "The node is out, and somebody else has its lease, or Slipway has yet to take it again. It stays as it is: no work begins, and it does not return.",
 			Helps: "ask the holder to give the lease back; look why no controller of Slipway was there", Passes: true,
 		},
@@ -171,6 +179,10 @@ var ofMaintenances = slices.Concat(
 		Entry{
 			Code: slipwayv1alpha1.ReasonJobRefused, Means: "The Job of the node cannot be created: a right, a quota or a policy is in the way.",
 			Helps: "do what the message says; it is tried again by itself",
+		},
+		Entry{
+			Code: slipwayv1alpha1.ReasonStepRefused, Means: "The API server, or a policy, refuses what is to be written next for the node: its LifecycleEvent, or what the Node says of maintenances. The node goes no step further.",
+			Helps: "do what the message says: delete what is in the way, give the right, or see to the webhook that refuses; it is tried again by itself",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonWorkTimeout, Means: "The work was not done in time.",

@@ -41,7 +41,7 @@ type failed struct {
 type failure struct {
 	times int
 	again time.Time
-	// refusal is what the API server has against the Job that was to be created.
+	// refusal is what the API server has against the step.
 	refusal string
 }
 
@@ -92,19 +92,17 @@ func (f *failed) take(step any, err error) error {
 	return err
 }
 
-// refusals are the Jobs that could not be created, by name, and why not.
+// refusals are the steps that could not be done, by their keys, and why not. What can pass by
+// itself, such as a server that is busy, is not among them.
 func (f *failed) refusals() map[string]string {
 	all := map[string]string{}
 	for key, failure := range f.steps {
-		if name, ofJob := strings.CutPrefix(key, ofJobs); ofJob && failure.refusal != "" {
-			all[name] = failure.refusal
+		if failure.refusal != "" && !ofStatus(key) {
+			all[key] = failure.refusal
 		}
 	}
 	return all
 }
-
-// ofJobs is what the keys of the steps begin with that create Jobs.
-var ofJobs = fmt.Sprintf("%T ", maintenance.CreateJob{})
 
 // refusalOf is what people have to know of an error; empty, if it may pass by itself.
 func refusalOf(err error) string {
@@ -128,8 +126,11 @@ func (f *failed) keep(statuses map[string]bool) {
 	}
 }
 
+// ofStatuses is what the keys of statuses begin with.
+const ofStatuses = "status "
+
 // ofStatus says whether the key is that of a status, which is no step of a pass.
-func ofStatus(key string) bool { return strings.HasPrefix(key, fmt.Sprintf("%T ", writeStatus{})) }
+func ofStatus(key string) bool { return strings.HasPrefix(key, ofStatuses) }
 
 // due is when the next step is tried again; zero: none has failed.
 func (f *failed) due() (next time.Time) {
@@ -150,34 +151,14 @@ func tell(ctx context.Context, failures []error) {
 	logger.Error(errors.Join(failures[:min(told, len(failures))]...), "Steps of maintenances failed; trying again")
 }
 
-// keyOf tells steps apart.
+// keyOf tells steps apart, and the writes of statuses.
 func keyOf(step any) string {
-	name := ""
 	switch s := step.(type) {
-	case maintenance.CreateEvent:
-		name = s.Event.Name
-	case maintenance.ChangeEvent:
-		name = s.Seen.Name
-	case maintenance.DeleteEvent:
-		name = s.Event.Name
-	case maintenance.CreateJob:
-		name = s.Job.Name
-	case maintenance.DeleteJob:
-		name = s.Job.Name
-	case maintenance.RecordOnNode:
-		name = s.Node
-	case maintenance.MarkNode:
-		name = s.Node
-	case maintenance.KeepAway:
-		name = s.Node
-	case maintenance.LetBack:
-		name = s.Node
-	case maintenance.Lift:
-		name = s.Pod.Namespace + "/" + s.Pod.Name
-	case maintenance.ChangeMaintenance:
-		name = s.Seen.Name
+	case maintenance.Step:
+		return maintenance.Key(s)
 	case writeStatus:
-		name = s.name
+		return ofStatuses + s.name
+	default:
+		panic(fmt.Sprintf("%T is neither a step nor a status", step))
 	}
-	return fmt.Sprintf("%T %s", step, name)
 }

@@ -127,12 +127,61 @@ func TestWhatTheAPIServerHasAgainstAJobIsAFact(t *testing.T) {
 			w.mustPass(t)
 			want := map[string]string{}
 			if tc.want != "" {
-				want["j"] = tc.want
+				want[maintenance.Key(maintenance.CreateJob{Job: job})] = tc.want
 			}
 			if diff := cmp.Diff(want, refused); diff != "" {
 				t.Errorf("in the next facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What is refused is shown as long as it is, and no longer.
+func TestWhatIsInTheWayOfAnEventIsAFactUntilItIsGone(t *testing.T) {
+	foreign := anEvent("a")
+	foreign.Labels, foreign.Finalizers = nil, nil
+	step := maintenance.CreateEvent{Event: anEvent("a")}
+	var refused map[string]string
+	w := newWorld(t, func(f maintenance.Facts) maintenance.Decision {
+		refused = f.Refused
+		return maintenance.Decision{Steps: []maintenance.Step{step}}
+	}, interceptor.Funcs{}, foreign)
+	clock := clocktesting.NewFakeClock(time.Now())
+	w.failed.clock = clock
+	shows := func(when string, want map[string]string) {
+		t.Helper()
+		w.mustPass(t)
+		if diff := cmp.Diff(want, refused); diff != "" {
+			t.Errorf("%s, the facts have (-want +got):\n%s", when, diff)
+		}
+	}
+	inTheWay := map[string]string{maintenance.Key(step): "LifecycleEvent a is in the way: it is none of a maintenance: delete it"}
+	shows("before it is tried", map[string]string{})
+	shows("when it is there", inTheWay)
+	if err := w.api.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	shows("when it is gone, and it is not time yet", inTheWay)
+	clock.Step(failedBase)
+	shows("when it is tried again", inTheWay)
+	shows("after that", map[string]string{})
+}
+
+func TestAStepHasAKeyOfItsOwn(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	keys := map[string]any{}
+	for _, step := range []any{
+		maintenance.CreateEvent{Event: anEvent("x")}, maintenance.ChangeEvent{Seen: anEvent("x")}, maintenance.DeleteEvent{Event: anEvent("x")},
+		maintenance.CreateJob{Job: job}, maintenance.DeleteJob{Job: job}, maintenance.RecordOnNode{Node: "x"}, maintenance.MarkNode{Node: "x"},
+		maintenance.KeepAway{Node: "x"}, maintenance.LetBack{Node: "x"}, maintenance.Lift{Pod: maintenance.KeptPod{Namespace: "x", Name: "x"}},
+		maintenance.ChangeMaintenance{Seen: aMaintenance("x")}, writeStatus{"x"},
+		maintenance.CreateEvent{Event: anEvent("y")}, maintenance.RecordOnNode{Node: "y"}, writeStatus{"y"},
+	} {
+		key := keyOf(step)
+		if other, taken := keys[key]; taken {
+			t.Errorf("%T and %T are both %q", step, other, key)
+		}
+		keys[key] = step
 	}
 }
 

@@ -119,6 +119,7 @@ func (m *maintained) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (b
 
 // stuck are the reasons for which a node goes no step further until somebody does something.
 var stuck = map[string]bool{
+	slipwayv1alpha1.ReasonStepRefused: true, slipwayv1alpha1.ReasonJobRefused: true,
 	string(lifecyclev1alpha1.GuardLastSchedulableNode): true, string(lifecyclev1alpha1.GuardSecondControlPlaneNode): true,
 }
 
@@ -127,7 +128,8 @@ var stuck = map[string]bool{
 func (m *maintained) stands() (why reasoned) {
 	for _, name := range slices.Sorted(maps.Keys(m.places)) {
 		switch at := m.places[name]; {
-		case at.phase == slipwayv1alpha1.NodeWaiting || at.phase == slipwayv1alpha1.NodeReturned || at.phase == slipwayv1alpha1.NodeFailed:
+		case at.phase == slipwayv1alpha1.NodeWaiting || at.phase == slipwayv1alpha1.NodeReturned:
+		case at.phase == slipwayv1alpha1.NodeFailed && at.reason != slipwayv1alpha1.ReasonStepRefused:
 		case stuck[at.reason] && why.reason == "":
 			why = reasoned{at.reason, fmt.Sprintf("node %s: %s", name, at.message)}
 		case !stuck[at.reason] && !at.inStep:

@@ -48,6 +48,8 @@
 //   - A node that somebody else uncordons is cordoned again by its drain (cordon.go).
 //   - Of a node whose lease is lost, nothing is begun, and it is not put back, until Slipway has
 //     the lease again (lease.go).
+//   - A step that the API server refuses holds its node up, and is shown there (refused.go); a
+//     guard holds a drain until spec.allow of a maintenance of its says that it may go (allow.go).
 //   - Of nodes whose drains wait for each other, which deadlock finds, one gives way: it is
 //     returned, and begins anew when the others' drains have ended (heldback.go). Without a
 //     rollout it would not help, and people are told.

@@ -25,8 +25,8 @@ type Facts struct {
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Jobs are those of maintenances, in Slipway's own namespace.
 	Jobs []*batchv1.Job
-	// Refused are the Jobs that could not be created, by name, and what the API server, or a
-	// policy, has against them.
+	// Refused are the steps that could not be done, by [Key], and what the API server, or a
+	// policy, has against them. They are done again, later and later.
 	Refused map[string]string
 	// Templates are the PodTemplates of Slipway's own namespace, by name.
 	Templates map[string]*corev1.PodTemplate

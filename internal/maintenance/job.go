@@ -113,7 +113,7 @@ func (p *pass) startJob(n *node, m *maintained, entry For, since time.Time) {
 		return
 	}
 	job := newJob(p.facts.Namespace, n.name, m, entry, template)
-	refusal, refused := p.facts.Refused[job.Name]
+	refusal, refused := p.facts.Refused[Key(CreateJob{Job: job})]
 	if refused {
 		if limit, over := p.workOver(m, since); over {
 			p.fail(n, m, reasoned{

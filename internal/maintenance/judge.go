@@ -96,6 +96,9 @@ func (p *pass) heldUp(m *maintained) reasoned {
 	case !m.works():
 		return reasoned{slipwayv1alpha1.ReasonIdle, "nothing is done in stage Idle"}
 	case !m.finalized():
+		if why, refused := p.facts.Refused[Key(ChangeMaintenance{Seen: m.NodeMaintenance})]; refused {
+			return reasoned{slipwayv1alpha1.ReasonStepRefused, why}
+		}
 		return reasoned{slipwayv1alpha1.ReasonRunning, "the finalizer comes first"}
 	case m.refusal.reason != "":
 		return m.refusal

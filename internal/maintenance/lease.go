@@ -83,4 +83,3 @@ func (p *pass) workBegan(n *node, m *maintained, entry For) bool {
 	_, said := n.drain.Annotations[slipwayv1alpha1.WorkDoneAnnotation]
 	return said && m.workType() == slipwayv1alpha1.WorkManual
 }
-

@@ -39,10 +39,13 @@ func (p *pass) mark(n *node) {
 	if !n.exists() {
 		return
 	}
+	if n.drain == nil && n.back == nil && len(n.begin) > 0 && n.refused == "" {
+		return // it says so when the event is there
+	}
 	var planned, going []string
 	for _, m := range p.maintenances {
 		switch {
-		case entryOf(n.fors, m.UID) != nil || entryOf(n.begin, m.UID) != nil:
+		case entryOf(n.fors, m.UID) != nil || n.drain != nil && entryOf(n.begin, m.UID) != nil:
 			going = append(going, m.Name)
 		case p.plans(m, n):
 			planned = append(planned, m.plannedText())

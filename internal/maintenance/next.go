@@ -25,6 +25,7 @@ func Next(f Facts, now time.Time) Decision {
 		p.record(n)
 		p.mark(n)
 		p.keepAway(n)
+		p.showRefused(n)
 	}
 	p.lift()
 	p.tidyJobs()

@@ -86,6 +86,8 @@ type node struct {
 	begin []For
 	// work is the name of a Job that is begun.
 	work string
+	// refused is what the API server has against the node's next step.
+	refused string
 	// deadlock is what is to be said of its drain, behind are the nodes whose drains are to
 	// end before it begins anew, and helped is when a node last gave way to it.
 	deadlock reasoned
@@ -188,7 +190,10 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) corev1.Condition
 }
 
 // do adds a step.
-func (p *pass) do(step Step) { p.decision.Steps = append(p.decision.Steps, step) }
+func (p *pass) do(step Step) {
+	p.decision.Steps = append(p.decision.Steps, step)
+	p.refuse(step)
+}
 
 // wakeAt has Next asked again at a time, if that is still to come.
 func (p *pass) wakeAt(at time.Time) {

@@ -24,11 +24,11 @@ import (
 // TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd has several maintenances over the
 // same nodes, and things happen in any order: stages move on, nodes are stuck, break, go and
 // come, hooks and work are answered or not, somebody cancels or uncordons, takes a lease or
-// gives it back, the process crashes between two steps or does one twice. It wants that no
-// rollout takes out more nodes than it may, nor two of the control plane; that no Job runs
-// twice; that nothing is begun on a node that somebody else has leased; that Next changes none
-// of what it is given; and that in the end, when all maintenances are deleted, nothing is
-// left of them.
+// gives it back, the API server refuses steps, the process crashes between two steps or does
+// one twice. It wants that no rollout takes out more nodes than it may, nor two of the control
+// plane; that no Job runs twice; that nothing is begun on a node that somebody else has leased;
+// that Next changes none of what it is given; and that in the end, when all maintenances are
+// deleted, nothing is left of them.
 func TestWhateverHappensTooManyAreNeverOutAndAllComesToAnEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -152,6 +152,16 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			_, n := anyNode(t)
 			n.stuck, n.refusedBy = true, rapid.SampledFrom([]string{"shop/x", "shop/y"}).Draw(t, "budget")
 		},
+		"refuse steps": func(t *rapid.T) {
+			kind := rapid.SampledFrom([]string{
+				"CreateEvent", "ChangeEvent", "DeleteEvent", "CreateJob", "DeleteJob", "RecordOnNode", "MarkNode", "KeepAway", "LetBack", "ChangeMaintenance",
+			}).Draw(t, "kind")
+			if w.refusals[kind] == "" {
+				w.refusals[kind] = "denied"
+			} else {
+				delete(w.refusals, kind)
+			}
+		},
 		"starve": func(t *rapid.T) {
 			budget := rapid.SampledFrom([]string{"shop/x", "shop/y"}).Draw(t, "budget")
 			if _, is := w.starved[budget]; is {
@@ -220,6 +230,7 @@ func (w *world) pass(t *rapid.T) {
 	if !reflect.DeepEqual(facts, before) {
 		t.Fatalf("Next has changed what it was given:\n%s", cmp.Diff(before, facts))
 	}
+	w.forget(decision.Steps)
 	for _, step := range decision.Steps {
 		w.checkLease(t, step)
 		for range rapid.SampledFrom([]int{1, 1, 1, 0, 2}).Draw(t, "done") {
@@ -295,6 +306,7 @@ func (w *world) outFor(m *slipwayv1alpha1.NodeMaintenance) (out, controlPlane []
 // calm ends what stands in the way of an end.
 func (w *world) calm() {
 	w.slowJobs = false
+	clear(w.refusals)
 	for name, n := range w.nodes {
 		n.stuck, n.broken, n.unready = false, false, nil
 		if w.leases[name].Holder != nodelease.Slipway {

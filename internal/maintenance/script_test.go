@@ -3,6 +3,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -40,8 +41,8 @@ import (
 //	guards                      the guards are installed: drains wait at their gate
 //	jobs slow|fast              slow: they end when told
 //	job NODE complete|fail|delete
-//	refuse                      the API server refuses Jobs, for the reason that follows; without
-//	                            one, it does so no more
+//	refuse [STEP]               the API server refuses such steps (CreateJob), for the reason that
+//	                            follows; without one, it does so no more
 //	status NAME                 prints its status
 //	starve BUDGET...            of each, a pod finds no node from now on; feed: it finds one
 //	leases                      from now on, Slipway takes the leases of nodes
@@ -107,7 +108,7 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 	case "jobs":
 		w.slowJobs = name == "slow"
 	case "refuse":
-		w.refusal = strings.TrimSpace(d.Input)
+		w.refusals[cmp.Or(name, "CreateJob")] = strings.TrimSpace(d.Input)
 	case "job":
 		w.endJob(t, name, d.CmdArgs[1].Key)
 	case "starve", "feed":
@@ -220,8 +221,15 @@ func (w *world) endJob(t *testing.T, node, how string) {
 
 // refusesStill says whether the step has been tried, and would be refused again.
 func (w *world) refusesStill(step Step) bool {
-	s, creates := step.(CreateJob)
-	return creates && w.refusal != "" && w.refused[s.Job.Name] == w.refusal
+	why := w.refusals[kindOf(step)]
+	return why != "" && w.refused[Key(step)] == why
+}
+
+// forget has no refusals of steps that nobody wants to do any more.
+func (w *world) forget(steps []Step) {
+	maps.DeleteFunc(w.refused, func(key, _ string) bool {
+		return !slices.ContainsFunc(steps, func(step Step) bool { return Key(step) == key })
+	})
 }
 
 // settle lets everybody work until nobody has anything to do.
@@ -233,6 +241,7 @@ func (w *world) settle(loud bool) string {
 		if w.tape != nil {
 			w.tape.decided(decision)
 		}
+		w.forget(decision.Steps)
 		for _, step := range decision.Steps {
 			if w.refusesStill(step) {
 				continue // it is tried again, later and later

@@ -114,6 +114,9 @@ const notListed = 9
 
 // urgency is low where somebody should look.
 func urgency(at place) int {
+	if at.reason == slipwayv1alpha1.ReasonStepRefused {
+		return 1
+	}
 	switch at.phase {
 	case slipwayv1alpha1.NodeFailed:
 		return 0

@@ -3,6 +3,7 @@
 package maintenance
 
 import (
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -85,6 +86,38 @@ type (
 		Reason, Message string
 	}
 )
+
+// Key tells steps apart that are wanted at the same time, and is the same when a step is wanted
+// again. What is told has none of its own.
+func Key(step Step) string {
+	name := ""
+	switch s := step.(type) {
+	case CreateEvent:
+		name = s.Event.Name
+	case ChangeEvent:
+		name = s.Seen.Name
+	case DeleteEvent:
+		name = s.Event.Name
+	case CreateJob:
+		name = s.Job.Name
+	case DeleteJob:
+		name = s.Job.Name
+	case RecordOnNode:
+		name = s.Node
+	case MarkNode:
+		name = s.Node
+	case KeepAway:
+		name = s.Node
+	case LetBack:
+		name = s.Node
+	case Lift:
+		name = s.Pod.Namespace + "/" + s.Pod.Name
+	case ChangeMaintenance:
+		name = s.Seen.Name
+	case Tell:
+	}
+	return fmt.Sprintf("%T %s", step, name)
+}
 
 func (CreateEvent) isStep()       {}
 func (ChangeEvent) isStep()       {}

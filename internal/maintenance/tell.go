@@ -48,7 +48,7 @@ func (p *pass) tell(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus
 			about(true, ReasonNodeFailed, fmt.Sprintf("node %s: %s: %s", s.Name, s.Reason, s.Message))
 		case s.Reason == ReasonNodeUncordoned && old.Reason != s.Reason:
 			about(true, ReasonNodeUncordoned, fmt.Sprintf("node %s: %s", s.Name, s.Message))
-		case (s.Reason == slipwayv1alpha1.ReasonDeadlock || s.Reason == slipwayv1alpha1.ReasonDeadlockHeldBack) && old.Reason != s.Reason:
+		case (s.Reason == slipwayv1alpha1.ReasonStepRefused || s.Reason == slipwayv1alpha1.ReasonDeadlock || s.Reason == slipwayv1alpha1.ReasonDeadlockHeldBack) && old.Reason != s.Reason:
 			about(true, s.Reason, fmt.Sprintf("node %s: %s", s.Name, s.Message))
 		}
 	}

@@ -5,6 +5,7 @@ package maintenance
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -42,9 +43,8 @@ type world struct {
 	told []string
 	// idle: the Job controller does nothing by itself.
 	slowJobs bool
-	// refusal is why Jobs cannot be created, and refused are those that were not.
-	refusal string
-	refused map[string]string
+	// refusals are why steps of a kind cannot be done, and refused are those that were not.
+	refusals, refused map[string]string
 	// guarded: the guards are installed.
 	guarded bool
 	// starved are budgets of which pods find no node, since when.
@@ -73,7 +73,7 @@ type machine struct {
 func newWorld() *world {
 	return &world{
 		now: epoch, maintenances: map[string]*slipwayv1alpha1.NodeMaintenance{}, nodes: map[string]*machine{},
-		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{}, refused: map[string]string{},
+		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, jobs: map[string]*batchv1.Job{}, refused: map[string]string{}, refusals: map[string]string{},
 		templates: map[string]*corev1.PodTemplate{}, ran: map[string]int{}, shared: map[types.UID]bool{}, starved: map[string]time.Time{},
 	}
 }
@@ -102,7 +102,7 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 
 // facts are copies: what Next would change shows nowhere.
 func (w *world) facts() Facts {
-	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: w.refused, Leases: w.leases != nil}
+	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: maps.Clone(w.refused), Leases: w.leases != nil}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
 		f.Maintenances = append(f.Maintenances, w.maintenances[name].DeepCopy())
 	}
@@ -128,6 +128,11 @@ func (w *world) facts() Facts {
 // perform does a step as the API server would have it: what has changed since it was seen
 // is not written.
 func (w *world) perform(step Step) {
+	delete(w.refused, Key(step))
+	if why := w.refusals[kindOf(step)]; why != "" {
+		w.refused[Key(step)] = why
+		return
+	}
 	switch s := step.(type) {
 	case CreateEvent:
 		if w.events[s.Event.Name] == nil {
@@ -151,11 +156,7 @@ func (w *world) perform(step Step) {
 	case DeleteEvent:
 		w.deleteEvent(s.Event.Name)
 	case CreateJob:
-		delete(w.refused, s.Job.Name)
-		switch {
-		case w.refusal != "":
-			w.refused[s.Job.Name] = w.refusal
-		case w.jobs[s.Job.Name] == nil:
+		if w.jobs[s.Job.Name] == nil {
 			j := s.Job.DeepCopy()
 			j.UID, j.CreationTimestamp = w.uid(j.Name), metav1.NewTime(w.now)
 			w.jobs[j.Name] = j
@@ -179,6 +180,9 @@ func (w *world) perform(step Step) {
 		w.told = append(w.told, s.About.Name+": "+s.Reason+": "+s.Message)
 	}
 }
+
+// kindOf is the kind of a step, by its name.
+func kindOf(step Step) string { return reflect.TypeOf(step).Name() }
 
 func (n *machine) mark(conditions []corev1.NodeCondition) {
 	for _, c := range conditions {

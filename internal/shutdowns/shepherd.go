@@ -36,7 +36,7 @@ type Options struct {
 	// Ended is told of each shutdown whose machine has booted since: shutdown.ReasonFinished or
 	// shutdown.ReasonUnfinished.
 	Ended func(reason string)
-	Clock    clock.PassiveClock
+	Clock clock.PassiveClock
 }
 
 // Shepherd takes nodes through the shutdowns of their machines. It remembers nothing: who

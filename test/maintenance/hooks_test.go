@@ -35,6 +35,7 @@ func TestOnTheWay(t *testing.T) {
 			"a Job that has failed is tried again":                 jobFails,
 			"a Job that is refused says why":                       jobRefused,
 			"a Job that is deleted is not run again":               jobDeleted,
+			"an event in the way is shown, and waited for":         eventInTheWay,
 			"a PodTemplate that is missing holds all up":           noTemplate,
 			"the end of the window gives an unfinished drain back": windowCancels,
 			"the end of the window lets an unfinished drain go on": windowFinishes,

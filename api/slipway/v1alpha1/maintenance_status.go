@@ -123,7 +123,8 @@ type MaintenanceNodePhase string
 const (
 	// NodeWaiting: it has not begun.
 	NodeWaiting MaintenanceNodePhase = "Waiting"
-	// NodeHeld: its event is there, and something holds it back: a hook, a guard, a lease.
+	// NodeHeld: its event is there, and something holds it back: a hook, a guard, a lease. Or it
+	// is its turn, and the event is refused.
 	NodeHeld MaintenanceNodePhase = "Held"
 	// NodeDraining: it is cordoned, and its pods leave.
 	NodeDraining MaintenanceNodePhase = "Draining"
@@ -187,6 +188,7 @@ const (
 	ReasonJobFailed         = "JobFailed"
 	ReasonJobInvalid        = "JobInvalid"
 	ReasonJobRefused        = "JobRefused"
+	ReasonStepRefused       = "StepRefused"
 	ReasonWorkTimeout       = "WorkTimeout"
 	ReasonDrainFailed       = "DrainFailed"
 	ReasonDrainTimeout      = "DrainTimeout"
