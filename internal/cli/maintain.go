@@ -108,7 +108,7 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f.BoolVar(&m.Batches, "batches", false, "let nodes begin only when all have returned that were out")
 	f.Int32Var(&m.PauseAfter, "pause-after", 0, "wait for 'maintenance resume' when so many nodes have returned; 0: never")
 	f.Int32Var(&m.FailureThreshold, "failure-threshold", 0, "let no more nodes begin when so many have failed; 0: 1")
-	f.Int32Var(&m.MaxPendingPods, "max-pending-pods", -1, "let no more nodes begin while so many new pods are Pending; 0: no such brake, -1: 10")
+	f.Int32Var(&m.MaxPendingPods, "max-pending-pods", -1, "let no more nodes begin while so many new pods are Pending or not Ready; 0: no such brake, -1: 10")
 	f.BoolVar(&m.Together, "all-together", false, "take all nodes out at the same time, and return them when the stage is complete")
 	f.BoolVar(&m.AllControlPlaneNodes, "allow-all-control-plane-nodes", false, "with --all-together, allow it for all nodes of the control plane")
 	f.BoolVar(&m.LastSchedulableNode, "allow-last-schedulable-node", false, "let the node go, too, after which pods have none to go to; else the guards keep it, where they are installed")

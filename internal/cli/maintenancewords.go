@@ -110,7 +110,7 @@ func (r *maintenanceRow) next() []advice {
 	case together && r.State == maintenanceDrained:
 		all = append(all, advice{"Return the nodes, when the work is done", maintenance + "stage " + name + " complete"})
 	case r.Code == slipwayv1alpha1.ReasonPendingPods:
-		all = append(all, advice{"See which pods are Pending, and why: nodes begin again when fewer are", "kubectl get pods -A --field-selector=status.phase=Pending"})
+		all = append(all, advice{"See why the pods that it names do not run: nodes begin again when fewer do not", "kubectl get pods -A --sort-by=.metadata.creationTimestamp"})
 	}
 	if held := r.heldByGuards(); len(held) > 0 {
 		all = append(all, r.allowing(name, held...))

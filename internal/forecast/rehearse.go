@@ -110,7 +110,7 @@ func (r *rehearsal) lift(reason string) bool {
 		r.condition = fmt.Sprintf("somebody says 'kubectl slipway maintenance resume': it stands when %d nodes have returned (pauseAfter)", *r.facts.Rollout.PauseAfter)
 		r.facts.Rollout.PauseAfter = nil
 	case slipwayv1alpha1.ReasonPendingPods:
-		r.condition = "fewer pods are Pending that were created since it began (maxPendingPods)"
+		r.condition = "fewer pods are Pending or not Ready that were created since it began (maxPendingPods)"
 		r.facts.PendingPods = 0
 	default:
 		return false

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 // TestScripts tells what is done in testdata. A cluster is nodes and budgets, a line each;
@@ -58,7 +60,7 @@ func (w *world) build(t *testing.T, text string) {
 			w.budget(app, allowed, healthy)
 		case "pending":
 			for range 20 {
-				w.facts.Maintenances.Pending = append(w.facts.Maintenances.Pending, noon)
+				w.facts.Maintenances.NotReady = append(w.facts.Maintenances.NotReady, maintenance.NotReadyPod{Created: noon})
 			}
 		case "no-pods":
 			w.facts.NoPods, w.facts.Cluster.Pods = true, nil

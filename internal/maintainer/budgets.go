@@ -25,7 +25,7 @@ type budgets struct {
 	changed func()
 
 	mu      sync.Mutex
-	pods    *podShelf
+	pods    *podShelf[sharing.Pod]
 	budgets *shelf[sharing.Budget]
 	runs    []*filling
 	grace   grace
@@ -75,7 +75,7 @@ func (b *budgets) watch(ctx context.Context, wanted bool, now time.Time) (until 
 
 func (b *budgets) begin(ctx context.Context) {
 	pods, all := b.client.CoreV1().Pods(metav1.NamespaceAll), b.client.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll)
-	b.pods, b.budgets, b.of = &podShelf{newShelf(sharing.ReadPod, b.noter())}, newShelf(sharing.ReadBudget, b.noter()), nil
+	b.pods, b.budgets, b.of = &podShelf[sharing.Pod]{newShelf(sharing.ReadPod, b.noter())}, newShelf(sharing.ReadBudget, b.noter()), nil
 	b.runs = []*filling{
 		fill(ctx, b.pods, &corev1.Pod{}, onNodes, func(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
 			return slimList(pods.List(ctx, options))

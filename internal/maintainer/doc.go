@@ -4,7 +4,7 @@
 // maintenance.Next needs, and performs its steps.
 //
 //	NodeMaintenances, Nodes, LifecycleEvents, Jobs, PodTemplates (watched, in the process's cache)
-//	pods that are Pending; pods of nodes that have returned; pods that are kept away from nodes;
+//	pods that are Pending or not Ready; pods of nodes that have returned; pods that are kept away from nodes;
 //	the budgets of the pods of all nodes; pods that no node takes (watched while Next asks for it)
 //	        │ any change: one pass, of the whole cluster, at most five a second
 //	        ▼

@@ -21,7 +21,7 @@ import (
 
 // gather collects what is known, as the caches show it, or as it was written since.
 func (m *Maintainer) gather(ctx context.Context) (maintenance.Facts, error) {
-	facts := maintenance.Facts{Namespace: m.Namespace, Templates: map[string]*corev1.PodTemplate{}, Pending: m.pending.times(), Refused: m.failed.refusals()}
+	facts := maintenance.Facts{Namespace: m.Namespace, Templates: map[string]*corev1.PodTemplate{}, NotReady: m.pending.all(), Refused: m.failed.refusals()}
 	facts.KeptAway, facts.KeptAwayUnknown = m.keptAway.known()
 	var maintenances slipwayv1alpha1.NodeMaintenanceList
 	var events lifecyclev1alpha1.LifecycleEventList

@@ -17,8 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 func TestWhichPodsAreNotReady(t *testing.T) {
@@ -115,15 +116,11 @@ func TestPodsAreWatchedWhileItIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slim, err := metadata.NewForConfig(metadata.ConfigFor(config))
-	if err != nil {
-		t.Fatal(err)
-	}
 	changed := make(chan struct{}, 100)
 	wake := func() { changed <- struct{}{} }
-	h, p := newHealth(pods.CoreV1().Pods(""), wake), newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), wake)
+	h, p := newHealth(pods.CoreV1().Pods(""), wake), newPending(pods.CoreV1().Pods(""), wake)
 
-	if _, known := h.unreadyOn("n"); known || p.times() != nil {
+	if _, known := h.unreadyOn("n"); known || p.all() != nil {
 		t.Error("something is known before anything was asked for")
 	}
 	for range 2 { // asking again is asking for the same
@@ -146,18 +143,16 @@ func TestPodsAreWatchedWhileItIsAskedFor(t *testing.T) {
 	if until := p.watch(t.Context(), true, now); !until.IsZero() {
 		t.Errorf("it is waited for until %s although they are known", until)
 	}
-	if got := p.times(); len(got) != 1 || !got[0].Equal(time.Unix(1000, 0)) {
-		t.Errorf("Pending since %v", got)
+	want := []maintenance.NotReadyPod{{Name: "kube-system/a", Created: time.Unix(1000, 0), Controller: "o"}}
+	if diff := cmp.Diff(want, p.all()); diff != "" {
+		t.Errorf("not Ready (-want +got):\n%s", diff)
 	}
 	p.close()
-	if p.times() != nil {
+	if p.all() != nil {
 		t.Error("they are still watched")
 	}
-	want := []string{
-		"spec.nodeName=n application/json",
-		"status.phase=Pending application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-	}
-	if diff := cmp.Diff(want, s.asked); diff != "" {
+	asked := []string{"spec.nodeName=n application/json", "status.phase!=Failed,status.phase!=Succeeded application/json"}
+	if diff := cmp.Diff(asked, s.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 }
@@ -165,11 +160,11 @@ func TestPodsAreWatchedWhileItIsAskedFor(t *testing.T) {
 func TestPodsThatCannotBeReadHoldNothingUpForEver(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
-	slim, err := metadata.NewForConfig(metadata.ConfigFor(&rest.Config{Host: s.URL}))
+	pods, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), func() {})
+	p := newPending(pods.CoreV1().Pods(""), func() {})
 	defer p.close()
 	now := time.Unix(2000, 0)
 	until := p.watch(t.Context(), true, now)

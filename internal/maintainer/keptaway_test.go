@@ -71,11 +71,12 @@ func TestWhichPodsAreKeptAway(t *testing.T) {
 
 func TestAPodThatIsKeptAwayWaitsForNoRoom(t *testing.T) {
 	pod := gatedPod("n")
-	if _, waits := createdAt(pod); waits {
+	pod.Status.Phase = corev1.PodPending
+	if _, waits := readNotReady(pod); waits {
 		t.Error("it counts as one that waits for room, and holds up the return that it waits for")
 	}
 	pod.Labels = nil
-	if _, waits := createdAt(pod); !waits {
+	if _, waits := readNotReady(pod); !waits {
 		t.Error("another pod that is Pending does not count")
 	}
 }

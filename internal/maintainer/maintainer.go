@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -92,10 +91,6 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build a client for pods: %w", err)
 	}
-	slim, err := metadata.NewForConfig(metadata.ConfigFor(o.Self))
-	if err != nil {
-		return nil, fmt.Errorf("build a client for what pods are Pending: %w", err)
-	}
 	index := func(o client.Object) []string {
 		if maintenance.Labelled(o) {
 			return []string{"true"}
@@ -107,12 +102,12 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	}
 	all, err := kubernetes.NewForConfig(inProtobuf(o.Self))
 	if err != nil {
-		return nil, fmt.Errorf("build a client for the disruption budgets of pods: %w", err)
+		return nil, fmt.Errorf("build a client for all pods and disruption budgets: %w", err)
 	}
 	m := with(o)
 	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.keptAway = newKeptAway(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
-	m.pending = newPending(slim.Resource(corev1.SchemeGroupVersion.WithResource("pods")), m.wake)
+	m.pending = newPending(all.CoreV1().Pods(corev1.NamespaceAll), m.wake)
 	m.budgets, m.starving = newBudgets(all, m.wake), newStarving(all, m.wake)
 	return m, nil
 }

@@ -5,35 +5,38 @@ package maintainer
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/metadata"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
-// pending watches which pods are Pending, while it is asked for: their metadata alone.
+// pending watches which pods are Pending or not Ready, while it is asked for. All that have not
+// ended are shown, as no selector tells whether a pod is Ready; a few words are kept of those
+// that are not.
 type pending struct {
-	pods    metadata.Getter
+	pods    corev1client.PodInterface
 	changed func()
 
 	mu    sync.Mutex
-	since *shelf[time.Time]
+	of    *podShelf[maintenance.NotReadyPod]
 	runs  *filling
 	grace grace
 }
 
-// pendingPatience is for how long no step is done because it is not known which pods are
-// Pending: it is what holds back who would take out more nodes.
-const pendingPatience = 10 * time.Second
+// pendingPatience is for how long no step is done because it is not known which pods do not
+// run: it is what holds back who would take out more nodes.
+const pendingPatience = budgetsPatience
 
-func newPending(pods metadata.Getter, changed func()) *pending {
+// notEnded selects the pods that may still run.
+const notEnded = "status.phase!=Failed,status.phase!=Succeeded"
+
+func newPending(pods corev1client.PodInterface, changed func()) *pending {
 	return &pending{pods: pods, changed: changed}
 }
 
@@ -44,43 +47,42 @@ func (p *pending) watch(ctx context.Context, wanted bool, now time.Time) (until 
 	defer p.mu.Unlock()
 	switch {
 	case wanted && p.runs == nil:
-		p.since = newShelf(createdAt, p.changed)
-		example := &metav1.PartialObjectMetadata{}
-		example.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-		selector := fields.OneTermEqualSelector("status.phase", string(corev1.PodPending)).String()
-		p.runs = fill(ctx, p.since, example, selector, p.pods.List, p.pods.Watch)
+		p.of = &podShelf[maintenance.NotReadyPod]{newShelf(readNotReady, p.changed)}
+		p.runs = fill(ctx, p.of, &corev1.Pod{}, notEnded, func(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+			return slimList(p.pods.List(ctx, options))
+		}, p.pods.Watch)
 		p.grace = grace{now.Add(pendingPatience)}
 	case !wanted && p.runs != nil:
 		p.runs.close()
-		p.since, p.runs = nil, nil
+		p.of, p.runs = nil, nil
 	}
 	if p.runs == nil {
 		return time.Time{}
 	}
-	until, gaveUp := p.grace.wait(now, p.since.isFilled())
+	until, gaveUp := p.grace.wait(now, p.of.isFilled())
 	if gaveUp {
-		log.FromContext(ctx).Error(errors.New("pods cannot be read"), "Maintenances go on without looking at pods that are Pending", "remedy", grant)
+		log.FromContext(ctx).Error(errors.New("pods cannot be read"), "Maintenances go on without looking at pods that are Pending or not Ready", "remedy", grant)
 	}
 	return until
 }
 
-// times are when the pods were created that are Pending, as far as it is known.
-func (p *pending) times() []time.Time {
+// all are those that do not run, the oldest first, as far as it is known.
+func (p *pending) all() []maintenance.NotReadyPod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.since == nil {
+	if p.of == nil {
 		return nil
 	}
-	all, _ := p.since.all()
-	slices.SortFunc(all, time.Time.Compare)
+	all, _ := p.of.all()
+	maintenance.SortNotReady(all)
 	return all
 }
 
 func (p *pending) close() { p.watch(context.Background(), false, time.Time{}) }
 
-// createdAt is when a pod was created that waits for room: one that is kept away from its node
-// waits for the node's return, and must not hold that up.
-func createdAt(o metav1.Object) (at time.Time, wanted bool) {
-	_, keptAway := o.GetLabels()[slipwayv1alpha1.KeptAway]
-	return o.GetCreationTimestamp().Time, !keptAway
+func readNotReady(o metav1.Object) (p maintenance.NotReadyPod, wanted bool) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		return maintenance.ReadNotReady(pod)
+	}
+	return maintenance.NotReadyPod{}, false
 }

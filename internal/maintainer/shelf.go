@@ -4,6 +4,7 @@ package maintainer
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -48,48 +49,60 @@ func (s *shelf[T]) isFilled() bool {
 	return s.filled
 }
 
-func (s *shelf[T]) put(obj any) {
+// put says whether anything is another thing than before.
+func (s *shelf[T]) put(obj any) (differs bool) {
 	o, ok := obj.(metav1.Object)
 	if !ok {
-		return
+		return false
 	}
-	if of, wanted := s.read(o); wanted {
+	was, had := s.of[o.GetUID()]
+	of, wanted := s.read(o)
+	if wanted {
 		s.of[o.GetUID()] = of
 	} else {
 		delete(s.of, o.GetUID())
 	}
+	return had != wanted || wanted && !reflect.DeepEqual(was, of)
 }
 
-func (s *shelf[T]) change(f func()) error {
+// change tells of what differs: most of what happens to objects does not matter.
+func (s *shelf[T]) change(f func() (differs bool)) error {
 	s.mu.Lock()
-	f()
+	differs := f()
 	s.mu.Unlock()
-	s.changed()
+	if differs {
+		s.changed()
+	}
 	return nil
 }
 
 // Add implements cache.ReflectorStore, as the following do.
-func (s *shelf[T]) Add(obj any) error { return s.change(func() { s.put(obj) }) }
+func (s *shelf[T]) Add(obj any) error { return s.change(func() bool { return s.put(obj) }) }
 
 // Update is as Add.
 func (s *shelf[T]) Update(obj any) error { return s.Add(obj) }
 
 // Delete takes it away.
 func (s *shelf[T]) Delete(obj any) error {
-	return s.change(func() {
-		if o, ok := obj.(metav1.Object); ok {
-			delete(s.of, o.GetUID())
+	return s.change(func() bool {
+		o, ok := obj.(metav1.Object)
+		if !ok {
+			return false
 		}
+		_, had := s.of[o.GetUID()]
+		delete(s.of, o.GetUID())
+		return had
 	})
 }
 
 // Replace is all that there is.
 func (s *shelf[T]) Replace(objects []any, _ string) error {
-	return s.change(func() {
+	return s.change(func() bool {
 		s.of, s.filled = map[types.UID]T{}, true
 		for _, obj := range objects {
 			s.put(obj)
 		}
+		return true
 	})
 }
 

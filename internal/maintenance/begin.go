@@ -66,7 +66,8 @@ func (p *pass) rollout(m *maintained) []*node {
 func (p *pass) rolloutFacts(m *maintained) rollout.Facts {
 	var facts rollout.Facts
 	if m.Spec.Rollout != nil {
-		facts.Rollout, facts.PendingPods = *m.Spec.Rollout, p.pendingSince(m)
+		facts.Rollout = *m.Spec.Rollout
+		facts.PendingPods, facts.PendingNames = p.notReadySince(m)
 	}
 	for _, n := range p.nodes {
 		if n.exists() && n.controlPlane() && (n.busy() || !n.ready() || len(n.CordonedFor) > 0) {
@@ -122,26 +123,6 @@ func (n *node) stateFor(m *maintained) rollout.State {
 	default:
 		return rollout.Waiting
 	}
-}
-
-// pendingSince counts the pods that are Pending and were created since the maintenance
-// began.
-func (p *pass) pendingSince(m *maintained) int {
-	if limit := m.Spec.Rollout.MaxPendingPods; limit != nil && *limit == 0 {
-		return 0
-	}
-	p.decision.CountPending = true
-	began := latest(m.began(slipwayv1alpha1.StageDrain), m.notBefore())
-	if began.IsZero() {
-		return 0
-	}
-	count := 0
-	for _, created := range p.facts.Pending {
-		if !created.Before(began) {
-			count++
-		}
-	}
-	return count
 }
 
 // began is when a stage did; zero, if it has not.

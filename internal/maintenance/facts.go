@@ -30,8 +30,8 @@ type Facts struct {
 	Refused map[string]string
 	// Templates are the PodTemplates of Slipway's own namespace, by name.
 	Templates map[string]*corev1.PodTemplate
-	// Pending are the times at which the pods were created that are Pending now.
-	Pending []time.Time
+	// NotReady are the pods that do not run now, the oldest first: see [ReadNotReady].
+	NotReady []NotReadyPod
 	// Namespace is Slipway's own.
 	Namespace string
 	// KeptAway are the pods of DaemonSets that were kept away from a node, and are on none.

@@ -48,6 +48,8 @@ import (
 //	leases                      from now on, Slipway takes the leases of nodes
 //	lease NODE HOLDER|free      HOLDER has it from now on, whoever had it; for=DURATION: and
 //	                            renews it no more
+//	pods NAME... [node=N] [of=CONTROLLER]
+//	                            there are such pods from now on, and they do not run; run: they do
 //	clock DURATION              time passes
 //	seen                        prints nodes, events, Jobs
 func TestScripts(t *testing.T) {
@@ -117,6 +119,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.leases = map[string]nodelease.Held{}
 	case "lease":
 		w.lease(t, d)
+	case "pods", "run":
+		w.podsThatDoNotRun(d)
 	case "clock":
 		passed, err := time.ParseDuration(name)
 		if err != nil {
@@ -126,6 +130,29 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 	default:
 		t.Fatalf("%s: no such command: %s", d.Pos, d.Cmd)
 	}
+}
+
+func (w *world) podsThatDoNotRun(d *datadriven.TestData) {
+	like := NotReadyPod{Created: w.now}
+	var names []string
+	for _, arg := range d.CmdArgs {
+		switch arg.Key {
+		case "node":
+			like.Node = arg.Vals[0]
+		case "of":
+			like.Controller = types.UID(arg.Vals[0])
+		default:
+			names = append(names, arg.Key)
+		}
+	}
+	w.notReady = slices.DeleteFunc(w.notReady, func(p NotReadyPod) bool { return slices.Contains(names, p.Name) })
+	for _, name := range names {
+		if d.Cmd == "pods" {
+			like.Name = name
+			w.notReady = append(w.notReady, like)
+		}
+	}
+	SortNotReady(w.notReady)
 }
 
 func decode(t *testing.T, d *datadriven.TestData, into any) {

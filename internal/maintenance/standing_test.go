@@ -136,7 +136,7 @@ func TestHowManyPodsArePendingSinceAMaintenanceBegan(t *testing.T) {
 	} {
 		o := nodeOut()
 		o.m.Status.StageStatuses = append([]slipwayv1alpha1.MaintenanceStageStatus{}, began...)
-		o.facts.Pending = []time.Time{at(-1), at(0), at(1)}
+		o.facts.NotReady = []NotReadyPod{{Name: "a", Created: at(-1)}, {Name: "b", Created: at(0)}, {Name: "c", Created: at(1)}}
 		tc.so(o.m)
 		p, _, m := o.look()
 		if got := p.rolloutFacts(m).PendingPods; got != tc.want {

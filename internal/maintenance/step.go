@@ -25,7 +25,7 @@ type Decision struct {
 	Check []string
 	// WatchKeptAway: the pods that are kept away from nodes are to be watched.
 	WatchKeptAway bool
-	// CountPending: the pods that are Pending are to be watched.
+	// CountPending: the pods that are Pending or not Ready are to be watched.
 	CountPending bool
 	// Budgets: which disruption budgets the pods of each node have is to be watched.
 	Budgets bool

@@ -33,7 +33,7 @@ type world struct {
 	events       map[string]*lifecyclev1alpha1.LifecycleEvent
 	jobs         map[string]*batchv1.Job
 	templates    map[string]*corev1.PodTemplate
-	pending      []time.Time
+	notReady     []NotReadyPod
 	uids         int
 	// ran is how often each Job ran, by its name.
 	ran map[string]int
@@ -102,7 +102,10 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 
 // facts are copies: what Next would change shows nowhere.
 func (w *world) facts() Facts {
-	f := Facts{Namespace: "slipway-system", Templates: w.templates, Pending: w.pending, Refused: maps.Clone(w.refused), Leases: w.leases != nil}
+	f := Facts{
+		Namespace: "slipway-system", Templates: w.templates, NotReady: slices.Clone(w.notReady), Refused: maps.Clone(w.refused),
+		Leases: w.leases != nil,
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
 		f.Maintenances = append(f.Maintenances, w.maintenances[name].DeepCopy())
 	}

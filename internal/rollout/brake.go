@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
@@ -19,12 +20,21 @@ func (s *state) brake() (hold, bool) {
 		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
 			have(len(s.failed)), s.failureThreshold(), list(s.failed))}, true
 	}
-	// How many there are changes all the time, and would change the message each time.
+	// How many there are changes all the time, and would change the message each time. Who
+	// has been waiting for longest stays the same.
 	if most := orElse(s.rollout.MaxPendingPods, defaultMaxPendingPods); most > 0 && s.pendingPods >= most {
 		return hold{slipwayv1alpha1.ReasonPendingPods, fmt.Sprintf(
-			"of the pods that were created since the maintenance began, %d or more are Pending (maxPendingPods %d)", most, most)}, true
+			"of the pods that were created since the maintenance began, %d or more are Pending or not Ready (maxPendingPods %d)%s", most, most, s.suchAs())}, true
 	}
 	return hold{}, false
+}
+
+// suchAs names a few of the pods, if any name is known.
+func (s *state) suchAs() string {
+	if len(s.pendingNames) == 0 {
+		return ""
+	}
+	return ", such as " + strings.Join(s.pendingNames, ", ")
 }
 
 func (s *state) tooManyFailed() bool { return len(s.failed) >= s.failureThreshold() }

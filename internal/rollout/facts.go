@@ -13,8 +13,11 @@ type Facts struct {
 	// ControlPlaneOut are nodes of the control plane that are out or down, whoever selects
 	// them; also those that another maintenance lets begin at this moment.
 	ControlPlaneOut []string
-	// PendingPods is how many are Pending that were created since the maintenance began.
-	PendingPods int
+	// PendingPods is how many are Pending or not Ready that were created since the maintenance
+	// began, and PendingNames are a few of them, as namespace/name, in the order in which they
+	// are to be named.
+	PendingPods  int
+	PendingNames []string
 }
 
 // Node is one that is selected.

@@ -25,13 +25,14 @@ type state struct {
 	// controlPlaneOut are all nodes of the control plane that are out or down.
 	controlPlaneOut []string
 	pendingPods     int
+	pendingNames    []string
 	// budgets of the nodes that are out.
 	budgets map[string]bool
 }
 
 func survey(f Facts) *state {
 	s := &state{
-		rollout: f.Rollout, pendingPods: f.PendingPods, controlPlaneOut: slices.Clone(f.ControlPlaneOut),
+		rollout: f.Rollout, pendingPods: f.PendingPods, pendingNames: f.PendingNames, controlPlaneOut: slices.Clone(f.ControlPlaneOut),
 		outIn: map[string]int{}, budgets: map[string]bool{},
 	}
 	for i := range f.Nodes {

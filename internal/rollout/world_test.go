@@ -77,6 +77,8 @@ func (w *world) set(t *testing.T, d *datadriven.TestData) {
 			r.MaxPendingPods = number()
 		case "pending-pods":
 			w.facts.PendingPods = int(*number())
+		case "pending-names":
+			w.facts.PendingNames = arg.Vals
 		default:
 			t.Fatalf("%s: %s means nothing", d.Pos, arg.Key)
 		}

@@ -78,7 +78,7 @@ func (f *fleet) allNodes(ctx context.Context) error {
 	return nil
 }
 
-// allPods reads them, and when those were created that are Pending.
+// allPods reads them, and which of them do not run.
 func (f *fleet) allPods(ctx context.Context) error {
 	if err := f.addPods(ctx); err != nil {
 		f.facts.Pods, f.noPods = nil, true
@@ -86,10 +86,11 @@ func (f *fleet) allPods(ctx context.Context) error {
 	}
 	f.share()
 	for _, pod := range f.facts.Pods {
-		if pod.Status.Phase == corev1.PodPending {
-			f.maintenances.Pending = append(f.maintenances.Pending, pod.CreationTimestamp.Time)
+		if p, is := maintenance.ReadNotReady(pod); is {
+			f.maintenances.NotReady = append(f.maintenances.NotReady, p)
 		}
 	}
+	maintenance.SortNotReady(f.maintenances.NotReady)
 	return nil
 }
 

@@ -93,8 +93,13 @@ type MaintenanceRollout struct {
 	// +kubebuilder:validation:Minimum=1
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 
-	// maxPendingPods: no more nodes begin while so many pods, or more, are Pending that were
-	// created since the maintenance began. Unset: 10. 0: no such brake.
+	// maxPendingPods: no more nodes begin while so many pods, or more, are Pending or not Ready
+	// that were created since the maintenance began: above all, what replaces those that were
+	// evicted. So with 1, all of them run again before the next node begins. Not counted are
+	// pods on nodes that are being drained; and of those that a node has taken, pods of
+	// DaemonSets, which are looked at when their node returns, static ones, those that run to
+	// an end, and those of a controller that has older pods that are not Ready. Unset: 10. 0:
+	// no such brake.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxPendingPods *int32 `json:"maxPendingPods,omitempty"`
