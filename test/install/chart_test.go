@@ -3,9 +3,6 @@
 package install
 
 import (
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -19,6 +16,7 @@ var variants = map[string]string{
 	"with EvictionRequests":            `{"evictionRequests": {"enabled": true}}`,
 	"with node leases":                 `{"nodeLeases": {"enabled": true, "refuseOthers": true}}`,
 	"with slipway-host":                `{"host": {"enabled": true, "runAsUser": 0}}`,
+	"with static pods":                 `{"host": {"enabled": true, "runAsUser": 0, "staticPods": {"enabled": true, "controlPlane": true}}}`,
 	"without guards":                   `{"guards": {"enabled": false}}`,
 	"with drivers of others":           `{"thirdPartyDrivers": {"enabled": true}}`,
 	"with a network policy":            `{"networkPolicy": {"enabled": true}, "metrics": {"enabled": true}}`,
@@ -53,30 +51,10 @@ func TestTheAPIServerAcceptsTheChartWithAnyValues(t *testing.T) {
 	// A dry run creates no namespace, and takes nothing for one that is not there.
 	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "rbac", "leases", "00-namespace.yaml"))
 	env.Kubectl(t, "wait", "--for=condition=Established", "crds", "--all")
-	chart := renderer(t)
+	chart := harness.Renderer(t)
 	for name, values := range variants {
 		t.Run(name, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), chart, values)
-			command.Dir = harness.File(t)
-			var trouble strings.Builder
-			command.Stderr = &trouble
-			rendered, err := command.Output()
-			if err != nil {
-				t.Fatalf("render the chart: %v\n%s", err, trouble.String())
-			}
-			env.KubectlWith(t, string(rendered), "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+			env.KubectlWith(t, harness.Rendered(t, chart, values), "apply", "--dry-run=server", "--validate=strict", "-f", "-")
 		})
 	}
-}
-
-// renderer is the program that renders the chart as Helm does. It is in a module of its own.
-func renderer(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "render")
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
-	command.Dir = harness.File(t, "charts", "render")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("build the renderer: %v\n%s", err, out)
-	}
-	return path
 }

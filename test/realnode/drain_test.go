@@ -89,9 +89,13 @@ func checkDrained(t *testing.T, s *scene, gone, stayed []*corev1.Pod) {
 	if !node.Spec.Unschedulable {
 		t.Error("the node is not cordoned")
 	}
-	// One container of their own each, and one that holds the pod's namespaces; the agent's
-	// pod is there as well.
-	if want := 2 * (len(stayed) + 1); len(running) != want {
+	// Containers of their own, and one that holds the pod's namespaces; the agent's pod is there as
+	// well.
+	want := 2
+	for _, pod := range stayed {
+		want += len(containers(pod)) + 1
+	}
+	if len(running) != want {
 		t.Errorf("%d containers run, want %d: %v", len(running), want, running)
 	}
 }

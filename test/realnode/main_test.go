@@ -107,8 +107,8 @@ func compile(source, to string) error {
 		return err
 	}
 	// Linked so, and not compiled without cgo: of what is compiled for other tests already,
-	// all can be used.
-	command := exec.Command("go", "build", "-ldflags=-linkmode=external -extldflags=-static", "-o", to, source)
+	// all can be used. The tag is for fault points, which nothing but a test's environment reaches.
+	command := exec.Command("go", "build", "-tags=faultpoints", "-ldflags=-linkmode=external -extldflags=-static", "-o", to, source)
 	command.Dir = root
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", source, err, out)

@@ -87,14 +87,22 @@ func installedDaemonSet(t *testing.T, manifest string) *appsv1.DaemonSet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for document := range strings.SplitSeq(string(content), "\n---\n") {
-		var found appsv1.DaemonSet
-		if err := yaml.Unmarshal([]byte(document), &found); err == nil && found.Kind == "DaemonSet" {
-			return &found
-		}
+	for _, found := range daemonSetsIn(string(content)) {
+		return found
 	}
 	t.Fatalf("config/%s has no DaemonSet", manifest)
 	return nil
+}
+
+// daemonSetsIn are those of a manifest.
+func daemonSetsIn(manifest string) (sets []*appsv1.DaemonSet) {
+	for document := range strings.SplitSeq(manifest, "\n---\n") {
+		var found appsv1.DaemonSet
+		if err := yaml.Unmarshal([]byte(document), &found); err == nil && found.Kind == "DaemonSet" {
+			sets = append(sets, &found)
+		}
+	}
+	return sets
 }
 
 // create creates an object that goes with the test.
@@ -109,7 +117,8 @@ func (s *scene) create(object client.Object) {
 func (s *scene) awaitDaemonSet(wanted *appsv1.DaemonSet) {
 	s.t.Helper()
 	harness.Await(s.t, s.env, "DaemonSet "+wanted.Name+" is ready", &appsv1.DaemonSetList{}, func(d *appsv1.DaemonSet) bool {
-		return d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 1 && d.Status.NumberReady == 1
+		s := d.Status
+		return s.ObservedGeneration == d.Generation && s.DesiredNumberScheduled == 1 && s.UpdatedNumberScheduled == 1 && s.NumberReady == 1
 	}, harness.Named(wanted.Name), client.InNamespace(wanted.Namespace))
 }
 

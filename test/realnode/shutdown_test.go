@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"
@@ -31,7 +30,7 @@ func TestAShutdownInWhichEverythingIsKilled(t *testing.T) {
 	s := newScene(t)
 	s.env.Controller(t, "leader", "").AwaitLeading()
 	machine := logind.Start(t, time.Hour)
-	host := s.startHost(machine)
+	host := s.startHost(machine, installedDaemonSet(t, "install-host.yaml"))
 	machine.AwaitLocks(1)
 	lasting, enough := s.deployLasting("lasting")
 
@@ -75,32 +74,7 @@ func TestAShutdownInWhichEverythingIsKilled(t *testing.T) {
 		return shutdown.AnnouncedOn(n) == nil && shutdown.DrainedOn(n) == nil && !labelled && !n.Spec.Unschedulable
 	})
 	machine.AwaitLocks(1)
-}
-
-// startHost puts slipway-host onto the cluster, as people install it, with the given logind in the
-// place of the machine's.
-func (s *scene) startHost(machine *logind.StandIn) *corev1.Pod {
-	s.t.Helper()
-	s.env.Kubectl(s.t, "apply", "--server-side", "-f", harness.File(s.t, "config", "rbac", "host"), "-f", harness.File(s.t, "config", "admission", "host"))
-	hosts := installedDaemonSet(s.t, "install-host.yaml")
-	pod := &hosts.Spec.Template.Spec
-	s.adapt(pod, hostImage)
-	const health = 8082 // in the node's network, the agent has 8081
-	main := &pod.Containers[0]
-	main.Args = append(main.Args, "--health-probe-bind-address=:8082")
-	for i := range main.Ports {
-		main.Ports[i].ContainerPort, main.Ports[i].HostPort = health, health
-	}
-	for i := range pod.Volumes {
-		if path := pod.Volumes[i].HostPath; path != nil {
-			path.Path = machine.Socket
-		}
-	}
-	s.create(hosts)
-	s.awaitDaemonSet(hosts)
-	return harness.Await(s.t, s.env, "slipway-host runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
-		return p.Spec.ServiceAccountName == hosts.Name && len(containers(p)) == 2
-	}, client.InNamespace(devcluster.Namespace))
+	s.wantRestarts(host, 1) // that which it was killed for
 }
 
 // indexOf is which of the pod's containers that is.

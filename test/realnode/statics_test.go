@@ -3,7 +3,6 @@
 package realnode
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,18 +11,12 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
 	"github.com/slipway-k8s/slipway/internal/statics"
@@ -42,9 +35,8 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 	etcd := s.slowStaticPod("etcd", map[string]string{"component": "etcd", "tier": "control-plane"})
 	manifest := s.manifest("proxy")
 
-	const parameters = `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Static"}, {"podType": "Default"}]}`
 	drained := s.node.Event("with-static-pods", harness.Drain, harness.SLA(5*time.Minute), func(e *lifecyclev1alpha1.LifecycleEvent) {
-		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
+		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(withStaticPods)}
 	})
 	s.env.AwaitEvent(t, drained.Name, "waits for somebody who takes the pod away", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
 		return slices.ContainsFunc(e.Status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
@@ -54,53 +46,107 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 	s.wantStory(slow, "started", "asked to end", "ended")
 	s.env.AwaitCondition(t, drained.Name, drainplugin.ConditionPodsLeft, string(drain.StaticPodLeft), etcd.Name)
 
-	host := s.hostWithStaticPods()
-	host(faultpoint.StaticPodTaken).killAt(t, faultpoint.StaticPodTaken)
+	hosts := s.hostWithStaticPods(false, faultpoint.StaticPodTaken)
+	host := s.killHostAt(faultpoint.StaticPodTaken, s.startHost(logind.Start(t, time.Minute), hosts))
 	if content := s.away("proxy"); content != manifest {
 		t.Errorf("the manifest that is away is %q, and was %q", content, manifest)
 	}
-	running := host("")
 	s.env.AwaitEventGone(t, drained.Name)
-	s.node.Await("says that the pod is away", func(n *corev1.Node) bool {
-		r := statics.ReportedOn(n)
-		return r != nil && slices.Equal(r.Away, []string{"default/" + proxy.Name})
-	})
-	if isSubset(containers(proxy), s.running()) {
-		t.Error("the static pod runs")
-	}
+	s.wantAway(proxy)
 	gone := s.wantStory(proxy, "started", "asked to end", "ended")
 	if last := s.wantStory(slow, "started", "asked to end", "ended"); gone[1].Before(last[2]) {
 		t.Error("the static pod was asked to end before the others had ended")
 	}
-	checkDrained(t, s, []*corev1.Pod{slow}, []*corev1.Pod{etcd, s.hostPod()})
+	checkDrained(t, s, []*corev1.Pod{slow, proxy}, []*corev1.Pod{etcd, host})
 	s.wantStory(etcd, "started")
+	s.wantRestarts(host, 1)
 
 	// Who kills it on the way back, too, changes nothing.
-	running.Kill()
-	back := host(faultpoint.StaticPodPutBack)
+	host = s.stopsNextAt(faultpoint.StaticPodPutBack, hosts)
 	s.run(0, "uncordon", nodeName)
-	back.killAt(t, faultpoint.StaticPodPutBack)
-	host("")
+	s.killHostAt(faultpoint.StaticPodPutBack, host)
+	s.wantNothingAway()
+	if content := s.manifest("proxy"); content != manifest {
+		t.Errorf("the manifest that is back is %q, and was %q", content, manifest)
+	}
+	s.wantBack(proxy, "proxy")
+}
+
+// With the second opt-in, the control plane's go, too: after all others, for it is them that the
+// others need. They come back as the others do.
+func TestStaticPodsOfTheControlPlaneGoLast(t *testing.T) {
+	s := newScene(t)
+	proxy := s.slowStaticPod("proxy", nil)
+	etcd := s.slowStaticPod("etcd", map[string]string{"component": "etcd", "tier": "control-plane"})
+	host := s.startHost(logind.Start(t, time.Minute), s.hostWithStaticPods(true, ""))
+
+	drained := s.node.Event("with-the-control-plane", harness.Drain, harness.SLA(5*time.Minute), func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(withStaticPods)}
+	})
+	s.env.AwaitEventGone(t, drained.Name)
+	s.wantAway(etcd, proxy)
+	last := s.wantStory(etcd, "started", "asked to end", "ended")
+	if others := s.wantStory(proxy, "started", "asked to end", "ended"); last[1].Before(others[2]) {
+		t.Error("that of the control plane was asked to end before the other had ended")
+	}
+	checkDrained(t, s, []*corev1.Pod{proxy, etcd}, []*corev1.Pod{host})
+
+	s.run(0, "uncordon", nodeName)
+	s.wantNothingAway()
+	s.wantBack(proxy, "proxy")
+	s.wantBack(etcd, "etcd")
+	s.wantRestarts(host, 0)
+}
+
+// withStaticPods are the parameters of a drain that takes everything away but DaemonSets.
+const withStaticPods = `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters", "targets": [{"podType": "Static"}, {"podType": "Default"}]}`
+
+// wantAway wants that the Node says that these static pods are away, and that they do not run.
+func (s *scene) wantAway(pods ...*corev1.Pod) {
+	s.t.Helper()
+	var names []string
+	for _, p := range pods {
+		names = append(names, p.Namespace+"/"+p.Name)
+	}
+	s.node.Await("says that the pods are away", func(n *corev1.Node) bool {
+		r := statics.ReportedOn(n)
+		return r != nil && slices.Equal(r.Away, names)
+	})
+	for _, p := range pods {
+		if isSubset(containers(p), s.running()) {
+			s.t.Errorf("static pod %s runs", p.Name)
+		}
+	}
+}
+
+// wantNothingAway waits until the Node says that all static pods are there.
+func (s *scene) wantNothingAway() {
+	s.t.Helper()
 	s.node.Await("says that nothing is away", func(n *corev1.Node) bool {
 		r := statics.ReportedOn(n)
 		return r != nil && len(r.Away)+len(r.Trouble) == 0 && n.Annotations[statics.Annotation] == ""
 	})
-	if content := s.manifest("proxy"); content != manifest {
-		t.Errorf("the manifest that is back is %q, and was %q", content, manifest)
-	}
-	again := s.awaitPod("proxy")
-	if again.UID == proxy.UID || !isSubset(containers(again), s.running()) {
-		t.Errorf("the static pod does not run again: %+v", again.Status)
+}
+
+// wantBack wants that a static pod runs again.
+func (s *scene) wantBack(before *corev1.Pod, app string) {
+	s.t.Helper()
+	again := s.awaitPod(app)
+	if again.UID == before.UID || !isSubset(containers(again), s.running()) {
+		s.t.Errorf("static pod %s does not run again: %+v", app, again.Status)
 	}
 	s.wantStory(again, "started", "asked to end", "ended", "started")
 }
 
 // slowStaticPod has the kubelet run a static pod that takes its time to end, and returns its
-// mirror.
+// mirror. One with labels is of the control plane.
 func (s *scene) slowStaticPod(app string, labels map[string]string) *corev1.Pod {
 	s.t.Helper()
 	template := s.workload(app, 30, "-ends-in=1s")
 	maps.Copy(template.Labels, labels)
+	if len(labels) > 0 { // as kubeadm writes them
+		template.Spec.PriorityClassName, template.Spec.Priority = "system-node-critical", new(int32(2000001000))
+	}
 	return s.staticPod(app, template)
 }
 
@@ -121,73 +167,6 @@ func (s *scene) read(path string) string {
 		s.t.Fatal(err)
 	}
 	return string(content)
-}
-
-// hostProcess is slipway-host, as a process of this machine.
-type hostProcess struct{ *harness.Process }
-
-// killAt kills it at a moment between two of its steps.
-func (p hostProcess) killAt(t *testing.T, point string) {
-	t.Helper()
-	p.AwaitFaultPoint(point)
-	p.Kill()
-}
-
-// hostWithStaticPods returns what starts slipway-host with the kubelet's folder. It has the
-// token of a pod that is on the node, and its own logind.
-func (s *scene) hostWithStaticPods() func(faultPoint string) hostProcess {
-	s.t.Helper()
-	s.env.Kubectl(s.t, "apply", "--server-side", "-f", harness.File(s.t, "config", "rbac", "host"))
-	set := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: hostAccount, Namespace: devcluster.Namespace},
-		Spec: appsv1.DaemonSetSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": hostAccount}}, Template: s.workload(hostAccount, 1),
-		},
-	}
-	set.Spec.Template.Spec.ServiceAccountName = hostAccount
-	set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-	s.create(set)
-	s.awaitDaemonSet(set)
-	kubeconfig := filepath.Join(s.node.Dir, "host-kubeconfig")
-	if err := devcluster.WriteKubeconfig(kubeconfig, s.hostCredentials()); err != nil {
-		s.t.Fatal(err)
-	}
-	bus := logind.Start(s.t, time.Minute)
-	return func(faultPoint string) hostProcess {
-		return hostProcess{harness.StartProcess(s.t, "slipway-host", []string{"KUBECONFIG=" + kubeconfig, "SLIPWAY_FAULTPOINT=" + faultPoint},
-			harness.Binary(s.t, "slipway-host"), "--node-name="+nodeName, "--system-bus="+bus.Socket, "--static-pods="+s.machine.Manifests,
-			"--health-probe-bind-address=0")}
-	}
-}
-
-// hostAccount is that of slipway-host, its DaemonSet's name and its pods' label.
-const hostAccount = "slipway-host"
-
-func (s *scene) hostPod() *corev1.Pod {
-	s.t.Helper()
-	return harness.Await(s.t, s.env, "there is a pod with the account of slipway-host", &corev1.PodList{}, func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp == nil && len(containers(p)) == 1
-	}, client.InNamespace(devcluster.Namespace), client.MatchingLabels{"app": hostAccount})
-}
-
-// hostCredentials are a token that is bound to that pod.
-func (s *scene) hostCredentials() *rest.Config {
-	s.t.Helper()
-	pod := s.hostPod()
-	clients, err := kubernetes.NewForConfig(s.env.Admin)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
-	}}
-	token, err := clients.CoreV1().ServiceAccounts(devcluster.Namespace).CreateToken(context.WithoutCancel(s.t.Context()), hostAccount, request, metav1.CreateOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	config := rest.AnonymousClientConfig(s.env.Admin)
-	config.BearerToken = token.Status.Token
-	return config
 }
 
 // The folder of what is away is none of the kubelet's: it runs nothing from there.
