@@ -40,7 +40,7 @@ func (p *pass) standingOf(n *node, entry For) standing {
 		return leaves
 	}
 	switch r := n.recordOf(m); {
-	case p.givesWay(n, entry):
+	case p.givesWay(n, entry), p.waitsAgain(n, m):
 		return leaves
 	case r != nil && r.State == RecordFailed:
 		return needs
@@ -77,7 +77,7 @@ func (p *pass) live(n *node) {
 	for _, entry := range n.fors {
 		if p.standingOf(n, entry) == leaves {
 			p.leave(n, entry)
-			if m := p.byUID[entry.UID]; m != nil && m.Spec.Paused && !m.returns() {
+			if m := p.byUID[entry.UID]; m != nil && m.Spec.Paused && !m.returns() && !pending(n.drain) {
 				fors = append(fors, entry) // it goes on to its return when that is over
 				p.at(n, m.UID, slipwayv1alpha1.NodeDraining, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}, claimedAt(n.drain))
 			}
@@ -129,7 +129,7 @@ func (p *pass) needed(n *node) bool {
 	for _, entry := range n.fors {
 		m := p.byUID[entry.UID]
 		if p.standingOf(n, entry) != needs {
-			if m != nil && m.Spec.Paused && !m.returns() {
+			if m != nil && m.Spec.Paused && !m.returns() && !pending(n.drain) {
 				return true // it does not go on to its return
 			}
 			continue

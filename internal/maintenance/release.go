@@ -36,8 +36,11 @@ func (p *pass) release(n *node) {
 		parameters.Hold = false
 		setParameters(changed, parameters)
 	}
+	if pending(n.drain) {
+		setParameters(changed, nothingLeaves(parametersOf(n.drain)))
+	}
 	p.change(n.drain, changed)
-	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
+	p.everywhere(n, n.wayBack(), reasoned{}, time.Time{})
 }
 
 // wind is for a drain that nobody needs any more.
@@ -48,7 +51,7 @@ func (p *pass) wind(n *node) {
 	if parametersOf(n.drain).Hold {
 		p.do(DeleteEvent{Event: n.drain})
 	}
-	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, reachedAt(n.drain))
+	p.everywhere(n, n.wayBack(), reasoned{}, reachedAt(n.drain))
 }
 
 // ended is for a drain that has ended, or been deleted. If somebody still needed the node
@@ -56,7 +59,7 @@ func (p *pass) wind(n *node) {
 func (p *pass) ended(n *node) {
 	needed, recorded := false, true
 	why := endOf(n.drain)
-	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
+	p.everywhere(n, n.wayBack(), reasoned{}, time.Time{})
 	for _, entry := range n.fors {
 		m := p.byUID[entry.UID]
 		if m == nil || entry.Released || p.standingOf(n, entry) != needs || !m.works() {
