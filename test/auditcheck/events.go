@@ -31,6 +31,7 @@ type event struct {
 	seen    time.Time // first
 	claimed time.Time // when it was seen to be, at the earliest
 	asked   []asked   // what it asked for, in order
+	wrong   []string  // the UIDs of the maintenances for which it was not to be
 }
 
 var terminal = []string{"Succeeded", "Failed", "SlaExpired"}
@@ -72,7 +73,7 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	if known != nil {
 		c.judgePhases(r, known, o)
 		c.judgeCanceled(r, known, o)
-		o.seen, o.claimed, o.asked = known.seen, known.claimed, known.asked
+		o.seen, o.claimed, o.asked, o.wrong = known.seen, known.claimed, known.asked, known.wrong
 	}
 	if last := len(o.asked) - 1; known == nil || !bytes.Equal(known.Spec.Parameters, o.Spec.Parameters) || last < 0 {
 		o.asked = append(o.asked, asked{r.Began, askedBy(o)})

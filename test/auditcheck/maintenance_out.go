@@ -52,8 +52,8 @@ func (c *checker) judgeEvent(r auditlog.Request, known, o *event) {
 		return
 	}
 	for _, m := range all {
-		if o.isFor(m.UID) && (known == nil || !known.isFor(m.UID)) {
-			c.judgeBegin(r, m)
+		if o.isFor(m.UID) && (known == nil || !known.isFor(m.UID)) && !c.judgeBegin(r, m) {
+			o.wrong = append(o.wrong, m.UID)
 		}
 	}
 	c.judgeOut(r, o.Spec.BindingNode)
@@ -61,28 +61,57 @@ func (c *checker) judgeEvent(r auditlog.Request, known, o *event) {
 
 // judgeBegin: no node is begun by a maintenance that is paused, has not come so far or is
 // over, or outside its window.
-func (c *checker) judgeBegin(r auditlog.Request, begun mention) {
+func (c *checker) judgeBegin(r auditlog.Request, begun mention) (right bool) {
 	m := c.maintenances[begun.UID]
 	if m == nil {
 		c.violated(r, "begun for maintenance %s, which there is not", begun.Name)
+		return false
+	}
+	why, wrong := m.keepsOut(r.Began, r.Ended, func(s maintenanceSpec) string {
+		if s.Stage != "Cordon" && s.Stage != "Drain" {
+			return "which is in stage " + s.Stage
+		}
+		return ""
+	})
+	if wrong {
+		c.violated(r, "begun for maintenance %s, %s", m.name(), why)
+	}
+	return !wrong
+}
+
+// judgeCordon: nor is a node cordoned then whose drain has waited until then. One that was
+// claimed before has begun, and goes on.
+func (c *checker) judgeCordon(r auditlog.Request, m *maintenance, by *event) {
+	if r.Resource != "nodes" || slices.Contains(by.wrong, m.Metadata.UID) {
 		return
 	}
-	var why string
-	for _, s := range m.since(r.Began.Add(-hearsay)) {
-		switch {
+	began, ended := r.Began, r.Ended
+	if claimed := by.claimed; !claimed.IsZero() && claimed.Before(began) {
+		began, ended = claimed, claimed
+	}
+	if why, wrong := m.keepsOut(began, ended, func(maintenanceSpec) string { return "" }); wrong {
+		c.violated(r, "cordoned for maintenance %s, %s", m.name(), why)
+	}
+}
+
+// keepsOut is why nodes are not to begin at a time, whichever of what it asked for lately is
+// heeded.
+func (m *maintenance) keepsOut(began, ended time.Time, more func(maintenanceSpec) string) (why string, keeps bool) {
+	for _, s := range m.since(began.Add(-hearsay)) {
+		switch other := more(s); {
 		case s.Paused:
 			why = "which is paused"
-		case s.Stage != "Cordon" && s.Stage != "Drain":
-			why = "which is in stage " + s.Stage
-		case r.Ended.Before(s.Window.NotBefore):
+		case other != "":
+			why = other
+		case ended.Before(s.Window.NotBefore):
 			why = "before its window"
-		case !s.Window.Deadline.IsZero() && r.Began.Add(-hearsay).After(s.Window.Deadline):
+		case !s.Window.Deadline.IsZero() && began.Add(-hearsay).After(s.Window.Deadline):
 			why = "after its window"
 		default:
-			return
+			return "", false
 		}
 	}
-	c.violated(r, "begun for maintenance %s, %s", m.name(), why)
+	return why, true
 }
 
 // judgeOut follows which nodes are out for which maintenances: from the cordon by one of
@@ -116,6 +145,7 @@ func (c *checker) goesOut(r auditlog.Request, n *node, uid string, by *event) {
 	}
 	c.out[n.name()][uid] = r.Ended
 	if m := c.maintenances[uid]; m != nil {
+		c.judgeCordon(r, m, by)
 		c.judgeLimits(r, n, m, by.seen)
 	}
 }

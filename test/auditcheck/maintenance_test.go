@@ -53,6 +53,13 @@ func (s *script) begin(node, finalizers string, maintenances ...string) *script 
 		node, node, mentioned(maintenances...), finalizers, node))
 }
 
+// claims has the drain of a node be claimed.
+func (s *script) claims(node string, maintenances ...string) *script {
+	return s.add(controller, "update", "lifecycleevents/status", "drain-"+node, "", fmt.Sprintf(
+		`{"kind":"LifecycleEvent","metadata":{"name":"drain-%s","uid":"drain-%s","labels":{"slipway.dev/maintenance":"drain"},"annotations":{%s}},"spec":{"bindingNode":%q},"status":{"claimStatus":"Claimed"}}`,
+		node, node, mentioned(maintenances...), node))
+}
+
 // cordoned has the drain of a node cordon it.
 func (s *script) cordoned(node string) *script {
 	return s.marked(node, "true", `\"drain-`+node+`\"`, "")
@@ -195,6 +202,38 @@ func TestCheckOfBeginnings(t *testing.T) {
 		},
 		"begun before it was paused": {
 			script: fleet().maintain("m", running).away("a1", "m").maintain("m", running+`,"paused":true`).idles(20).begin("a1", "", "m").back("a1"),
+		},
+		"begun before it was paused, and cordoned after": {
+			script: fleet().maintain("m", running).begin("a1", "", "m").maintain("m", running+`,"paused":true`).idles(20).cordoned("a1").back("a1"),
+			want:   []string{"cordoned for maintenance m, which is paused"},
+		},
+		"claimed before it was paused, and cordoned after": {
+			options: Options{Unfinished: []string{"drain-a1"}},
+			script: fleet().maintain("m", running).begin("a1", "", "m").claims("a1", "m").
+				maintain("m", running+`,"paused":true`).idles(20).cordoned("a1").back("a1"),
+		},
+		"claimed after it was paused": {
+			options: Options{Unfinished: []string{"drain-a1"}},
+			script: fleet().maintain("m", running).begin("a1", "", "m").maintain("m", running+`,"paused":true`).idles(20).
+				claims("a1", "m").cordoned("a1").back("a1"),
+			want: []string{"cordoned for maintenance m, which is paused"},
+		},
+		"cordoned a moment after it was paused": {
+			script: fleet().maintain("m", running).begin("a1", "", "m").idles(20).maintain("m", running+`,"paused":true`).cordoned("a1").back("a1"),
+		},
+		"cordoned after its window": {
+			script: fleet().maintain("m", running+`,"window":{"deadline":"2026-01-02T03:04:20Z"}`).begin("a1", "", "m").idles(40).cordoned("a1").back("a1"),
+			want:   []string{"cordoned for maintenance m, after its window"},
+		},
+		"claimed in its window, and cordoned after it": {
+			options: Options{Unfinished: []string{"drain-a1"}},
+			script: fleet().maintain("m", running+`,"window":{"deadline":"2026-01-02T03:04:20Z"}`).begin("a1", "", "m").claims("a1", "m").
+				idles(40).cordoned("a1").back("a1"),
+		},
+		"cordoned again while it is paused": {
+			options: Options{Unfinished: []string{"drain-a1"}},
+			script: fleet().maintain("m", running).begin("a1", "", "m").claims("a1", "m").cordoned("a1").
+				maintain("m", running+`,"paused":true`).uncordon("a1").idles(20).cordoned("a1").back("a1"),
 		},
 		"idle": {
 			script: fleet().maintain("m", `"stage":"Idle"`).idles(20).away("a1", "m").back("a1"),
