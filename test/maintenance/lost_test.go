@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -60,5 +62,26 @@ func TestALostLeaseStopsWhatComesNext(t *testing.T) {
 	m.AwaitCompleted()
 	c.awaitBack(drained)
 	m.Delete()
+	pausedAtTheDoor(s.scene(t, 1), other)
 	p.Stop()
+}
+
+// pausedAtTheDoor: a node that waits for somebody's lease does not begin when it gets it, if
+// its maintenance is paused by then.
+func pausedAtTheDoor(c *scene, other *tool) {
+	node := c.nodes[0]
+	other.acquire(c.t, node)
+	m := c.maintain(nobody)
+	m.AwaitNode(node, slipwayv1alpha1.NodeHeld, lifecyclev1alpha1.ReasonHeldByAnother)
+	m.Change(paused(true))
+	harness.AwaitNone[*lifecyclev1alpha1.LifecycleEvent](c.t, c.env, &lifecyclev1alpha1.LifecycleEventList{}, harness.Named(drainOf(node)))
+	c.must(other.leases.Release(c.t.Context(), node, toolName))
+	c.others()
+	if n := c.awaitNode(node, "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable {
+		c.t.Error("the node is cordoned while its maintenance is paused")
+	}
+	m.Change(paused(false))
+	m.AwaitCompleted()
+	c.awaitBack(node)
+	m.Delete()
 }
