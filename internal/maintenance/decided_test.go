@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -274,6 +275,12 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		return func(_ *out, j *batchv1.Job) { finishJob(j, kind, "", ""); j.Status.Conditions[0].Status = status }
 	}
 	ends := finished(batchv1.JobComplete, "True")
+	of := func(node string, uid types.UID) func(*out, *batchv1.Job) {
+		return func(_ *out, j *batchv1.Job) {
+			j.Annotations[annotationNode], j.Annotations[annotationMaintenance], j.Name = node, string(uid), JobName(node, uid, 0)
+		}
+	}
+	known := nodeOut().m.UID
 	for name, tc := range map[string]struct {
 		so   []func(*out, *batchv1.Job)
 		want bool
@@ -287,7 +294,7 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		}}, true},
 		"it has failed, and is tried again": {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "True"), func(o *out, _ *batchv1.Job) { o.fors[0].Retry = 1 }}, true},
 		"it has not failed yet":             {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "False"), func(o *out, _ *batchv1.Job) { o.recorded(RecordDone, nil) }}, false},
-		"its node is gone":                  {[]func(*out, *batchv1.Job){func(_ *out, j *batchv1.Job) { j.Annotations[annotationNode] = "gone" }}, true},
+		"its node is gone":                  {[]func(*out, *batchv1.Job){of("gone", known)}, true},
 		"its Node is gone, its drain is not": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) {
 			o.node.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "two"}}
 		}}, true},
@@ -296,12 +303,18 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		}}, true},
 		"it runs, and is waited for":     {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }}, false},
 		"it runs, and the node was lost": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) { o.fors[0].UID = o.other.UID }}, false},
-		"it is being deleted": {[]func(*out, *batchv1.Job){func(_ *out, j *batchv1.Job) {
-			j.Annotations[annotationNode], j.DeletionTimestamp = "gone", &metav1.Time{Time: epoch}
+		"it is being deleted": {[]func(*out, *batchv1.Job){of("gone", known), func(_ *out, j *batchv1.Job) {
+			j.DeletionTimestamp = &metav1.Time{Time: epoch}
 		}}, false},
+		"its maintenance is gone, and it is waited for": {[]func(*out, *batchv1.Job){of("one", "nobody"), func(o *out, _ *batchv1.Job) { o.fors[0].UID = "nobody" }}, false},
+		"its maintenance is gone, and nobody needs it":  {[]func(*out, *batchv1.Job){of("one", "nobody")}, true},
+		"its maintenance is gone, and it has ended":     {[]func(*out, *batchv1.Job){of("one", "nobody"), ends, func(o *out, _ *batchv1.Job) { o.fors[0].UID = "nobody" }}, true},
 		"it is of nobody's": {[]func(*out, *batchv1.Job){func(_ *out, j *batchv1.Job) {
 			j.Annotations[annotationNode], j.Annotations[annotationMaintenance] = "gone", "nobody"
 		}}, false},
+		"it has the labels alone": {[]func(*out, *batchv1.Job){ends, func(_ *out, j *batchv1.Job) { j.Annotations = nil }}, false},
+		"it is a copy":            {[]func(*out, *batchv1.Job){of("gone", known), func(_ *out, j *batchv1.Job) { j.Name = "copy" }}, false},
+		"it is a copy, and the maintenance of it is gone": {[]func(*out, *batchv1.Job){of("gone", "nobody"), func(_ *out, j *batchv1.Job) { j.Name = "copy" }}, false},
 	} {
 		o := nodeOut()
 		o.m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob, PodTemplate: "t"}

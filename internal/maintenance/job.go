@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
@@ -20,6 +20,8 @@ import (
 const (
 	annotationNode        = slipwayv1alpha1.WorkNodeLabel
 	annotationMaintenance = "slipway.dev/maintenance-uid"
+	annotationName        = "slipway.dev/maintenance-name"
+	annotationRetry       = "slipway.dev/maintenance-retry"
 
 	envNode        = "SLIPWAY_NODE"
 	envMaintenance = "SLIPWAY_MAINTENANCE"
@@ -131,7 +133,9 @@ func (p *pass) startJob(n *node, m *maintained, entry For, since time.Time) {
 }
 
 // newJob makes the Job of a node of the template. Its pod runs on the node and nowhere
-// else, whatever the node is tainted with for its being out, or down on the way.
+// else, whatever the node is tainted with for its being out, or down on the way. It has no
+// owner: the garbage collector would delete it, in the middle of a reboot, with a maintenance
+// that is deleted in foreground.
 func newJob(namespace, node string, m *maintained, entry For, template *corev1.PodTemplate) *batchv1.Job {
 	pod := *template.Template.DeepCopy()
 	pod.Labels = with(pod.Labels, slipwayv1alpha1.MaintenanceEventLabel, LabelWork)
@@ -148,11 +152,9 @@ func newJob(namespace, node string, m *maintained, entry For, template *corev1.P
 			Labels: map[string]string{
 				slipwayv1alpha1.MaintenanceEventLabel: LabelWork, slipwayv1alpha1.WorkNodeLabel: nodeLabel(node),
 			},
-			Annotations: map[string]string{annotationNode: node, annotationMaintenance: string(m.UID)},
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "NodeMaintenance", Name: m.Name, UID: m.UID,
-				Controller: new(true),
-			}},
+			Annotations: map[string]string{
+				annotationNode: node, annotationMaintenance: string(m.UID), annotationName: m.Name, annotationRetry: strconv.FormatInt(entry.Retry, 10),
+			},
 		},
 		Spec: batchv1.JobSpec{Template: pod},
 	}
@@ -195,34 +197,4 @@ func tell(containers []corev1.Container, node, maintenance string) {
 		containers[i].Env = append(containers[i].Env,
 			corev1.EnvVar{Name: envNode, Value: node}, corev1.EnvVar{Name: envMaintenance, Value: maintenance})
 	}
-}
-
-// tidyJobs deletes the Jobs that nobody needs any more. One that has failed stays for
-// whoever looks into it, until the node is tried again or its maintenance goes.
-func (p *pass) tidyJobs() {
-	for _, j := range p.facts.Jobs {
-		m := p.byUID[types.UID(j.Annotations[annotationMaintenance])]
-		if j.DeletionTimestamp == nil && m != nil && p.unneeded(j, m) {
-			p.do(DeleteJob{Job: j})
-		}
-	}
-}
-
-func (p *pass) unneeded(j *batchv1.Job, m *maintained) bool {
-	n := p.byName[j.Annotations[annotationNode]]
-	if n == nil || !n.exists() {
-		return true
-	}
-	entry := entryOf(n.fors, m.UID)
-	if finishedAs(j) == nil {
-		return entry == nil && m.returns()
-	}
-	if m.DeletionTimestamp != nil {
-		return true
-	}
-	if entry != nil && j.Name != JobName(n.name, m.UID, entry.Retry) {
-		return true // from before a retry
-	}
-	r := n.recordOf(m)
-	return r != nil && r.State != RecordFailed
 }

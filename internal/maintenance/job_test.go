@@ -17,12 +17,11 @@ import (
 
 const wantJob = `
 metadata:
-  annotations: {slipway.dev/maintenance-uid: u-1, slipway.dev/node: one.example.com}
+  annotations:
+    {slipway.dev/maintenance-uid: u-1, slipway.dev/maintenance-name: kernel, slipway.dev/maintenance-retry: "3", slipway.dev/node: one.example.com}
   labels: {slipway.dev/maintenance: work, slipway.dev/node: one.example.com}
   name: maintenance-one-example-com-HASH
   namespace: slipway-system
-  ownerReferences:
-  - {apiVersion: slipway.dev/v1alpha1, controller: true, kind: NodeMaintenance, name: kernel, uid: u-1}
 spec:
   activeDeadlineSeconds: 91
   backoffLimit: 2
@@ -62,8 +61,14 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{
 		Type: slipwayv1alpha1.WorkJob, Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
 	}
-	j := newJob("slipway-system", "one.example.com", m, For{UID: "u-1"}, template)
+	j := newJob("slipway-system", "one.example.com", m, For{UID: "u-1", Retry: 3}, template)
+	if !isOurs(j) {
+		t.Errorf("Job %s is none of ours", j.Name)
+	}
 	j.Name = j.Name[:len(j.Name)-hashLength] + "HASH"
+	if isOurs(j) {
+		t.Error("a copy with another name is ours")
+	}
 
 	var want, got any
 	if err := yaml.Unmarshal([]byte(wantJob), &want); err != nil {

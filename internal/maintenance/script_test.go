@@ -31,7 +31,8 @@ import (
 //	maintain NAME               creates a NodeMaintenance of the YAML that follows; without
 //	                            nodeSelector it selects all nodes with label pool=NAME
 //	edit NAME                   merges YAML into its spec
-//	delete NAME                 deletes it
+//	delete NAME [foreground]    deletes it, and in foreground what it owns
+//	force NAME                  it is gone at once, as without its finalizer
 //	node NAME refused=BUDGET    it is stuck, for the sake of that budget
 //	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
 //	                            daemon=NAME/PRIORITY: a pod of a DaemonSet with label app=NAME
@@ -41,6 +42,7 @@ import (
 //	guards                      the guards are installed: drains wait at their gate
 //	jobs slow|fast              slow: they end when told
 //	job NODE complete|fail|delete
+//	copy NODE                   somebody copies its Job, with all that stands on it
 //	refuse [STEP]               the API server refuses such steps (CreateJob), for the reason that
 //	                            follows; without one, it does so no more
 //	status NAME                 prints its status
@@ -94,6 +96,11 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.maintenances[name].Generation++
 	case "delete":
 		w.deleteMaintenance(name)
+		if m := w.maintenances[name]; m != nil && d.HasArg("foreground") {
+			w.collectOwned(m.UID)
+		}
+	case "force":
+		delete(w.maintenances, name)
 	case "node":
 		for _, arg := range d.CmdArgs[1:] {
 			w.disturb(t, name, arg)
@@ -111,6 +118,14 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.slowJobs = name == "slow"
 	case "refuse":
 		w.refusals[cmp.Or(name, "CreateJob")] = strings.TrimSpace(d.Input)
+	case "copy":
+		for _, j := range slices.Collect(maps.Values(w.jobs)) {
+			if j.Annotations[annotationNode] == name {
+				j = j.DeepCopy()
+				j.Name, j.UID = "copy-of-"+j.Name, "copy"
+				w.jobs[j.Name] = j
+			}
+		}
 	case "job":
 		w.endJob(t, name, d.CmdArgs[1].Key)
 	case "starve", "feed":

@@ -39,7 +39,7 @@ func (p *pass) leavesTraces(m *maintained) bool {
 		}
 	}
 	for _, j := range p.facts.Jobs {
-		if j.Annotations[annotationMaintenance] == string(m.UID) {
+		if isOurs(j) && ownerOf(j) == m.UID {
 			return true
 		}
 	}

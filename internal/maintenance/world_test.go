@@ -211,11 +211,15 @@ func (w *world) collectMaintenance(m *slipwayv1alpha1.NodeMaintenance) {
 		return
 	}
 	delete(w.maintenances, m.Name)
-	for name, j := range w.jobs { // the garbage collector
-		if j.Annotations[annotationMaintenance] == string(m.UID) {
-			delete(w.jobs, name)
-		}
-	}
+	w.collectOwned(m.UID)
+}
+
+// collectOwned is what the garbage collector does when an owner is gone; or when it is
+// deleted in foreground, as soon as it is.
+func (w *world) collectOwned(owner types.UID) {
+	maps.DeleteFunc(w.jobs, func(_ string, j *batchv1.Job) bool {
+		return slices.ContainsFunc(j.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == owner })
+	})
 }
 
 func (w *world) deleteMaintenance(name string) {
@@ -255,7 +259,7 @@ func describe(step Step) string {
 	case DeleteEvent:
 		return "delete event " + s.Event.Name
 	case CreateJob:
-		return fmt.Sprintf("create Job for %s of %s", s.Job.Annotations[annotationNode], s.Job.OwnerReferences[0].Name)
+		return fmt.Sprintf("create Job for %s of %s", s.Job.Annotations[annotationNode], s.Job.Annotations[annotationName])
 	case DeleteJob:
 		return "delete Job of " + s.Job.Annotations[annotationNode]
 	case RecordOnNode:

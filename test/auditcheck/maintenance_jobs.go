@@ -8,7 +8,10 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-const workNodeLabel = "slipway.dev/node"
+const (
+	workNodeLabel     = "slipway.dev/node"
+	workForAnnotation = "slipway.dev/maintenance-uid"
+)
 
 // job is a Job. Ours name the node that they are for.
 type job struct {
@@ -23,10 +26,8 @@ func (j *job) owners() (uids []string) {
 	for _, m := range all {
 		uids = append(uids, m.UID)
 	}
-	for _, o := range j.Metadata.OwnerReferences {
-		if o.Kind == "NodeMaintenance" {
-			uids = append(uids, o.UID)
-		}
+	if uid := j.Metadata.Annotations[workForAnnotation]; uid != "" {
+		uids = append(uids, uid)
 	}
 	return uids
 }

@@ -10,7 +10,7 @@ import (
 // work creates the Job of a node; done has it be collected.
 func (s *script) work(name, node, maintenance string) *script {
 	return s.add(controller, "create", "jobs", "slipway-system/"+name, "", fmt.Sprintf(
-		`{"kind":"Job","metadata":{"name":%q,"namespace":"slipway-system","uid":%q,"labels":{"slipway.dev/node":%q},"ownerReferences":[{"kind":"NodeMaintenance","uid":%q}]}}`,
+		`{"kind":"Job","metadata":{"name":%q,"namespace":"slipway-system","uid":%q,"labels":{"slipway.dev/node":%q},"annotations":{"slipway.dev/maintenance-uid":%q}}}`,
 		name, name, node, maintenance))
 }
 

@@ -134,13 +134,13 @@ func names(list, name string) bool {
 }
 
 // BeginDelete deletes it, and returns its UID.
-func (m *Maintenance) BeginDelete() string {
+func (m *Maintenance) BeginDelete(how ...client.DeleteOption) string {
 	m.t.Helper()
 	var o slipwayv1alpha1.NodeMaintenance
 	if err := m.env.Client.Get(m.t.Context(), client.ObjectKey{Name: m.Name}, &o); err != nil {
 		m.t.Fatal(err)
 	}
-	m.env.Delete(m.t, &o)
+	m.env.Delete(m.t, &o, how...)
 	return string(o.UID)
 }
 

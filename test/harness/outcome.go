@@ -57,9 +57,9 @@ func (e *Env) StripFinalizers(t *testing.T, event *lifecyclev1alpha1.LifecycleEv
 }
 
 // Delete deletes an object.
-func (e *Env) Delete(t *testing.T, object client.Object) {
+func (e *Env) Delete(t *testing.T, object client.Object, how ...client.DeleteOption) {
 	t.Helper()
-	if err := e.Client.Delete(t.Context(), object); err != nil {
+	if err := e.Client.Delete(t.Context(), object, how...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -99,17 +100,8 @@ func TestEnds(t *testing.T) {
 }
 
 var endings = map[string]func(*scene, moment){
-	"deletion": func(c *scene, at moment) {
-		m := at.come(c)
-		uid := m.BeginDelete()
-		if at.finishes {
-			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeReturning, slipwayv1alpha1.ReasonJobRunning)
-			at.goOn(c, m)
-		}
-		m.AwaitGone(uid)
-		c.awaitBack(c.nodes[0])
-		c.untouched()
-	},
+	"deletion":               func(c *scene, at moment) { c.deletion(at) },
+	"deletion in foreground": func(c *scene, at moment) { c.deletion(at, client.PropagationPolicy(metav1.DeletePropagationForeground)) },
 	"abort": func(c *scene, at moment) {
 		m := at.come(c)
 		m.Change(in(slipwayv1alpha1.StageComplete))
@@ -154,6 +146,22 @@ var endings = map[string]func(*scene, moment){
 		c.awaitBack(c.nodes[0])
 		m.Delete()
 	},
+}
+
+// deletion deletes the maintenance. In foreground, the garbage collector deletes first what it
+// owns: no Job that is running.
+func (c *scene) deletion(at moment, how ...client.DeleteOption) {
+	c.t.Helper()
+	m := at.come(c)
+	uid := m.BeginDelete(how...)
+	if at.finishes {
+		m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeReturning, slipwayv1alpha1.ReasonJobRunning)
+		c.others()
+		at.goOn(c, m)
+	}
+	m.AwaitGone(uid)
+	c.awaitBack(c.nodes[0])
+	c.untouched()
 }
 
 // untouched checks that no pod was evicted that is still held.
