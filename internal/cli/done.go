@@ -21,6 +21,7 @@ import (
 )
 
 func newDone(t *tool) *cobra.Command {
+	accept := false
 	command := &cobra.Command{
 		Use:   "done NODE",
 		Short: "Say that the work on a node is done, so that it returns",
@@ -28,17 +29,29 @@ func newDone(t *tool) *cobra.Command {
 with the annotation slipway.dev/work-done on the LifecycleEvent of its drain. The node then
 returns, unless a hook or another maintenance holds it.
 
-Where nothing waits for work on the node, it is an error.`,
-		Example: `  kubectl slipway done worker-1`,
+Where nothing waits for work on the node, it is an error.
+
+A node that is back and not healthy (not Ready, or pods of DaemonSets on it are not) holds up the
+nodes that wait. Where nobody can make it healthy, --accept-unhealthy has it count as back as it
+is: with the annotation slipway.dev/unhealthy-accepted on the LifecycleEvent of its return. One that
+is not Ready is still counted as out.`,
+		Example: `  kubectl slipway done worker-1
+
+  # It is back, and a pod of another team's does not become Ready there
+  kubectl slipway done worker-1 --accept-unhealthy`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			choice := &nodeChoice{}
 			if err := choice.take(args); err != nil {
 				return err
 			}
+			if accept {
+				return t.acceptUnhealthy(command.Context(), choice.named[0])
+			}
 			return t.workDone(command.Context(), choice.named[0])
 		},
 	}
+	command.Flags().BoolVar(&accept, "accept-unhealthy", false, "the node is back and not healthy: let it count as back as it is")
 	command.ValidArgsFunction = t.completeNode
 	return command
 }
@@ -102,6 +115,9 @@ func byHand(m *slipwayv1alpha1.NodeMaintenance) bool {
 // waitsForWork is an error where nobody waits for work on a node, and says what is there
 // instead.
 func waitsForWork(node string, event *lifecyclev1alpha1.LifecycleEvent, all []*slipwayv1alpha1.NodeMaintenance) error {
+	if m := unhealthyFor(node, all); event == nil && m != nil {
+		return notHealthy(node, m)
+	}
 	if event == nil {
 		return fmt.Errorf("nothing waits for work on node %s: no maintenance has it out; 'kubectl slipway status %s' says how it is", node, node)
 	}
@@ -146,6 +162,8 @@ func waitsFor(node string, m *slipwayv1alpha1.NodeMaintenance) error {
 	case s.Phase == slipwayv1alpha1.NodeHeld, s.Phase == slipwayv1alpha1.NodeDraining:
 		return fmt.Errorf("node %s is not drained yet (%s), so nothing can have been done to it that NodeMaintenance %s waits for; "+
 			"'kubectl slipway explain %s' says how it is", node, markOf(s.Phase).word, m.Name, node)
+	case s.Phase == slipwayv1alpha1.NodeUnhealthy:
+		return notHealthy(node, m)
 	default:
 		return fmt.Errorf("nothing waits for work on node %s; 'kubectl slipway maintenance status %s' says how far it is: %s", node, m.Name, markOf(s.Phase).word)
 	}

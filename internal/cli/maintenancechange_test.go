@@ -152,6 +152,22 @@ func TestWorkIsDoneOnlyWhereSomethingWaitsForIt(t *testing.T) {
 		}}
 		say("Held "+string(point), waitsFor("worker-09", manual))
 	}
+	manual.Status.NodeStatuses = []slipwayv1alpha1.MaintenanceNodeStatus{{
+		Name: "worker-09", Phase: slipwayv1alpha1.NodeUnhealthy, Reason: slipwayv1alpha1.ReasonNodeNotReady, Message: "the node is not Ready",
+	}}
+	say("Unhealthy", waitsFor("worker-09", manual))
+	say("Unhealthy, and its drain is gone", waitsForWork("worker-09", nil, all))
+	back := eventFor(t, "worker-09", lifecyclev1alpha1.Succeeded, "m9")
+	accept := func(name string, event *lifecyclev1alpha1.LifecycleEvent) {
+		why, err := acceptable("worker-09", event, all)
+		fmt.Fprintf(&text, "accepted, %s: %q, %v\n", name, why, err)
+	}
+	accept("as it is back", back)
+	accept("on its way", eventFor(t, "worker-09", claimed, "m9"))
+	accept("for nobody", eventFor(t, "worker-09", lifecyclev1alpha1.Succeeded, "m77"))
+	accept("not out", nil)
+	manual.Status.NodeStatuses = nil
+	accept("where the status has no room", back)
 	golden(t, "done/waits", text.String())
 }
 

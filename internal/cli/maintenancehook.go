@@ -106,8 +106,12 @@ func hasHook(m *slipwayv1alpha1.NodeMaintenance, hook string) error {
 
 // maintenanceEvent is the event that has a node out for maintenances, or nil.
 func maintenanceEvent(ctx context.Context, reader client.Reader, node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
+	return eventOf(ctx, reader, maintenance.DrainName(node), node)
+}
+
+// eventOf is the event of that name, if it is there; it must be of the node.
+func eventOf(ctx context.Context, reader client.Reader, name, node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	var event lifecyclev1alpha1.LifecycleEvent
-	name := maintenance.DrainName(node)
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &event)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -176,6 +176,10 @@ func (r *maintenanceRow) nextOfNodes(name string) []advice {
 	first(heldBy(slipwayv1alpha1.ReasonDaemonSetsUnready), "See the pods of a node that is back, and not healthy", func(node string) string {
 		return "get pods -A -o wide --field-selector=spec.nodeName=" + node
 	})
+	unhealthy := func(n slipwayv1alpha1.MaintenanceNodeStatus) bool { return n.Phase == slipwayv1alpha1.NodeUnhealthy }
+	first(unhealthy, "Have a node count as back that nobody can make healthy", func(node string) string {
+		return "slipway done " + node + " --accept-unhealthy"
+	})
 	return all
 }
 

@@ -65,12 +65,12 @@ var ofMaintenances = slices.Concat(
 			Helps: "look at them, then kubectl slipway maintenance retry NAME",
 		},
 		Entry{
-			Code: slipwayv1alpha1.ReasonPendingPods, Means: "Too many pods are Pending that were created since the maintenance began. No more nodes begin.",
-			Helps: "look why these pods do not run; add capacity, or raise spec.rollout.maxPendingPods", Passes: true,
+			Code: slipwayv1alpha1.ReasonPendingPods, Means: "Too many pods are Pending or not Ready that were created since the maintenance began. No more nodes begin until fewer are.",
+			Helps: "look why the pods that it names do not run; add capacity, or raise spec.rollout.maxPendingPods",
 		},
 		Entry{
-			Code: slipwayv1alpha1.ReasonMaxUnavailable, Means: "As many nodes are out, or down by themselves, as may be. The next begins when one is back and healthy.",
-			Helps: "look at the nodes that are out, or raise spec.rollout.maxUnavailable", Passes: true,
+			Code: slipwayv1alpha1.ReasonMaxUnavailable, Means: "As many nodes are out, or down by themselves, as may be. The next begins when one is back and healthy; one that is down for good holds them up for ever.",
+			Helps: "look at the nodes that it names: mend them, delete those Nodes that do not come back, or raise spec.rollout.maxUnavailable",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonStepRefused, Means: "The API server, or a policy, refuses what is to be written next, and nothing else moves.",
@@ -113,8 +113,8 @@ var ofMaintenances = slices.Concat(
 			Passes: true,
 		},
 		Entry{
-			Code: slipwayv1alpha1.ReasonIncomplete, Means: "Nodes are left that wait, are out, or have failed.",
-			Passes: true,
+			Code: slipwayv1alpha1.ReasonIncomplete, Means: "Nodes are left that wait, or have failed, and nothing more is done for them.",
+			Helps: "look at them, then kubectl slipway maintenance retry NAME, or end it: kubectl slipway maintenance abort NAME",
 		},
 	),
 	ofCondition(
@@ -206,7 +206,7 @@ var ofMaintenances = slices.Concat(
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonNodeNotReady, Means: "The node is back, and not Ready.",
-			Helps: "look at the node and its kubelet", Passes: true,
+			Helps: "look at the node and its kubelet; kubectl slipway done NODE --accept-unhealthy, if it is to count as back all the same",
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonNodeCordoned, Means: "The node is back, and somebody has cordoned it.",
@@ -214,7 +214,7 @@ var ofMaintenances = slices.Concat(
 		},
 		Entry{
 			Code: slipwayv1alpha1.ReasonDaemonSetsUnready, Means: "The node is back, and pods of DaemonSets there are not Ready.",
-			Helps: "look at these pods", Passes: true,
+			Helps: "look at these pods; kubectl slipway done NODE --accept-unhealthy, if nobody can mend them",
 		},
 	),
 )

@@ -43,7 +43,8 @@
 //     is deleted. Hooks before the drain are asked of the maintenance that begins a node; one
 //     that joins later is asked only while others' hooks still hold the drain.
 //   - A node without a rollout's maintenance returns without a look at its health: somebody
-//     said Complete. With a rollout it is done with when it is healthy, or was cordoned before.
+//     said Complete. With a rollout it is done with when it is healthy, or was cordoned before,
+//     or when somebody accepts it as it is, by an annotation of the event of its return.
 //   - A cluster with a single node of the control plane has all of them selected when that is.
 //   - A node that somebody else uncordons is cordoned again by its drain (cordon.go).
 //   - Of a node whose lease is lost, nothing is begun, and it is not put back, until Slipway has

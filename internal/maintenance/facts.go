@@ -86,9 +86,9 @@ type Record struct {
 	State RecordState `json:"state"`
 	// Retry is spec.retry of the maintenance at that time.
 	Retry int64 `json:"retry,omitempty"`
-	// Reason is a CamelCase code, of a failure.
+	// Reason is a CamelCase code, of a failure, or of what was accepted of a node that is back.
 	Reason string `json:"reason,omitempty"`
-	// Message for people, of a failure; at most 256 characters.
+	// Message for people, of the same; at most 256 characters.
 	Message string `json:"message,omitempty"`
 	// At is when, to the second.
 	At time.Time `json:"at"`
@@ -109,7 +109,7 @@ type RecordState string
 const (
 	// RecordDone: the work is done. The node may still be out.
 	RecordDone RecordState = "Done"
-	// RecordReturned: the node is back, and was healthy.
+	// RecordReturned: the node is back, and was healthy, or somebody has accepted it as it was.
 	RecordReturned RecordState = "Returned"
 	// RecordFailed: something has failed. Raising spec.retry has it tried again.
 	RecordFailed RecordState = "Failed"

@@ -71,10 +71,15 @@ func (n *node) anyCordon() types.UID {
 	return n.CordonedFor[0]
 }
 
-// returned waits until the node is healthy, records that it is back, and lets go of it.
+// returned waits until the node is healthy, or somebody accepts it as it is, records that it is
+// back, and lets go of it.
 func (p *pass) returned(n *node) {
 	since := transitionOf(n.back, lifecyclev1alpha1.ConditionFinished)
-	if why := p.unhealthy(n); why.reason != "" {
+	why := p.unhealthy(n)
+	if by, accepted := n.back.Annotations[slipwayv1alpha1.UnhealthyAcceptedAnnotation]; accepted && why.reason != "" {
+		why.message = fmt.Sprintf("accepted by %s: %s", by, why.message)
+	} else if why.reason != "" {
+		why.message += n.howAccepted()
 		p.everywhere(n, slipwayv1alpha1.NodeUnhealthy, why, since)
 		return
 	}
@@ -87,7 +92,7 @@ func (p *pass) returned(n *node) {
 		r := n.recordOf(m)
 		if r != nil && r.State == RecordDone || r == nil && m.returns() {
 			recorded = false
-			p.note(n, Record{UID: m.UID, State: RecordReturned, Retry: m.Spec.Retry})
+			p.note(n, Record{UID: m.UID, State: RecordReturned, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message})
 		}
 	}
 	p.everywhere(n, slipwayv1alpha1.NodeReturning, reasoned{}, since)
@@ -120,6 +125,15 @@ func (p *pass) unhealthy(n *node) reasoned {
 	default:
 		return reasoned{}
 	}
+}
+
+// howAccepted is what to do where nobody can make the node healthy: a pod of one team's must
+// not hold a fleet up for ever.
+func (n *node) howAccepted() string {
+	if !n.Checked {
+		return ""
+	}
+	return fmt.Sprintf("; if it is to count as back all the same: kubectl slipway done %s --accept-unhealthy", n.name)
 }
 
 // cordonedBefore says whether the return found a cordon that was there before ours.

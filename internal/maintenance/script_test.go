@@ -36,7 +36,7 @@ import (
 //	node NAME refused=BUDGET    it is stuck, for the sake of that budget
 //	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
 //	                            daemon=NAME/PRIORITY: a pod of a DaemonSet with label app=NAME
-//	annotate NODE KEY=VALUE     of the event of its drain
+//	annotate NODE KEY=VALUE     of the event of its drain, or of its return if there is none
 //	cancel NODE                 somebody deletes that event
 //	template NAME               a PodTemplate
 //	guards                      the guards are installed: drains wait at their gate
@@ -107,6 +107,9 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		}
 	case "annotate":
 		e := w.events[DrainName(name)]
+		if e == nil {
+			e = w.events[ReturnName(name)]
+		}
 		e.Annotations[d.CmdArgs[1].Key] = d.CmdArgs[1].Vals[0]
 	case "cancel":
 		w.deleteEvent(DrainName(name))

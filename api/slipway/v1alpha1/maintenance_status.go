@@ -223,6 +223,9 @@ const (
 	// WorkDoneAnnotation on the LifecycleEvent of a node's drain says that the work of type
 	// Manual is done, and by whom.
 	WorkDoneAnnotation = "slipway.dev/work-done"
+	// UnhealthyAcceptedAnnotation on the LifecycleEvent of a node's return says that the node
+	// counts as back although it is not healthy, and who said so.
+	UnhealthyAcceptedAnnotation = "slipway.dev/unhealthy-accepted"
 	// KeptAway is a label on Nodes that keep pods of DaemonSets away, with the value
 	// [KeptAwayDaemonSets], and their annotation that says which; and a label on pods that were
 	// created for such a Node, with the value "true".
