@@ -156,10 +156,10 @@ func TestWorkIsDoneOnlyWhereSomethingWaitsForIt(t *testing.T) {
 		Name: "worker-09", Phase: slipwayv1alpha1.NodeUnhealthy, Reason: slipwayv1alpha1.ReasonNodeNotReady, Message: "the node is not Ready",
 	}}
 	say("Unhealthy", waitsFor("worker-09", manual))
-	say("Unhealthy, and its drain is gone", waitsForWork("worker-09", nil, all))
+	say("Unhealthy, and its drain is gone", waitsForWork("worker-09", nil, []*slipwayv1alpha1.NodeMaintenance{manual}))
 	back := eventFor(t, "worker-09", lifecyclev1alpha1.Succeeded, "m9")
 	accept := func(name string, event *lifecyclev1alpha1.LifecycleEvent) {
-		why, err := acceptable("worker-09", event, all)
+		why, err := acceptable("worker-09", event, []*slipwayv1alpha1.NodeMaintenance{manual})
 		fmt.Fprintf(&text, "accepted, %s: %q, %v\n", name, why, err)
 	}
 	accept("as it is back", back)

@@ -70,7 +70,7 @@ func used(t *testing.T) *prometheus.Registry {
 	}
 	o.Look([]*lifecyclev1alpha1.LifecycleEvent{standing}, nil, noon)
 	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event})
-	s.Maintenances().Stand(statusOf(0, 0, 1, "Progressing", "False", "FailureThreshold"), noon)
+	s.Maintenances().Stand(statusOf(1, 0, 1, "Progressing", "False", "MaxUnavailable"), noon)
 	if err := RegisterHealth(registry, []HealthCheck{{Probe: "readiness", Name: "caches", Check: func() error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}

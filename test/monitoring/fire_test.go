@@ -113,6 +113,21 @@ var situations = map[string]map[string]situation{
 		"not when it moves again":    {standing("FailureThreshold", "1x10 stale"), 17 * time.Minute, nil},
 		"not if somebody paused it":  {standing("Paused", "1x60"), 40 * time.Minute, nil},
 		"not before its window":      {standing("BeforeWindow", "1x60"), 40 * time.Minute, nil},
+		"not one that is planned":    {standing("Idle", "1x60"), 40 * time.Minute, nil},
+		"not nodes that come back":   {standing("MaxUnavailable", "1x60"), 40 * time.Minute, nil},
+	},
+	"SlipwayMaintenanceStuck": {
+		"one that has not got on for an hour": {stuck("300x90"), 67 * time.Minute, []string{`{maintenance="m"}`}},
+		"not yet":                             {stuck("300x90"), 64 * time.Minute, nil},
+		"not one that gets on":                {stuck("0+60x90"), 80 * time.Minute, nil},
+		"not when it waits for somebody":      {stuck("300x40 stale"), 67 * time.Minute, nil},
+		"an hour after it got on last":        {stuck("300x30 1860x90"), 93 * time.Minute, []string{`{maintenance="m"}`}},
+		"not an hour after it stuck first":    {stuck("300x30 1860x90"), 80 * time.Minute, nil},
+		"not where it was seen for long":      {`slipway_maintenance_progress_timestamp_seconds{maintenance="m"} 300x90`, 80 * time.Minute, nil},
+		"once, also when the controller changes": {
+			"slipway_maintenance_stuck_timestamp_seconds{pod=\"a\", maintenance=\"m\"} 300x90\n" +
+				`slipway_maintenance_stuck_timestamp_seconds{pod="b", maintenance="m"} 360x90`, 70 * time.Minute, []string{`{maintenance="m"}`},
+		},
 	},
 	"SlipwayMaintenanceNodeFailed": {
 		"one that has failed":     {inState("failed", "1x40"), 6 * time.Minute, []string{`{maintenance="m"}`}},
@@ -165,6 +180,10 @@ func stalled(reason string) string {
 
 func standing(reason, values string) string {
 	return fmt.Sprintf(`slipway_maintenance_standing{maintenance="m", reason=%q} %s`, reason, values)
+}
+
+func stuck(values string) string {
+	return fmt.Sprintf(`slipway_maintenance_stuck_timestamp_seconds{maintenance="m"} %s`, values)
 }
 
 func inState(state, values string) string {
