@@ -41,7 +41,7 @@ type rollout struct {
 }
 
 // most is how many of the selected nodes may be out: a number, or a percentage, rounded
-// down, of at least one; one if it is not said.
+// down, of at least one. If it is not said, one; or with perDomain, any number.
 func (o *rollout) most(selected int) int {
 	switch m := o.MaxUnavailable.(type) {
 	case float64:
@@ -50,6 +50,10 @@ func (o *rollout) most(selected int) int {
 		percent, err := strconv.Atoi(strings.TrimSuffix(m, "%"))
 		if err == nil {
 			return max(1, selected*percent/100)
+		}
+	case nil:
+		if o.PerDomain > 0 {
+			return selected
 		}
 	}
 	return 1

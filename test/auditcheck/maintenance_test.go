@@ -108,6 +108,7 @@ func TestCheckOfRollouts(t *testing.T) {
 	const two, zones, perZone = `"stage":"Drain","rollout":{"maxUnavailable":2}`,
 		`"stage":"Drain","rollout":{"maxUnavailable":3,"topologyKey":"zone"}`,
 		`"stage":"Drain","rollout":{"maxUnavailable":3,"topologyKey":"zone","perDomain":1}`
+	const onlyPerZone = `"stage":"Drain","rollout":{"topologyKey":"zone","perDomain":2}`
 	for name, tc := range map[string]outcome{
 		"as many as are allowed": {
 			script: fleet().maintain("m", two).away("a1", "m").away("a2", "m").back("a1").away("a3", "m").back("a2", "a3"),
@@ -169,6 +170,18 @@ func TestCheckOfRollouts(t *testing.T) {
 		"two of a zone": {
 			script: fleet().maintain("m", perZone).away("a1", "m").away("a2", "m").back("a1", "a2"),
 			want:   []string{"nodes of maintenance m are out in domains that are not to be: a1, a2"},
+		},
+		"as many of each zone, where nothing else is said": {
+			script: fleet().maintain("m", onlyPerZone).away("a1", "m").away("a2", "m").away("b1", "m").back("a1", "a2", "b1"),
+		},
+		"too many of a zone, where nothing else is said": {
+			script: fleet().maintain("m", onlyPerZone).away("a1", "m").away("a2", "m").away("b1", "m").away("a3", "m").back("a1", "a2", "a3", "b1"),
+			want:   []string{"nodes of maintenance m are out in domains that are not to be: a1, a2, a3, b1"},
+		},
+		"one of all zones, where that is less": {
+			script: fleet().maintain("m", `"stage":"Drain","rollout":{"maxUnavailable":1,"topologyKey":"zone","perDomain":2}`).
+				away("a1", "m").away("b1", "m").back("a1", "b1"),
+			want: []string{"2 nodes of maintenance m are out, more than it allows: a1, b1"},
 		},
 		"a second node of the control plane": {
 			script: fleet().maintain("m", two).away("a9", "m").away("b9", "m").back("a9", "b9"),
