@@ -18,18 +18,29 @@ import (
 // the texts.
 func (c *scene) saysDone(who, node string, code int, texts ...string) {
 	c.t.Helper()
-	command := exec.CommandContext(c.t.Context(), harness.Binary(c.t, "kubectl-slipway"), "done", node, "--as="+who)
+	c.runsDone([]string{node, "--as=" + who}, code, texts)
+}
+
+// accepts runs it to accept a node that is not healthy.
+func (c *scene) accepts(who, node string, code int, texts ...string) {
+	c.t.Helper()
+	c.runsDone([]string{node, "--as=" + who, "--accept-unhealthy"}, code, texts)
+}
+
+func (c *scene) runsDone(args []string, code int, texts []string) {
+	c.t.Helper()
+	command := exec.CommandContext(c.t.Context(), harness.Binary(c.t, "kubectl-slipway"), append([]string{"done"}, args...)...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.env.Facts.Kubeconfig)
 	out, err := command.CombinedOutput()
 	if err != nil && command.ProcessState == nil {
 		c.t.Fatal(err)
 	}
 	if got := command.ProcessState.ExitCode(); got != code {
-		c.t.Errorf("done %s as %s: exit code %d, want %d", node, who, got, code)
+		c.t.Errorf("done %v: exit code %d, want %d", args, got, code)
 	}
 	for _, text := range texts {
 		if !strings.Contains(string(out), text) {
-			c.t.Errorf("done %s as %s does not say %q, but\n%s", node, who, text, out)
+			c.t.Errorf("done %v does not say %q, but\n%s", args, text, out)
 		}
 	}
 }

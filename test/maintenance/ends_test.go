@@ -3,7 +3,9 @@
 package maintenance
 
 import (
+	"cmp"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,12 +25,18 @@ type moment struct {
 	finish func(*harness.Maintenance)
 	// begun: the node is out.
 	begun bool
+	// held: it is not, but its drain is asked for.
+	held bool
+	// back: it is not any more, and no drain is left to cancel.
+	back bool
+	// failed is why it has failed before; empty: it has not.
+	failed string
 	// finishes: what goes on is not broken off, whatever happens to the maintenance.
 	finishes bool
 }
 
-// slow is work that somebody has to end.
-const slow = "slow"
+// slow is work that somebody has to end, quick is over at once.
+const slow, quick = "slow", "quick"
 
 var moments = map[string]moment{
 	"Idle": {
@@ -79,12 +87,54 @@ var moments = map[string]moment{
 		},
 		begun: true, finishes: true,
 	},
+	"a hook before the drain": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(nobody, hook("ask", slipwayv1alpha1.BeforeDrain))
+			c.awaitHook(m, "ask")
+			return m
+		},
+		goOn: func(c *scene, _ *harness.Maintenance) { c.open(c.nodes[0], "ask") },
+		held: true,
+	},
+	"a hook after the drain": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(nobody, hook("check", slipwayv1alpha1.AfterDrain))
+			c.awaitHook(m, "check")
+			return m
+		},
+		goOn:  func(c *scene, _ *harness.Maintenance) { c.open(c.nodes[0], "check") },
+		begun: true,
+	},
+	"a node that has failed": {
+		come: func(c *scene) *harness.Maintenance {
+			m := c.maintain(job(slow), func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Work.BackoffLimit = new(int32(0)) })
+			c.env.EndJob(c.t, c.env.AwaitJob(c.t, c.nodes[0]), false)
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
+			return m
+		},
+		goOn: func(_ *scene, m *harness.Maintenance) {
+			m.Change(func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry, s.Work.PodTemplate = 1, quick })
+		},
+		begun: true, failed: slipwayv1alpha1.ReasonJobFailed,
+	},
+	"a node that is back, and not healthy": {
+		come: func(c *scene) *harness.Maintenance {
+			c.daemons()
+			c.isReady(c.daemonOn(c.nodes[0]), corev1.ConditionFalse)
+			m := c.maintain(nobody)
+			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeUnhealthy, slipwayv1alpha1.ReasonDaemonSetsUnready)
+			return m
+		},
+		goOn: func(c *scene, _ *harness.Maintenance) { c.isReady(c.daemonOn(c.nodes[0]), corev1.ConditionTrue) },
+		back: true,
+	},
 }
 
 // TestEnds cancels, pauses, aborts and deletes maintenances, wherever their nodes are.
 func TestEnds(t *testing.T) {
 	s := newStage(t)
 	s.env.PodTemplate(t, slow, harness.Forever)
+	s.env.PodTemplate(t, quick, time.Millisecond)
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
 		for at, moment := range moments {
@@ -118,6 +168,11 @@ var endings = map[string]func(*scene, moment){
 		m := at.come(c)
 		m.Change(paused(true))
 		at.goOn(c, m)
+		if at.back { // it is done with, whoever pauses
+			m.AwaitCompleted()
+			m.Delete()
+			return
+		}
 		m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonPaused)
 		c.others()
 		if n := c.awaitNode(c.nodes[0], "is there", func(*corev1.Node) bool { return true }); n.Spec.Unschedulable != at.begun {
@@ -133,14 +188,15 @@ var endings = map[string]func(*scene, moment){
 	},
 	"cancellation of the drain": func(c *scene, at moment) {
 		m := at.come(c)
-		if !at.begun {
+		if !at.begun && !at.held {
 			m.Change(in(slipwayv1alpha1.StageComplete)) // there is no drain to cancel
 			m.AwaitEnd()
 			m.Delete()
 			return
 		}
 		c.cancel(c.nodes[0])
-		m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonDrainCanceled)
+		m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, cmp.Or(at.failed, slipwayv1alpha1.ReasonDrainCanceled))
+		c.awaitBack(c.nodes[0]) // before anybody asks for it
 		m.Change(in(slipwayv1alpha1.StageComplete))
 		m.AwaitEnd()
 		c.awaitBack(c.nodes[0])

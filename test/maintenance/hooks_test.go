@@ -42,6 +42,8 @@ func TestOnTheWay(t *testing.T) {
 			"a selector that cannot be read does nothing":          badSelector,
 			"two maintenances share a node":                        two,
 			"a node that was cordoned before stays so":             cordonedBefore,
+			"a node that somebody uncordons is cordoned again":     uncordoned,
+			"what is planned says when":                            planned,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -3,7 +3,6 @@
 package maintenance
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,15 +22,14 @@ const (
 	worked = 6
 	// asMany is how many requests more it may take with many nodes selected.
 	asMany = 20
-	// maxStatus is how large a status may be.
-	maxStatus = 256 << 10
 	// ofTheStatus are written at most once a second, so that their number hangs on how long it
 	// takes, and not on how many nodes are selected.
 	ofTheStatus = "update nodemaintenances/status"
 )
 
 // TestRequests has the number of requests grow with the nodes in work, and not with those
-// that are selected; nor does the status.
+// that are selected. Nor does the status, of which internal/maintenance shows how large it
+// becomes: here, few nodes are listed.
 func TestRequests(t *testing.T) {
 	s := newStage(t)
 	p := start(t, s.env, "")
@@ -63,11 +61,6 @@ func (s *stage) countRequests(t *testing.T, selected int) map[string]int {
 	m := c.maintain(rolling(2), nobody, func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Rollout.PauseAfter = new(int32(worked)) })
 	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonPauseAfter)
 	t.Logf("%d of %d nodes took %s", o.Status.Nodes.Returned, selected, time.Since(began).Round(time.Millisecond))
-	status, err := json.Marshal(o.Status)
-	c.must(err)
-	if len(status) > maxStatus {
-		t.Errorf("the status has %d bytes with %d nodes selected", len(status), selected)
-	}
 	counts := map[string]int{}
 	user := "system:serviceaccount:" + devcluster.Namespace + ":" + devcluster.ControllerServiceAccount
 	for _, r := range s.env.Requests(t, func(r auditlog.Request) bool {
