@@ -28,11 +28,11 @@ func TestWhoBeginsNext(t *testing.T) {
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
 		for name, test := range map[string]func(*scene){
-			"none before the last is Ready again":              notReady,
+			"none before the last is Ready again":               notReady,
 			"none before its DaemonSets are, or it is accepted": daemonUnready,
-			"none while pods do not run":                       podsDoNotRun,
-			"so many of each zone, side by side":               perDomain,
-			"none when so many have failed":                    failureThreshold,
+			"none while pods do not run":                        podsDoNotRun,
+			"so many of each zone, side by side":                perDomain,
+			"none when so many have failed":                     failureThreshold,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
