@@ -5,6 +5,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/config"
 	"github.com/slipway-k8s/slipway/internal/installer"
 	"github.com/slipway-k8s/slipway/internal/release"
+	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
 // installTimeout is how long rollouts may take, unless told otherwise.
@@ -192,7 +195,28 @@ func (i *install) preview(ctx context.Context) ([]installer.Item, error) {
 	if err := i.findLeftovers(ctx); err != nil {
 		return nil, err
 	}
+	away, err := i.on.StaticPodsAway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseAway(away); err != nil {
+		return nil, err
+	}
 	return i.on.Preview(ctx, i.whatIsApplied)
+}
+
+// refuseAway says why slipway-host can neither go nor be replaced by that of plain manifests, which
+// knows nothing of static pods: those that are away would never come back.
+func refuseAway(away []installer.Node) error {
+	if len(away) == 0 {
+		return nil
+	}
+	var nodes []string
+	for _, n := range away {
+		nodes = append(nodes, "static pods of node "+n.Name+" are away: "+strings.Join(n.Away, ", "))
+	}
+	return fmt.Errorf("nothing was applied: %s. Nobody would put them back: return the nodes ('kubectl slipway uncordon NODE'). "+
+		"Where slipway-host does not work any more, %s, and 'kubectl annotate node NODE %s-'", strings.Join(nodes, "; "), installer.ByHand, statics.HostAnnotation)
 }
 
 // findLeftovers finds what is to go, and whether the caller may delete it.
@@ -212,7 +236,21 @@ func (i *install) findLeftovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if i.hostGoes() {
+		more, err := i.on.MissingForHosts(ctx)
+		if err != nil {
+			return err
+		}
+		missing = append(missing, more...)
+	}
 	return installer.MissingError("install", missing)
+}
+
+// hostGoes says whether slipway-host is among what goes.
+func (i *install) hostGoes() bool {
+	return slices.ContainsFunc(i.leftovers, func(item installer.Item) bool {
+		return item.Object.GetKind() == "DaemonSet" && item.Object.GetName() == release.Hosts
+	})
 }
 
 func (i *install) apply(ctx context.Context) error {
@@ -233,6 +271,9 @@ func (i *install) await(ctx context.Context) error {
 	}
 	if err == nil {
 		err = i.on.Delete(patient, i.leftovers, tell)
+	}
+	if err == nil && i.hostGoes() {
+		err = i.on.ForgetHosts(patient)
 	}
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
 		return exit{Blocked, fmt.Errorf("after %s, it does not work yet: %w", i.timeout, err)}

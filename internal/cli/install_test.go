@@ -87,6 +87,18 @@ func TestInstallShowsWhatItWouldDo(t *testing.T) {
 	}
 }
 
+// Nobody would put them back: that of plain manifests knows nothing of static pods.
+func TestInstallRefusesWhereStaticPodsAreAway(t *testing.T) {
+	if err := refuseAway(nil); err != nil {
+		t.Errorf("where none is away: %v", err)
+	}
+	err := refuseAway([]installer.Node{{Name: "worker-1", Away: []string{"kube-system/proxy-worker-1"}}, {Name: "worker-2", Away: []string{"a/b", "a/c"}}})
+	if err == nil {
+		t.Fatal("it is not refused")
+	}
+	golden(t, "install/static-pods-away", err.Error()+"\n")
+}
+
 func TestManifestsArePrintedToBeApplied(t *testing.T) {
 	objects := someRelease(t).All()[:1]
 	for _, f := range []format{jsonText, yamlText} {
@@ -115,6 +127,7 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 			{Name: "worker-1", Cordoned: true},
 			{Name: "worker-2", Cordoned: true, Others: true},
 			{Name: "worker-3"},
+			{Name: "worker-4", Cordoned: true, Away: []string{"kube-system/kube-proxy-worker-4", "kube-system/vip-worker-4"}},
 		},
 	}
 	for name, tc := range map[string]struct {
@@ -122,7 +135,7 @@ func TestUninstallShowsWhatItWouldDo(t *testing.T) {
 		refused string
 	}{
 		"idle":      {idle, ""},
-		"busy":      {busy, "NodeMaintenance kernel is in work; NodeMaintenance may is held by example.com/audit; LifecycleEvent drain-worker-1 of node worker-1 is in work; LifecycleEvent drain-worker-3 of node worker-3 is held by example.com/audit; node worker-1 is out of service; node worker-2 is out of service"},
+		"busy":      {busy, "NodeMaintenance kernel is in work; NodeMaintenance may is held by example.com/audit; LifecycleEvent drain-worker-1 of node worker-1 is in work; LifecycleEvent drain-worker-3 of node worker-3 is held by example.com/audit; node worker-1 is out of service; node worker-2 is out of service; node worker-4 is out of service; static pods of node worker-4 are away: kube-system/kube-proxy-worker-4, kube-system/vip-worker-4"},
 		"kept-crds": {kept(busy, true), "in work"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,10 +41,11 @@ annotations on nodes, with the cordons that are ours; then the rest, with all Dr
 LifecycleTransitions.
 
 Where a maintenance or an event is in work, or held by a finalizer of somebody else, or a node
-is out of service, it refuses. With --force, maintenances end, events are canceled, and nodes
+is out of service, or static pods of it are away, it refuses. With --force, maintenances end, events are canceled, and nodes
 are made schedulable, but those that somebody else has cordoned. What nobody ends within a
 minute, because agents or controller do not work, or because somebody else holds it, loses
-the finalizers that were shown.
+the finalizers that were shown. Static pods that are away are put back before slipway-host
+goes; where nobody does that within a minute, it says so, and the Node keeps saying it.
 
 The namespace stays where something is in it that is not Slipway's; that is shown.`,
 		Example: `  kubectl slipway uninstall
@@ -199,12 +200,15 @@ func refuse(left installer.Remains, force bool) error {
 		if n.Cordoned {
 			busy = append(busy, "node "+n.Name+" is out of service")
 		}
+		if len(n.Away) > 0 {
+			busy = append(busy, "static pods of node "+n.Name+" are away: "+strings.Join(n.Away, ", "))
+		}
 	}
 	if len(busy) == 0 || force {
 		return nil
 	}
 	return fmt.Errorf("nothing was deleted: %s. Let it end, or return it ('kubectl slipway uncordon NODE', 'kubectl slipway maintenance abort NAME'); "+
-		"--force ends maintenances, cancels events, takes them from who holds them, and makes nodes schedulable", strings.Join(busy, "; "))
+		"--force ends maintenances, cancels events, takes them from who holds them, makes nodes schedulable, and has static pods put back", strings.Join(busy, "; "))
 }
 
 // printRemains says what would go.
@@ -258,6 +262,9 @@ func remainingWork(left installer.Remains) (rows [][]show.Cell) {
 		end("LifecycleEvent", e.Name+" of node "+e.Node, "cancel", e.InWork, e.Holders)
 	}
 	for _, n := range left.Nodes {
+		if len(n.Away) > 0 {
+			rows = append(rows, []show.Cell{{Text: "return", Tone: show.Bad}, {Text: "Node"}, {Text: n.Name + ": its static pods come back: " + strings.Join(n.Away, ", ")}})
+		}
 		row := []show.Cell{{Text: "unmark"}, {Text: "Node"}, {Text: n.Name + ": our annotations"}}
 		switch {
 		case n.Cordoned && n.Others:

@@ -19,10 +19,14 @@ import (
 // Remove takes away what a survey has found, and tells what it does. While agents and
 // controller run, they end what they have begun: the maintenances, which else would create
 // events anew, then the events. Those that nobody ends within patience lose
-// the finalizers that the survey has shown. Then the workloads go, so that nobody writes
-// any more; then our marks on nodes, and all the rest.
+// the finalizers that the survey has shown; static pods are put back. Then the workloads go, so
+// that nobody writes any more; then our marks on nodes, and all the rest.
 func (c *Cluster) Remove(ctx context.Context, left Remains, patience time.Duration, tell func(what string)) error {
 	if err := c.endWork(ctx, left, patience, tell); err != nil {
+		return err
+	}
+	lost, err := c.putBack(ctx, left.Nodes, patience, tell)
+	if err != nil {
 		return err
 	}
 	var workloads, rest []*unstructured.Unstructured
@@ -42,15 +46,24 @@ func (c *Cluster) Remove(ctx context.Context, left Remains, patience time.Durati
 		} else {
 			tell("taking our annotations off node " + node.Name)
 		}
-		writer := nodestate.NewWriter(c.kube.CoreV1().Nodes(), node.Name, clock.RealClock{})
+		writer := c.writer(node.Name)
 		if _, err := writer.Return(ctx); err != nil {
 			return err
 		}
-		if err := writer.Forget(ctx); err != nil {
+		forget := writer.Forget
+		if lost[node.Name] {
+			forget = writer.ForgetAllButStaticPods
+		}
+		if err := forget(ctx); err != nil {
 			return err
 		}
 	}
 	return c.deleteAll(ctx, rest, tell)
+}
+
+// writer is that of the given Node.
+func (c *Cluster) writer(node string) *nodestate.Writer {
+	return nodestate.NewWriter(c.kube.CoreV1().Nodes(), node, clock.RealClock{})
 }
 
 // deleteAll deletes objects, each when the one before it is gone: a kind is gone with its

@@ -66,6 +66,11 @@ func (c *Cluster) MissingForRemoval(ctx context.Context, everything []*unstructu
 	return slices.Compact(missing), nil
 }
 
+// MissingForHosts are the rights that the caller does not have to [Cluster.ForgetHosts].
+func (c *Cluster) MissingForHosts(ctx context.Context) ([]string, error) {
+	return c.Missing(ctx, []*unstructured.Unstructured{ofKind("v1", "Node")}, "list", "patch")
+}
+
 // doing is what is done to objects of a kind.
 type doing struct {
 	of    *unstructured.Unstructured
@@ -82,7 +87,7 @@ func removal() (all []doing) {
 	return append(all,
 		doing{ofKind(slipwayv1alpha1.GroupVersion.String(), "NodeMaintenance"), []string{"get", "list", "watch", "delete", "patch"}},
 		doing{ofKind(slipwayv1alpha1.GroupVersion.String(), "DrainRule"), []string{"list"}},
-		doing{ofKind("v1", "Node"), []string{"get", "list", "patch"}},
+		doing{ofKind("v1", "Node"), []string{"get", "list", "watch", "patch"}},
 		doing{ofKind("apps/v1", "Deployment"), []string{"list"}},
 		doing{ofKind("apps/v1", "DaemonSet"), []string{"list"}},
 	)

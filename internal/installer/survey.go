@@ -64,6 +64,8 @@ type Node struct {
 	Name string
 	// Cordoned: by us. Others: somebody else has cordoned it as well, or before.
 	Cordoned, Others bool
+	// Away are the static pods that slipway-host has taken away there, as namespace/name.
+	Away []string
 }
 
 // Survey finds what of Slipway is on the cluster: of everything, which any release may have
@@ -196,7 +198,7 @@ func (c *Cluster) surveyNodes(ctx context.Context, left *Remains) error {
 			continue
 		}
 		ours, others := nodestate.Cordons(&node)
-		left.Nodes = append(left.Nodes, Node{Name: node.Name, Cordoned: len(ours) > 0, Others: others != nil})
+		left.Nodes = append(left.Nodes, Node{Name: node.Name, Cordoned: len(ours) > 0, Others: others != nil, Away: awayOn(&node)})
 	}
 	return nil
 }

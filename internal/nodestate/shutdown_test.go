@@ -4,14 +4,17 @@ package nodestate
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/statics"
 )
 
 func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
@@ -75,6 +78,35 @@ func TestHowLongAMachineWaitsIsSaidAndForgotten(t *testing.T) {
 	failing, _ := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, apierrors.NewInternalError(errors.New("on fire")))
 	if err := failing.SayShutdownDelay(t.Context(), time.Second); err == nil {
 		t.Error("what could not be said is no error")
+	}
+}
+
+func TestWhatIsForgottenWhereStaticPodsAreAway(t *testing.T) {
+	all := map[string]string{
+		"example.com/a": "b", shutdown.DelayAnnotation: "5s", statics.HostAnnotation: `{"away":["a/b"]}`, CordonsAnnotation: "{}",
+	}
+	for name, tc := range map[string]struct {
+		forget func(*Writer) error
+		want   map[string]string
+	}{
+		"all but them": {func(w *Writer) error { return w.ForgetAllButStaticPods(t.Context()) },
+			map[string]string{"example.com/a": "b", statics.HostAnnotation: `{"away":["a/b"]}`}},
+		"what slipway-host says": {func(w *Writer) error { return w.ForgetHost(t.Context()) },
+			map[string]string{"example.com/a": "b", CordonsAnnotation: "{}"}},
+		"all": {func(w *Writer) error { return w.Forget(t.Context()) }, map[string]string{"example.com/a": "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writer, clients := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: maps.Clone(all)}})
+			if !MarkedByHost(read(t, clients)) {
+				t.Error("slipway-host says nothing before")
+			}
+			if err := tc.forget(writer); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, read(t, clients).Annotations); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -85,6 +85,7 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 	for _, node := range []**harness.Node{&b.draining, &b.drained, &b.foreign} {
 		*node = env.Node(t, "uninstall")
 	}
+	staticPodsAway(t, env, b.drained)
 	env.Kubectl(t, "cordon", b.foreign.Name)
 	b.held = b.draining.HeldPod("held-" + b.draining.Name)
 	b.event = b.draining.EventName("drain")
@@ -99,9 +100,48 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 
 	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, "NodeMaintenance "+kept.Name+" is in work", b.event+" of node "+b.draining.Name+" is in work", "node "+b.drained.Name+" is out of service", "--force")
 	wantPlugin(t, env, 1, []string{"uninstall", "--yes", "--force", "--as=anybody"}, "you may not uninstall")
-	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force"}, "it stays cordoned, by somebody else", "Slipway is gone")
+	// Static pods are put back while slipway-host is there, which the test plays.
+	saysAway(t, env, b.drained)
+	uninstall := harness.StartProcess(t, "uninstall", []string{"KUBECONFIG=" + env.Facts.Kubeconfig},
+		harness.Binary(t, "kubectl-slipway"), "uninstall", "--yes", "--force")
+	uninstall.AwaitLog("returning node " + b.drained.Name + ", whose static pods are away: kube-system/proxy")
+	b.drained.Await("takes pods again", func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
+	if said := uninstall.Log(); strings.Contains(said, "deleting DaemonSet") {
+		t.Errorf("slipway-host goes before the static pods are back:\n%s", said)
+	}
+	env.Kubectl(t, "annotate", "--overwrite", "node", b.drained.Name, `slipway.dev/static-pods-host={}`)
+	uninstall.AwaitLog("Slipway is gone")
+	if said := uninstall.Log(); !strings.Contains(said, "it stays cordoned, by somebody else") || strings.Contains(said, "nobody puts back") {
+		t.Errorf("uninstall said:\n%s", said)
+	}
 	b.nothingIsLeft(t)
 	wantPlugin(t, env, 0, []string{"uninstall"}, "Nothing of Slipway is on this cluster")
+}
+
+// staticPodsAway is that slipway-host cannot go while static pods of a node are away; when it does,
+// nothing on the node says that it is there.
+func staticPodsAway(t *testing.T, env *harness.Env, node *harness.Node) {
+	t.Helper()
+	wantPlugin(t, env, 0, []string{"install", "--yes", "--host"}, "create", "DaemonSet", "slipway-host")
+	saysAway(t, env, node)
+	env.Kubectl(t, "annotate", "node", node.Name, "slipway.dev/shutdown-delay=5s")
+	wantPlugin(t, env, 0, []string{"status"}, node.Name+" (5s)")
+	wantPlugin(t, env, 1, []string{"install", "--yes"}, "static pods of node "+node.Name+" are away: kube-system/proxy", "Nobody would put them back")
+	wantPlugin(t, env, 1, []string{"install", "--yes", "--host"}, "Nobody would put them back")
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, "static pods of node "+node.Name+" are away: kube-system/proxy", "nothing was deleted")
+	env.Kubectl(t, "annotate", "--overwrite", "node", node.Name, `slipway.dev/static-pods-host={}`)
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "deleting DaemonSet slipway-system/slipway-host")
+	n := node.Await("is there", func(*corev1.Node) bool { return true })
+	for _, key := range []string{"slipway.dev/static-pods-host", "slipway.dev/shutdown-delay"} {
+		if text, has := n.Annotations[key]; has {
+			t.Errorf("node %s says %s: %s", n.Name, key, text)
+		}
+	}
+}
+
+func saysAway(t *testing.T, env *harness.Env, node *harness.Node) {
+	t.Helper()
+	env.Kubectl(t, "annotate", "--overwrite", "node", node.Name, `slipway.dev/static-pods-host={"away":["kube-system/proxy"]}`)
 }
 
 // Its agents are dead, or were never there: nobody ends the event.
@@ -116,12 +156,17 @@ func TestThePluginUninstallsWhatNobodyLooksAfter(t *testing.T) {
 		"spec":{"transitionName":"drain.slm.k8s.io","bindingNode":"`+node.Name+`"}}`, "create", "-f", "-")
 	env.Kubectl(t, "create", "secret", "generic", "registry", "-n", devcluster.Namespace)
 
+	saysAway(t, env, node)
 	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, event+" of node "+node.Name+" is held by example.com/audit", "nothing was deleted")
 	if e := eventOf(t, env, event); e.DeletionTimestamp != nil || len(e.Finalizers) != 2 {
 		t.Fatalf("it has deleted the event, or taken off its finalizers: %q", e.Finalizers)
 	}
 	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force", "--timeout=3m"},
-		"with the finalizers of others: example.com/audit", "nobody ends LifecycleEvent "+event, "Slipway is gone", "Namespace slipway-system stays", "Secret registry")
+		"with the finalizers of others: example.com/audit", "nobody ends LifecycleEvent "+event,
+		"its static pods come back: kube-system/proxy", "nobody puts back the static pods of node "+node.Name+" (kube-system/proxy)", "Slipway is gone", "Namespace slipway-system stays", "Secret registry")
 	env.Kubectl(t, "get", "secret", "registry", "-n", devcluster.Namespace)
+	// What is lost on the machine, its Node tells, until somebody has put it back.
+	wantPlugin(t, env, 1, []string{"uninstall", "--yes"}, "static pods of node "+node.Name+" are away: kube-system/proxy")
+	env.Kubectl(t, "annotate", "node", node.Name, "slipway.dev/static-pods-host-")
 	wantPlugin(t, env, 0, []string{"uninstall", "--yes"}, "Nothing of Slipway is on this cluster.", "Secret registry")
 }
