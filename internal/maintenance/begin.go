@@ -85,6 +85,9 @@ func (p *pass) rolloutFacts(m *maintained) rollout.Facts {
 			}
 			state = rollout.Out
 		}
+		if state == rollout.Waiting && p.letsOthersBegin(n, m) {
+			state = rollout.HeldBack
+		}
 		facts.Nodes = append(facts.Nodes, rollout.Node{
 			Name: n.name, State: state, Domain: n.Labels[facts.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
 			Down: !n.ready() || n.outForOthers(m), Budgets: n.Budgets,

@@ -19,6 +19,7 @@ func (p *pass) judge(m *maintained) {
 	}
 	m.refusal = m.refused(p.controlPlane(m))
 	m.holdUp = p.heldUp(m)
+	p.findUnleased(m)
 }
 
 // controlPlaneNodes counts the nodes of the control plane.

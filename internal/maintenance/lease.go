@@ -4,11 +4,13 @@ package maintenance
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/rollout"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -41,6 +43,39 @@ func (p *pass) lostLease(n *node) (why reasoned, lost bool) {
 		}
 		return reasoned{lifecyclev1alpha1.ReasonLeaseLost, "the lease of the node is not Slipway's any more; it is taken again before anything else"}, true
 	}
+}
+
+// leasedByOthers is why a node does not begin, or is about to begin in vain: somebody else
+// works on it.
+func (p *pass) leasedByOthers(n *node) (why reasoned, is bool) {
+	held, is := p.holder(n)
+	if !is || held.Holder == nodelease.Slipway {
+		return reasoned{}, false
+	}
+	if free := held.FreeAfter(); !free.IsZero() {
+		p.wakeAt(free.Add(time.Millisecond))
+	}
+	return reasoned{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}, true
+}
+
+// findUnleased finds whether nodes wait for their turn that nobody else works on. With a
+// rollout, those come first: a node that waits for a lease would keep them waiting, for as
+// long as its holder likes. When none of them is left, the others begin, and wait.
+func (p *pass) findUnleased(m *maintained) {
+	m.unleasedWait = slices.ContainsFunc(m.selected, func(n *node) bool {
+		_, leased := p.leasedByOthers(n)
+		return !leased && n.stateFor(m) == rollout.Waiting
+	})
+}
+
+// letsOthersBegin says whether a node leaves its turn in a rollout to others, as it would have
+// to wait for a lease.
+func (p *pass) letsOthersBegin(n *node, m *maintained) bool {
+	if m.Spec.Rollout == nil || m.holdUp.reason != "" || !m.unleasedWait {
+		return false
+	}
+	_, leased := p.leasedByOthers(n)
+	return leased
 }
 
 // underLease says whether Slipway has, or asks for, the lease of a node that it has out.

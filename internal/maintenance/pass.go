@@ -48,6 +48,8 @@ type maintained struct {
 	refusal reasoned
 	// holdUp is why none of its nodes begins at all; empty, if they may.
 	holdUp reasoned
+	// unleasedWait: nodes wait for their turn that nobody else has leased.
+	unleasedWait bool
 	// rollout says who begins.
 	rollout rollout.Decision
 	// deadlock is what is to be said of nodes of its that wait for each other.

@@ -56,7 +56,10 @@ func (p *pass) fillPlaces(m *maintained) {
 		case r != nil:
 			p.at(n, m.UID, slipwayv1alpha1.NodeReturned, reasoned{}, r.At)
 		default:
-			why, _ := n.heldBack(m)
+			why, held := n.heldBack(m)
+			if !held && m.works() {
+				why, _ = p.leasedByOthers(n)
+			}
 			m.places[n.name] = place{phase: slipwayv1alpha1.NodeWaiting, reasoned: why}
 		}
 	}

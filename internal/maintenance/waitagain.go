@@ -9,9 +9,9 @@ import (
 
 // A node whose drain nobody has claimed yet is not cordoned: its event waits for a hook, a
 // lease, a guard, its agent. It waits again, as if its turn had not come, if its maintenance
-// may not begin nodes any more: else it would be taken out whenever that lets it pass. The
-// event goes when no other maintenance wants it. If it was claimed before, it has begun, and
-// goes on.
+// may not begin nodes any more: else it would be taken out whenever that lets it pass. So it
+// does if it waits for a lease while others could begin. The event goes when no other
+// maintenance wants it. If it was claimed before, it has begun, and goes on.
 
 // waitsAgain says whether a node that is about to begin does not, for a maintenance. While
 // that one is paused, an event that nobody claims because of its own hooks stays as it is, with
@@ -20,7 +20,7 @@ func (p *pass) waitsAgain(n *node, m *maintained) bool {
 	switch {
 	case n.drain == nil || n.back != nil || !pending(n.drain):
 		return false
-	case p.outsideWindow(m).reason != "":
+	case p.outsideWindow(m).reason != "", !gated(n.drain) && p.letsOthersBegin(n, m):
 		return true
 	default:
 		forOthers := len(n.fors) > 1 && !m.asksAt(slipwayv1alpha1.BeforeDrain)
