@@ -52,10 +52,17 @@ func (p *pass) leasedByOthers(n *node) (why reasoned, is bool) {
 	if !is || held.Holder == nodelease.Slipway {
 		return reasoned{}, false
 	}
-	if free := held.FreeAfter(); !free.IsZero() {
+	return reasoned{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}, true
+}
+
+// waitsForLease says of a node that waits for its turn that somebody else works on it, and
+// looks again when that one's lease has expired.
+func (p *pass) waitsForLease(n *node) reasoned {
+	why, is := p.leasedByOthers(n)
+	if free := n.Lease.FreeAfter(); is && !free.IsZero() {
 		p.wakeAt(free.Add(time.Millisecond))
 	}
-	return reasoned{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}, true
+	return why
 }
 
 // findUnleased finds whether nodes wait for their turn that nobody else works on. With a

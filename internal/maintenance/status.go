@@ -58,7 +58,7 @@ func (p *pass) fillPlaces(m *maintained) {
 		default:
 			why, held := n.heldBack(m)
 			if !held && m.works() {
-				why, _ = p.leasedByOthers(n)
+				why = p.waitsForLease(n)
 			}
 			m.places[n.name] = place{phase: slipwayv1alpha1.NodeWaiting, reasoned: why}
 		}
