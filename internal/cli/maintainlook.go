@@ -51,8 +51,27 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice nodeChoice, nodes []
 			return l
 		}
 	}
+	l.leased(selected)
 	l.overlaps(selected, others, wanted.Name)
 	return l
+}
+
+// leased names the nodes that somebody else works on now.
+func (l *looked) leased(selected []*corev1.Node) {
+	var named []string
+	for _, node := range selected {
+		if held, is := leasedByOthers(node); is {
+			named = append(named, fmt.Sprintf("%s to %s", node.Name, holderText(held)))
+		}
+	}
+	const most = 8
+	text := strings.Join(named[:min(most, len(named))], ", ")
+	if more := len(named) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more ('kubectl slipway lease list')", more)
+	}
+	if len(named) > 0 {
+		l.note("Warning: others have leased %d of them now, which wait until the leases are given back: %s.", len(named), text)
+	}
 }
 
 func (l *looked) note(format string, args ...any) {

@@ -19,6 +19,9 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 	for _, name := range []string{"cp-1", "cp-2", "cp-3"} {
 		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{controlPlane: "", "all": ""}}})
 	}
+	for i, holder := range []string{"slipway", "kubeadmin-ada"} {
+		nodes[len(nodes)-1-i].Annotations = leasedTo(holder).Annotations
+	}
 	var others []*slipwayv1alpha1.NodeMaintenance
 	for _, name := range []string{"kernel-6.12", "april", "by-hand", "brains"} {
 		others = append(others, readMaintenances(t)[name])

@@ -132,6 +132,11 @@ var ofMaintenances = slices.Concat(
 			Helps: "kubectl slipway explain NODE",
 		},
 		Entry{
+			Code:  lifecyclev1alpha1.ReasonHeldByAnother,
+			Means: "Somebody else works on the node and holds its lease. In a rollout, it begins after the others, and waits for the lease then.",
+			Helps: "wait, or ask its holder to give it back", Passes: true,
+		},
+		Entry{
 			Code:  lifecyclev1alpha1.ReasonLeaseLost,
 			Means: "The node is out, and somebody else has its lease, or Slipway has yet to take it again. It stays as it is: no work begins, and it does not return.",
 			Helps: "ask the holder to give the lease back; look why no controller of Slipway was there", Passes: true,

@@ -37,7 +37,9 @@ func (p *predictor) batch(number int, r round) (Batch, error) {
 	batch := Batch{Number: number, Condition: r.condition}
 	for _, name := range r.names {
 		n := p.standing[name]
-		batch.Nodes = append(batch.Nodes, Node{Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Notes: p.notes(n)})
+		batch.Nodes = append(batch.Nodes, Node{
+			Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Leased: p.look.Standings[name].Leased, Notes: p.notes(n),
+		})
 	}
 	if p.facts.NoPods {
 		return batch, nil

@@ -82,9 +82,10 @@ func (r *rehearsal) begin(names []string) {
 // were any. One that is not selected any more is none of its nodes then.
 func (r *rehearsal) allReturn() (some bool) {
 	var nodes []rollout.Node
+	unleased := slices.ContainsFunc(r.facts.Nodes, func(n rollout.Node) bool { return n.State == rollout.Waiting && !r.leased(n) })
 	for _, n := range r.facts.Nodes {
-		if n.State == rollout.HeldBack {
-			n.State = rollout.Waiting // the drains that it gave way to have ended
+		if n.State == rollout.HeldBack && (!unleased || !r.leased(n)) {
+			n.State = rollout.Waiting // the drains that it gave way to have ended, or nobody else is left
 		}
 		if n.State != rollout.Out {
 			nodes = append(nodes, n)
@@ -101,6 +102,9 @@ func (r *rehearsal) allReturn() (some bool) {
 	r.facts.Nodes = nodes
 	return some
 }
+
+// leased says whether somebody else works on the node.
+func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Standings[n.Name].Leased != "" }
 
 // lift ends what holds everybody up until somebody says a word, or pods have started: it tells
 // of it before the next round.

@@ -70,6 +70,8 @@ type Node struct {
 	// Domain is its value of the topology key.
 	Domain       string `json:"domain,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
+	// Leased says who else works on it now: it waits for that one. Empty: nobody does.
+	Leased string `json:"leased,omitempty"`
 	// Notes are what is particular about it, such as that it is down already.
 	Notes []string `json:"notes,omitempty"`
 	// Drain is missing if its pods are not known.
@@ -150,7 +152,7 @@ func (f Forecast) Blocks() bool {
 	return false
 }
 
-func (n Node) blocks() bool { return n.Drain != nil && len(n.Drain.Blockers) > 0 }
+func (n Node) blocks() bool { return n.Leased != "" || n.Drain != nil && len(n.Drain.Blockers) > 0 }
 
 func (f Forecast) count(state LeftState) (count int) {
 	for _, l := range f.Left {

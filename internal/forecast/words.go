@@ -62,6 +62,9 @@ type Remark struct {
 func (f Forecast) Blocked() []Remark {
 	var r remarks
 	f.each(func(n Node) {
+		if n.Leased != "" {
+			r.add(n.Leased+"; wait, or ask its holder to give the lease back", n.Name)
+		}
 		if n.Drain == nil {
 			return
 		}

@@ -22,6 +22,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/plan"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -39,7 +40,7 @@ func newWorld() *world {
 }
 
 // node is a Ready one for 20 pods, with the words of a script: zone=a, control-plane, down,
-// pods=web:2, out, out-for=other, returned, failed, failed-back.
+// pods=web:2, out, out-for=other, returned, failed, failed-back, leased=ada.
 func (w *world) node(name string, words ...string) error {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	n.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("20")}
@@ -52,6 +53,8 @@ func (w *world) node(name string, words ...string) error {
 			n.Labels["zone"] = value
 		case "control-plane":
 			n.Labels["node-role.kubernetes.io/control-plane"] = ""
+		case "leased":
+			fact.Lease, w.facts.Maintenances.Leases = nodelease.Held{Holder: value, Purpose: "new disk"}, true
 		case "not-selected":
 			n.Labels["spared"] = ""
 		case "down":

@@ -47,6 +47,9 @@
 //     or when somebody accepts it as it is, by an annotation of the event of its return.
 //   - A cluster with a single node of the control plane has all of them selected when that is.
 //   - A node that somebody else uncordons is cordoned again by its drain (cordon.go).
+//   - In a rollout, a node that somebody else has leased begins when none of the others waits
+//     any more. Nobody is taken out any more who has not been claimed when a maintenance is
+//     paused, or its window ends: it waits again (waitagain.go).
 //   - Of a node whose lease is lost, nothing is begun, and it is not put back, until Slipway has
 //     the lease again (lease.go).
 //   - A step that the API server refuses holds its node up, and is shown there (refused.go); a

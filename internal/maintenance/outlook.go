@@ -35,6 +35,8 @@ type Standing struct {
 	// Ahead: for these, its drain is further than the first step of this maintenance
 	// (KEP-4212, fast-forward).
 	Ahead bool
+	// Leased says who else works on it. Empty: nobody does. While others can begin, it does not.
+	Leased string
 	// Reason and Message are those of its failure.
 	Reason, Message string
 }
@@ -73,6 +75,9 @@ func (p *pass) standing(n *node, m *maintained) Standing {
 	}
 	slices.Sort(s.Others)
 	s.Ahead = len(s.Others) > 0 && n.drain != nil && drainplan.Exceeds(targetsOf(n.drain), m.plan)
+	if why, is := p.leasedByOthers(n); is {
+		s.Leased = why.message
+	}
 	if r := n.recordOf(m); r != nil && r.State == RecordFailed {
 		s.Reason, s.Message = r.Reason, r.Message
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/cordons"
 	"github.com/slipway-k8s/slipway/internal/forecast"
+	"github.com/slipway-k8s/slipway/internal/leases"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/plan"
 )
@@ -67,6 +68,9 @@ func (f *fleet) allNodes(ctx context.Context) error {
 				fact.CordonedFor = append(fact.CordonedFor, owner.UID)
 			}
 			fact.Records, _ = maintenance.RecordsOn(node)
+			if held, is := leases.Mirrored(node); is { // it is said by who takes leases
+				fact.Lease, f.maintenances.Leases = held, true
+			}
 			f.maintenances.Nodes = append(f.maintenances.Nodes, fact)
 			f.facts.Nodes = append(f.facts.Nodes, node)
 			f.facts.Drains.Nodes = append(f.facts.Drains.Nodes, drain.NodeSnapshot{Node: node})

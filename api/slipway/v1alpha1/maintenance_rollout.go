@@ -50,9 +50,10 @@ type MaintenanceDrain struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// MaintenanceRollout takes some nodes out at a time. A node is out from its cordon until
-// it has returned and is healthy: Ready, schedulable, and with its static pods and those of
-// its DaemonSets Ready.
+// MaintenanceRollout takes some nodes out at a time. A node is out from when its turn comes,
+// which is before its cordon, until it has returned and is healthy: Ready, schedulable, and
+// with its static pods and those of its DaemonSets Ready. One that somebody else has leased
+// lets others begin before it.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.perDomain) || has(self.topologyKey)",message="spec.rollout.perDomain needs topologyKey",fieldPath=".perDomain"
 type MaintenanceRollout struct {

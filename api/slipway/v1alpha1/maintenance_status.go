@@ -79,7 +79,8 @@ type MaintenanceNodeCounts struct {
 	// waiting have not begun.
 	// +optional
 	Waiting int32 `json:"waiting"`
-	// out is how many are between their cordon and their return, in whichever phase.
+	// out is how many are between their turn, which begins before their cordon, and their
+	// return, in whichever phase.
 	// +optional
 	Out int32 `json:"out"`
 	// drained are those of them that are drained.
