@@ -39,7 +39,7 @@ is not Ready is still counted as out.`,
 
   # It is back, and a pod of another team's does not become Ready there
   kubectl slipway done worker-1 --accept-unhealthy`,
-		Args:    cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			choice := &nodeChoice{}
 			if err := choice.take(args); err != nil {

@@ -167,15 +167,39 @@ func TestWhatIsInTheWayOfAnEventIsAFactUntilItIsGone(t *testing.T) {
 	shows("after that", map[string]string{})
 }
 
+func TestWhetherLeasesAreTakenIsAFact(t *testing.T) {
+	for _, want := range []bool{true, false} {
+		w := newWorld(t, nil, interceptor.Funcs{})
+		w.Leases = want
+		f, err := w.gather(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Leases != want {
+			t.Errorf("it is %t, and the facts have %t", want, f.Leases)
+		}
+	}
+}
+
 func TestAStepHasAKeyOfItsOwn(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
 	keys := map[string]any{}
 	for _, step := range []any{
-		maintenance.CreateEvent{Event: anEvent("x")}, maintenance.ChangeEvent{Seen: anEvent("x")}, maintenance.DeleteEvent{Event: anEvent("x")},
-		maintenance.CreateJob{Job: job}, maintenance.DeleteJob{Job: job}, maintenance.RecordOnNode{Node: "x"}, maintenance.MarkNode{Node: "x"},
-		maintenance.KeepAway{Node: "x"}, maintenance.LetBack{Node: "x"}, maintenance.Lift{Pod: maintenance.KeptPod{Namespace: "x", Name: "x"}},
-		maintenance.ChangeMaintenance{Seen: aMaintenance("x")}, writeStatus{"x"},
-		maintenance.CreateEvent{Event: anEvent("y")}, maintenance.RecordOnNode{Node: "y"}, writeStatus{"y"},
+		maintenance.CreateEvent{Event: anEvent("x")},
+		maintenance.ChangeEvent{Seen: anEvent("x")},
+		maintenance.DeleteEvent{Event: anEvent("x")},
+		maintenance.CreateJob{Job: job},
+		maintenance.DeleteJob{Job: job},
+		maintenance.RecordOnNode{Node: "x"},
+		maintenance.MarkNode{Node: "x"},
+		maintenance.KeepAway{Node: "x"},
+		maintenance.LetBack{Node: "x"},
+		maintenance.Lift{Pod: maintenance.KeptPod{Namespace: "x", Name: "x"}},
+		maintenance.ChangeMaintenance{Seen: aMaintenance("x")},
+		writeStatus{"x"},
+		maintenance.CreateEvent{Event: anEvent("y")},
+		maintenance.RecordOnNode{Node: "y"},
+		writeStatus{"y"},
 	} {
 		key := keyOf(step)
 		if other, taken := keys[key]; taken {

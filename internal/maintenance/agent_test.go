@@ -88,6 +88,10 @@ func (w *world) agent(e *lifecyclev1alpha1.LifecycleEvent) string {
 	}
 }
 
+func leaseGated(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return slices.Contains(e.Spec.Gates, leaseGate)
+}
+
 // cancel ends an event that was deleted, or whose Node is gone.
 func (w *world) cancel(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 	if pending(e) && e.DeletionTimestamp != nil {

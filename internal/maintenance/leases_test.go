@@ -22,13 +22,6 @@ import (
 
 var leaseGate = lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateLease}
 
-// gateForLease is what admission does.
-func (w *world) gateForLease(e *lifecyclev1alpha1.LifecycleEvent) {
-	if w.leases != nil && e.Labels[slipwayv1alpha1.MaintenanceEventLabel] == LabelDrain {
-		e.Spec.Gates = append(e.Spec.Gates, leaseGate)
-	}
-}
-
 // lease gives that of a node to somebody, as after no controller was there to keep it, or
 // somebody has broken it.
 func (w *world) lease(t *testing.T, d *datadriven.TestData) {

@@ -117,7 +117,10 @@ func (p *pass) takeOut(n *node) {
 	first := p.byUID[n.begin[0].UID]
 	e := newDrain(n.name, n.begin, p.parameters(n, nil))
 	if p.hooked(n) {
-		e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: slipwayv1alpha1.MaintenanceGate}}
+		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate})
+	}
+	if p.facts.Leases { // also where no policy does: before Kubernetes 1.36, and as long as it is not in force
+		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateLease})
 	}
 	allow(e, p.allowed(n, n.begin))
 	e.Spec.Reason = reasonOf(first)

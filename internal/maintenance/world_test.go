@@ -141,7 +141,6 @@ func (w *world) perform(step Step) {
 		if w.events[s.Event.Name] == nil {
 			e := s.Event.DeepCopy()
 			e.UID, e.Generation, e.CreationTimestamp = w.uid(e.Name), 1, metav1.NewTime(w.now)
-			w.gateForLease(e)
 			w.admit(e)
 			w.events[e.Name] = e
 			drain := w.events[DrainName(e.Spec.BindingNode)]
@@ -300,6 +299,9 @@ func eventText(e *lifecyclev1alpha1.LifecycleEvent) string {
 	text := ", targets " + targetsText(e)
 	if gated(e) {
 		text += ", gated"
+	}
+	if leaseGated(e) {
+		text += ", leased"
 	}
 	return text + allowText(", allow ", nil, e.Spec.Allow)
 }

@@ -89,10 +89,14 @@ func TestWhatIsForgottenWhereStaticPodsAreAway(t *testing.T) {
 		forget func(*Writer) error
 		want   map[string]string
 	}{
-		"all but them": {func(w *Writer) error { return w.ForgetAllButStaticPods(t.Context()) },
-			map[string]string{"example.com/a": "b", statics.HostAnnotation: `{"away":["a/b"]}`}},
-		"what slipway-host says": {func(w *Writer) error { return w.ForgetHost(t.Context()) },
-			map[string]string{"example.com/a": "b", CordonsAnnotation: "{}"}},
+		"all but them": {
+			func(w *Writer) error { return w.ForgetAllButStaticPods(t.Context()) },
+			map[string]string{"example.com/a": "b", statics.HostAnnotation: `{"away":["a/b"]}`},
+		},
+		"what slipway-host says": {
+			func(w *Writer) error { return w.ForgetHost(t.Context()) },
+			map[string]string{"example.com/a": "b", CordonsAnnotation: "{}"},
+		},
 		"all": {func(w *Writer) error { return w.Forget(t.Context()) }, map[string]string{"example.com/a": "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
