@@ -27,8 +27,9 @@ const (
 	// MaxDuration is the longest time for which a lease is taken or renewed.
 	MaxDuration = time.Hour
 
-	// Annotation of a Node is a copy for people and monitoring of who holds its lease, in JSON:
-	// {"holder","purpose","since"}. Nobody decides by it.
+	// Annotation of a Node is a copy for people and monitoring of who holds its lease, whoever
+	// that is, in JSON: {"holder","purpose","since"}. It may lag behind: who takes a lease, or
+	// works under one, goes by the Lease. Admission policies cannot read that, and go by the copy.
 	Annotation = "slipway.dev/node-lease"
 
 	// PurposeAnnotation of a Lease says for people what its holder does with the node.

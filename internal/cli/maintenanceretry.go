@@ -16,8 +16,11 @@ func newMaintenanceRetry(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry NAME",
 		Short: "Try the nodes again that have failed, or whose drains wait for each other",
-		Long: `Raises spec.retry, and says which nodes had failed, and why. They wait for their turn as nodes
-do that have not begun; what had failed is begun anew, from the drain on.
+		Long: `Raises spec.retry, and says which nodes had failed, and why. A node whose drain is still there
+goes on from where it is, without another drain and without waiting for its turn: what had not
+left it leaves, hooks that are not open are asked again, and the work is done anew, by a new
+Job. A node whose drain has failed or was canceled, or whose return has failed, waits for its
+turn as nodes do that have not begun, and then goes all the way, from the drain on.
 
 Where drains of nodes wait for each other (reason Deadlock) because each node has given way
 as often as it may, they give way anew. Add room, or relax the budgets that the status names,

@@ -34,7 +34,8 @@
 //     work anew, but not through the drain, unless that is what has failed or is gone.
 //   - Whoever deletes the event of a drain cancels it, which undoes the cordon, and the node
 //     has failed. A return that fails is tried again when the maintenance becomes Complete, is
-//     deleted, or its spec.retry is raised; else it is left, and told of.
+//     deleted, or its spec.retry is raised, before which the node goes all the way anew unless
+//     it is Complete; else it is left, and told of.
 //   - spec.paused does not hold stage Complete up. A Job that is running does, whatever is
 //     asked: nobody puts a node back in the middle of a reboot. Deleting the Job ends that.
 //   - With a rollout, each node goes its own way through the drain plan; without one, all are
