@@ -66,6 +66,13 @@ func (t *tool) mayReturn(ctx context.Context, n *nodeChoice) error {
 	return nil
 }
 
+// noteLeased names the nodes whose drains would wait for others.
+func (t *tool) noteLeased(n *nodeChoice) {
+	for _, node := range slices.Sorted(maps.Keys(n.leased)) {
+		fmt.Fprintf(t.ErrOut, "Node %s is leased to %s: a drain waits until the lease is given back.\n", node, holderText(n.leased[node]))
+	}
+}
+
 // holderText says who has a lease, and what for.
 func holderText(held nodelease.Held) string {
 	text := fmt.Sprintf("%q", show.Clean(held.Holder))

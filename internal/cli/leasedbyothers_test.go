@@ -50,3 +50,15 @@ func TestWhoMayHaveANodePutBackThatIsLeased(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlanNamesTheNodesThatOthersHaveLeased(t *testing.T) {
+	tool, _, errOut := testTool()
+	var n nodeChoice
+	for _, holder := range []string{"slipway", "", "kubeadmin-ada"} {
+		n.note(leasedTo(holder))
+		const want = "Node worker-1 is leased to \"kubeadmin-ada\" for \"new disk\": a drain waits until the lease is given back.\n"
+		if tool.noteLeased(&n); (errOut.String() == want) != (holder == "kubeadmin-ada") {
+			t.Errorf("of a node that is leased to %q, it says %q", holder, errOut)
+		}
+	}
+}

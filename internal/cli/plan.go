@@ -163,6 +163,7 @@ func (t *tool) plan(ctx context.Context, p *planFlags, parameters []byte) error 
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
+	t.noteLeased(&p.nodes)
 	reader, err := survey.New(c.config, c.http, c.home)
 	if err != nil {
 		return err
