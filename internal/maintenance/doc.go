@@ -46,6 +46,8 @@
 //   - A node without a rollout's maintenance returns without a look at its health: somebody
 //     said Complete. With a rollout it is done with when it is healthy, or was cordoned before,
 //     or when somebody accepts it as it is, by an annotation of the event of its return.
+//   - Which pods hold up the nodes that are next, as they do not run (notready.go). Whose pods were
+//     evicted, no object says: so it is the young ones that count.
 //   - A cluster with a single node of the control plane has all of them selected when that is.
 //   - A node that somebody else uncordons is cordoned again by its drain (cordon.go).
 //   - In a rollout, a node that somebody else has leased begins when none of the others waits
