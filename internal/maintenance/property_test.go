@@ -199,6 +199,20 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				e.Annotations[key] = slipwayv1alpha1.HookOpen
 			}
 		},
+		"accept": func(t *rapid.T) {
+			name, _ := anyNode(t)
+			if e := w.events[ReturnName(name)]; e != nil {
+				e.Annotations = maps.Clone(e.Annotations)
+				e.Annotations[slipwayv1alpha1.UnhealthyAcceptedAnnotation] = "somebody"
+			}
+		},
+		"pods": func(t *rapid.T) {
+			name, _ := anyNode(t)
+			w.notReady = nil
+			for i := range rapid.SampledFrom([]int{0, 9, 10}).Draw(t, "that do not run") {
+				w.notReady = append(w.notReady, NotReadyPod{Name: fmt.Sprintf("shop/p%d", i), Created: w.now, Node: name})
+			}
+		},
 		"Job": func(t *rapid.T) {
 			for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
 				if j := w.jobs[name]; finishedAs(j) == nil {
