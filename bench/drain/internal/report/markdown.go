@@ -88,6 +88,9 @@ func bounds(r Results) string {
 		for _, s := range r.Of(scenario.Key) {
 			if s.Contender == slipway && s.LongerThanBound > 0 {
 				fmt.Fprintf(&b, "\n(%s) Slipway took %.2f times %s", scenario.Key, s.LongerThanBound, bound(scenario))
+				if work := s.ControlPlaneCPUSeconds / float64(max(r.Conditions.Cores, 1)); scenario.Fleet > 0 && work > 0 {
+					fmt.Fprintf(&b, ", and %.2f times what the control plane's work for it takes if all %d cores do nothing else", s.Wall/work, r.Conditions.Cores)
+				}
 				if s.LongerThanIdeal > 0 {
 					fmt.Fprintf(&b, ", and was %.1f times as fast as the ideal evictor", 1/s.LongerThanIdeal)
 				}
