@@ -123,3 +123,15 @@ func TestBrokenPromisesAreSaid(t *testing.T) {
 		t.Errorf("the table does not say that a promise was broken:\n%s", Table(r))
 	}
 }
+
+func TestAFleetIsComparedWithWhatHasToBeDoneForIt(t *testing.T) {
+	r := results()
+	fleet := run("i", "slipway", 1, 20, 100, 0)
+	fleet.Bound, fleet.CPU.Seconds = 10, map[string]float64{"etcd": 8, "kube-apiserver": 24}
+	r.Scenarios, r.Runs = append(r.Scenarios, Scenario{Key: "i", Fleet: 10}), append(r.Runs, fleet)
+	want := "(i) Slipway took 2.00 times what the budgets need until each pod has left its node once, " +
+		"and 1.25 times what the control plane's work for it takes if all 2 cores do nothing else.\n"
+	if got := Markdown(r); !strings.Contains(got, want) {
+		t.Errorf("it does not say %q:\n%s", want, got)
+	}
+}
