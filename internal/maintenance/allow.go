@@ -55,7 +55,7 @@ func allow(e *lifecyclev1alpha1.LifecycleEvent, guards []lifecyclev1alpha1.Guard
 // it is for a maintenance.
 func (m *maintained) notClaimed(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
 	why := notClaimed(e)
-	lets := ""
+	var lets string
 	switch guard := lifecyclev1alpha1.Guard(why.reason); {
 	case guard == lifecyclev1alpha1.GuardLastSchedulableNode:
 		lets = fmt.Sprintf("spec.allow: [%s] lets it", slipwayv1alpha1.GuardLastSchedulableNode)
