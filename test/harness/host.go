@@ -76,6 +76,6 @@ func (n *Node) Host(bus string, flags ...string) *Process {
 	if err := devcluster.WriteKubeconfig(kubeconfig, n.HostCredentials()); err != nil {
 		n.t.Fatal(err)
 	}
-	arguments := append([]string{"--node-name=" + n.Name, "--system-bus=" + bus, "--health-probe-bind-address=0"}, flags...)
+	arguments := append([]string{"--node-name=" + n.Name, "--system-bus=" + bus, "--health-probe-bind-address=0", "-v=2"}, flags...)
 	return StartProcess(n.t, "slipway-host of "+n.Name, []string{"KUBECONFIG=" + kubeconfig}, Binary(n.t, "slipway-host"), arguments...)
 }
