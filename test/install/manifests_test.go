@@ -29,10 +29,10 @@ func TestTheAPIServerAcceptsEveryManifest(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	for _, path := range []string{
-		"install.yaml", "install-central.yaml", "install-reduced.yaml", "install-evictions.yaml",
+		"install.yaml", "install-central.yaml", "install-reduced.yaml", "install-evictions.yaml", "install-host.yaml",
 		"crd/lifecycle.k8s.io", "crd/slm.slipway.dev", "crd/slipway.dev", "crd/evictions",
-		"rbac", "rbac/reduced", "rbac/central", "rbac/evictions",
-		"admission", "admission/guards", "admission/reduced", "admission/evictions",
+		"rbac", "rbac/reduced", "rbac/central", "rbac/evictions", "rbac/host",
+		"admission", "admission/guards", "admission/reduced", "admission/evictions", "admission/host",
 		"transitions/lifecycle.k8s.io", "samples",
 	} {
 		t.Run(path, func(t *testing.T) {
