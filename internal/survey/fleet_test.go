@@ -37,6 +37,10 @@ func TestAForecastIsMadeFromTheWholeClusterInFewRequests(t *testing.T) {
 	if len(f.Cluster.Unread) > 0 || f.NoPods || len(f.Cluster.Nodes) != 2 || len(f.Cluster.Pods) != 2 || len(f.Maintenances.Nodes) != 2 {
 		t.Errorf("%d and %d nodes, %d pods of two pages, unread %q", len(f.Cluster.Nodes), len(f.Maintenances.Nodes), len(f.Cluster.Pods), f.Cluster.Unread)
 	}
+	first, second := f.Maintenances.Nodes[0].Lease, f.Maintenances.Nodes[1].Lease
+	if !f.Maintenances.Leases || first.Holder != "" || second.Holder != "fwup" || second.Purpose != "firmware" {
+		t.Errorf("leases %t: %+v, %+v", f.Maintenances.Leases, first, second)
+	}
 	if m := f.Maintenances.Maintenances; len(m) != 1 || m[0].UID != f.Planned || m[0].CreationTimestamp.Unix() != 1000 {
 		t.Errorf("one that is not there yet is %+v, and planned is %q", m, f.Planned)
 	}

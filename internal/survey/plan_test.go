@@ -21,6 +21,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/plan"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // library answers lists of a cluster with two nodes, in pages of one Pod, but for the kinds
@@ -56,7 +57,8 @@ func (l *library) List(_ context.Context, into client.ObjectList, options ...cli
 	}
 	switch list := into.(type) {
 	case *corev1.NodeList:
-		list.Items = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "worker-2"}}}
+		leased := map[string]string{nodelease.Annotation: `{"holder":"fwup","purpose":"firmware"}`}
+		list.Items = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "worker-2", Annotations: leased}}}
 	case *corev1.PodList:
 		if asked.Continue == "" {
 			list.Items, list.Continue = []corev1.Pod{podOn("worker-1", "shop", "data", labelName, product, labelComponent, controller)}, "more"
