@@ -57,7 +57,9 @@ func (e *Env) Node(t *testing.T, group string) *Node {
 			Name: name, Labels: map[string]string{GroupLabel: group, corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
 			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 		},
-		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
+		// Where there is no boot ID, who simulates the node writes an empty one, and maybe twice: also
+		// over one that a test has written meanwhile.
+		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, NodeInfo: corev1.NodeSystemInfo{BootID: name + "-boot-1"}},
 	}
 	from := e.changesSoFar(t)
 	if err := e.Client.Create(t.Context(), node); err != nil {
