@@ -150,8 +150,10 @@ func TestEnds(t *testing.T) {
 }
 
 var endings = map[string]func(*scene, moment){
-	"deletion":               func(c *scene, at moment) { c.deletion(at) },
-	"deletion in foreground": func(c *scene, at moment) { c.deletion(at, client.PropagationPolicy(metav1.DeletePropagationForeground)) },
+	"deletion": func(c *scene, at moment) { c.deletion(at) },
+	"deletion in foreground": func(c *scene, at moment) {
+		c.deletion(at, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	},
 	"abort": func(c *scene, at moment) {
 		m := at.come(c)
 		m.Change(in(slipwayv1alpha1.StageComplete))
