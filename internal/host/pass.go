@@ -145,6 +145,7 @@ func (h *holder) takeLock(ctx context.Context) error {
 		return err
 	}
 	h.lock = lock
+	h.held.Store(true)
 	h.share(ctx)
 	log.FromContext(ctx).Info("Took a lock of logind")
 	return nil

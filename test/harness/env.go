@@ -151,7 +151,7 @@ func start(options Options) (*Env, error) {
 	}
 	// The cluster outlives ctx: it goes when it is closed, or with this process.
 	cluster, err := devcluster.Run(context.WithoutCancel(ctx), devcluster.Options{
-		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: append([]string{"--audit-policy=" + policy}, options.LauncherArgs...),
+		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: append([]string{"--audit-policy=" + policy, "--timeout=" + patience.String()}, options.LauncherArgs...),
 	})
 	if err != nil {
 		return nil, err

@@ -100,12 +100,12 @@ func daemonUnready(c *scene) {
 	c.isReady(c.daemonOn(node), corev1.ConditionFalse)
 	m := c.maintain(somebody)
 	c.work(m, node)
-	why := m.AwaitNode(node, slipwayv1alpha1.NodeUnhealthy, slipwayv1alpha1.ReasonDaemonSetsUnready)
-	for _, text := range []string{c.group + "-daemon", "kubectl slipway done " + node + " --accept-unhealthy"} {
-		if !strings.Contains(why.Message, text) {
-			c.t.Errorf("of the node is said %q, and not %q", why.Message, text)
-		}
-	}
+	m.Await("says what is not ready, and what lets it pass", func(o *slipwayv1alpha1.NodeMaintenance) bool {
+		return slices.ContainsFunc(o.Status.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
+			return n.Name == node && n.Phase == slipwayv1alpha1.NodeUnhealthy && n.Reason == slipwayv1alpha1.ReasonDaemonSetsUnready &&
+				strings.Contains(n.Message, c.group+"-daemon") && strings.Contains(n.Message, "kubectl slipway done "+node+" --accept-unhealthy")
+		})
+	})
 	c.onlyBegan(node)
 	c.saysDone(operator, node, 1, "the node is not healthy (DaemonSetPodsNotReady)", "--accept-unhealthy")
 	c.accepts(viewer, node, 1, `"`+viewer+`" cannot patch resource "lifecycleevents"`)
