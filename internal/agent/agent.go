@@ -102,7 +102,7 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 		if decision.Step == nil {
 			return wakeAt(now, decision.Wake, look), nil
 		}
-		wrote, err := a.perform(ctx, decision.Step)
+		wrote, version, err := a.perform(ctx, decision.Step)
 		stale := errors.Is(err, record.ErrStale)
 		if stale {
 			log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
@@ -110,7 +110,7 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
 		}
 		if wrote || stale {
-			a.lag.wrote(objectOf(decision.Step, facts), cached, now)
+			a.lag.wrote(objectOf(decision.Step, facts), version, cached, now)
 		}
 	}
 }

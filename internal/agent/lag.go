@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/slipway-k8s/slipway/internal/transition"
 )
@@ -22,7 +23,19 @@ type lag map[types.UID]unshown
 // unshown is an object that was written, and that the caches do not show so.
 type unshown struct {
 	shown string // its version there, when it was written; empty: none
-	since time.Time
+	// written is the version that the server gave it; empty: unknown. With it, what others
+	// wrote a moment before is not taken for what was written here.
+	written string
+	since   time.Time
+}
+
+// by says whether what the caches show is behind it; empty: they do not show the object.
+func (u unshown) by(version string) bool {
+	if version == "" || u.written == "" {
+		return version == u.shown
+	}
+	order, err := resourceversion.CompareResourceVersion(version, u.written)
+	return err == nil && order < 0
 }
 
 // versions are the resource versions of what was read, by UID.
@@ -43,13 +56,16 @@ func versionsOf(f transition.Facts) versions {
 }
 
 // wrote notes that an object was written, or was refused because it has changed, when
-// the caches showed what they show.
-func (l lag) wrote(object types.UID, cached transition.Facts, now time.Time) {
+// the caches showed what they show. written is the version that it was given, if known.
+func (l lag) wrote(object types.UID, written string, cached transition.Facts, now time.Time) {
 	shown := versionsOf(cached)[object]
-	if before, behind := l[object]; behind && before.shown == shown {
-		return // it was behind already
+	if before, behind := l[object]; behind && before.by(shown) { // it was behind already
+		now = before.since
+		if written == "" {
+			written = before.written
+		}
 	}
-	l[object] = unshown{shown, now}
+	l[object] = unshown{shown, written, now}
 }
 
 // of says since when the caches do not show what was written. Zero: they do, or
@@ -57,7 +73,7 @@ func (l lag) wrote(object types.UID, cached transition.Facts, now time.Time) {
 func (l lag) of(cached transition.Facts) (since time.Time) {
 	versions := versionsOf(cached)
 	for object, u := range l {
-		if versions[object] != u.shown {
+		if !u.by(versions[object]) {
 			delete(l, object)
 		} else if since.IsZero() || u.since.Before(since) {
 			since = u.since
@@ -78,7 +94,7 @@ func (l lag) compared(cached, live transition.Facts, now time.Time) {
 	for _, versions := range []versions{shown, are} {
 		for object := range versions {
 			if shown[object] != are[object] {
-				l.wrote(object, cached, now)
+				l.wrote(object, are[object], cached, now)
 			}
 		}
 	}

@@ -16,35 +16,47 @@ import (
 	"github.com/slipway-k8s/slipway/internal/transition"
 )
 
-// perform does one step, and says whether it wrote to the API.
-func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, err error) {
+// perform does one step, and says whether it wrote to the API; version is the one that what
+// it wrote has then, where the server says it.
+func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, version string, err error) {
 	switch s := step.(type) {
 	case transition.CheckDriver:
 		a.checkDriver(s.Driver, s.Event.UID)
-		return false, nil
+		return false, "", nil
 	case transition.CallDriver:
 		// The call outlives this pass of the loop, and ends with the agent, as ctx does.
 		a.Calls.Call(ctx, s.Kind, s.Event)
-		return false, nil
+		return false, "", nil
 	case transition.WriteStatus:
-		return true, a.writeStatus(ctx, s)
+		version, err = a.writeStatus(ctx, s)
 	case transition.Protect:
-		return true, reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
+		err = reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
 	case transition.Unprotect:
-		return true, a.Recorder.Unprotect(ctx, s.Event)
+		err = a.Recorder.Unprotect(ctx, s.Event)
 	case transition.Delete:
-		return true, reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
+		err = reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
 	case transition.DeleteTransition:
 		log.FromContext(ctx).Info("Deleting a transition whose driver has left the node",
 			"transition", s.Transition.Name, "driver", s.Transition.Spec.Driver)
-		return true, a.Recorder.DeleteTransition(ctx, s.Transition)
+		err = a.Recorder.DeleteTransition(ctx, s.Transition)
 	case transition.MarkNode:
-		return true, reach(faultpoint.ConditionPatched, a.Node.SetConditions(ctx, s.Conditions))
+		version, err = a.markNode(ctx, s)
 	case transition.ReleaseCordon:
-		return true, a.Node.Release(ctx, s.Event.UID)
+		err = a.Node.Release(ctx, s.Event.UID)
 	default:
-		return false, fmt.Errorf("no way to perform a %T", step)
+		err = fmt.Errorf("no way to perform a %T", step)
 	}
+	return true, version, err
+}
+
+// markNode writes conditions of the Node. The driver, which cordons it, and the kubelet write
+// to it in the same moment: that the caches show a change does not mean that they show this.
+func (a *Agent) markNode(ctx context.Context, s transition.MarkNode) (version string, err error) {
+	node, err := a.Node.Mark(ctx, s.Conditions)
+	if node != nil {
+		version = node.ResourceVersion
+	}
+	return version, reach(faultpoint.ConditionPatched, err)
 }
 
 // objectOf is what a step writes.
@@ -72,19 +84,16 @@ func reach(point string, err error) error {
 	return err
 }
 
-// writeStatus writes a status, and tells about it.
-func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error {
+// writeStatus writes a status, and tells about it. version is the one that the event has then.
+func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) (version string, err error) {
 	if s.Purpose == transition.PurposeClaim {
-		fresh, err := a.confirmClaim(ctx, s)
-		if err != nil {
-			return err
+		if s, err = a.confirmClaim(ctx, s); err != nil {
+			return "", err
 		}
-		s = fresh
 	}
 	reachAnswered(s)
-	version, err := a.Recorder.WriteStatus(ctx, s.Event, s.Status)
-	if err != nil {
-		return err
+	if version, err = a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+		return "", err
 	}
 	a.unkept.wrote(s.Event.UID, version, s.Status)
 	a.Observer.Wrote(s.Event, s.Status, a.Clock.Now())
@@ -104,7 +113,7 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) error
 	case transition.PurposeNote:
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
 	}
-	return nil
+	return version, nil
 }
 
 // deadlineOf is for the log.
