@@ -39,6 +39,9 @@ type Options struct {
 	// ClocksJump is that the clocks of our processes are set while they run. The server then
 	// may refuse the times that they write.
 	ClocksJump bool
+	// Restarts is that the API server is started again on the way. Until it has read what everybody
+	// has a right to, it refuses what it has let them do before.
+	Restarts bool
 }
 
 // Check replays the requests and returns what broke a promise, in order. Requests
@@ -55,6 +58,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
 		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, worked: map[string]string{},
+		rights: map[right]bool{},
 	}
 	for _, r := range ordered {
 		c.replay(r)
@@ -101,6 +105,9 @@ type checker struct {
 	out          map[string]out          // by node
 	jobs         map[string]*job         // by UID
 	worked       map[string]string       // Jobs, by node, maintenance and how often it was told to retry
+
+	rights map[right]bool     // that the server has let us make use of
+	denied []auditlog.Request // for want of a right, by a server that may not have read it yet
 
 	violations []string
 }

@@ -66,6 +66,10 @@ func (c *checker) isNobodysFault(r auditlog.Request) bool {
 	causes := answer.Details.Causes
 	switch r.Code {
 	case http.StatusForbidden:
+		if c.options.Restarts && len(causes) == 0 { // no policy has refused it: these say why
+			c.denied = append(c.denied, r) // and is judged at the end
+			return true
+		}
 		return len(causes) == 1 && causes[0].Reason == namespaceTerminating
 	case http.StatusUnprocessableEntity:
 		return c.options.ClocksJump && len(causes) > 0 && !slices.ContainsFunc(causes, func(one cause) bool {
@@ -91,6 +95,20 @@ type cause struct {
 // notThePresent is how the server refuses a time that is not its own.
 const notThePresent = "must be set to the present time"
 
+// right is who may do what to which resource.
+type right struct{ user, verb, resource, subresource string }
+
+func rightTo(r auditlog.Request) right { return right{r.User, r.Verb, r.Resource, r.Subresource} }
+
+// judgeDenied takes as refused for good what the server has never let anybody do.
+func (c *checker) judgeDenied() {
+	for _, r := range c.denied {
+		if !c.rights[rightTo(r)] {
+			c.violated(r, "refused by the server, and never let do it: %s", r.Answer)
+		}
+	}
+}
+
 // namespaceTerminating is the cause of a refusal to create anything.
 const namespaceTerminating = "NamespaceTerminating"
 
@@ -103,6 +121,7 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 		}
 		return
 	}
+	c.rights[rightTo(r)] = true
 	k := r.Resource + " " + key(r.Namespace, r.Name)
 	if deletes(r) {
 		delete(c.evictions, k)

@@ -31,6 +31,8 @@ func (s *script) saying(answer string) *script {
 // What the server says of times that are not its own.
 const (
 	past        = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"2026-11-22T15:49:07Z\": must be set to the present time"}]}}`
+	noRight     = `{"kind":"Status","reason":"Forbidden","details":{"name":"e","group":"lifecycle.k8s.io","kind":"evictions"}}`
+	byPolicy    = `{"kind":"Status","reason":"Forbidden","details":{"causes":[{"message":"ValidatingAdmissionPolicy 'evictions' denied request"}]}}`
 	pastAndMore = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"x\": must be set to the present time"},{"message":"Required value"}]}}`
 )
 
@@ -58,6 +60,16 @@ func TestCheckOfEvictions(t *testing.T) {
 			script: status(controller, 422), want: []string{"update evictions/status shop/e 422 by " + controller + ": refused by the server"},
 		},
 		"a write that there is no right to": {script: status(controller, 403), want: []string{"refused by the server"}},
+		"that, where the server is started again": {
+			script: status(controller, 403).saying(noRight), options: Options{Restarts: true}, want: []string{"never let do it"},
+		},
+		"a write that the server has let us do before it was started again": {
+			script: again(403, noRight), options: Options{Restarts: true},
+		},
+		"that, where it was not started again": {script: again(403, noRight), want: []string{"refused by the server"}},
+		"a write that a policy refuses, where the server is started again": {
+			script: again(403, byPolicy), options: Options{Restarts: true}, want: []string{"refused by the server"},
+		},
 		"a request's status that the server refuses": {
 			script: (&script{}).eviction(controller, "update", "evictionrequests/status", "r", "1", "7", "").answered(422),
 			want:   []string{"evictionrequests/status shop/r"},
@@ -96,6 +108,12 @@ func TestCheckOfEvictions(t *testing.T) {
 	} {
 		t.Run(name, tc.check)
 	}
+}
+
+// again is a write that the server takes, and one of the same kind that it refuses.
+func again(code int, answer string) *script {
+	return (&script{}).eviction(controller, "update", "evictions/status", "e", "1", "7", "").
+		eviction(controller, "update", "evictions/status", "e", "1", "8", "").answered(code).saying(answer)
 }
 
 // dried makes a dry run of the last request.

@@ -82,6 +82,7 @@ func (c *checker) judgeTaints(r auditlog.Request) {
 
 // atTheEnd judges what is left.
 func (c *checker) atTheEnd() {
+	c.judgeDenied()
 	for _, k := range slices.Sorted(maps.Keys(c.events)) {
 		e := c.events[k]
 		if slices.Contains(c.options.Unfinished, e.Metadata.Name) {

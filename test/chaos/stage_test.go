@@ -52,7 +52,7 @@ func newStage(t *testing.T, p plan.Plan) *stage {
 		t.Fatal(err)
 	}
 	s.learnEvictions()
-	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{ClocksJump: true} })
+	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{ClocksJump: true, Restarts: true} })
 	s.nodes = env.Fleet(t, group, make([]map[string]string, plan.Nodes))
 	s.publish()
 	s.populate()
