@@ -129,7 +129,7 @@ func TestDrain(t *testing.T) {
 		}
 	}
 	run(guardedPod, "apply", "-f", "-")
-	run("", "wait", "--for=condition=Ready", "pod/guarded")
+	run("", "wait", "--for=condition=Ready", "pod/guarded", "--timeout=3m")
 
 	const interrupted = 130
 	heldUp := "Pod default/guarded is held up"

@@ -16,7 +16,7 @@ import (
 
 // checkNode fails with what to do where there is no such node, or no cluster.
 func checkNode(ctx context.Context, config *rest.Config, node string) error {
-	const patience = 10 * time.Second
+	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	clients, err := kubernetes.NewForConfig(config)

@@ -19,7 +19,7 @@ func startWorkload(ctx context.Context, k kubectl) error {
 	if _, err := k.run(ctx, workload, "apply", "-f", "-"); err != nil {
 		return err
 	}
-	const patience = "--timeout=90s"
+	const patience = "--timeout=3m"
 	waits, ctx := errgroup.WithContext(ctx)
 	for _, args := range [][]string{
 		{"rollout", "status", "deployment/cart"},

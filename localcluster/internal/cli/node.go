@@ -109,7 +109,7 @@ it. Where the node is there already, it starts what does not run of it.`,
 	where.addFlags(command)
 	addCache(command, &cache)
 	addFormat(command, &output)
-	const patience = 2 * time.Minute
+	const patience = 5 * time.Minute
 	command.Flags().DurationVar(&timeout, "timeout", patience, "how long it may take, building aside; it takes about 15s on an idle machine")
 	return command
 }

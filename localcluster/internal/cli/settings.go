@@ -60,7 +60,7 @@ func (s *settings) addFlags(command *cobra.Command) {
 }
 
 func (s *settings) addTimeout(command *cobra.Command) {
-	const patience = time.Minute
+	const patience = 3 * time.Minute
 	command.Flags().DurationVar(&s.timeout, "timeout", patience,
 		"how long the start may take, building aside; it takes about 10s on an idle machine")
 }
