@@ -64,23 +64,29 @@ AT_A_TIME ?= 3
 
 # Where tests start programs, which go does not see: they run each time, in another order. The
 # others run when something of them has changed; UNIT_FLAGS=-shuffle=on runs them anyway.
-ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/soak
+ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/soak ./dev
 UNITS = $(GO) list ./... | grep -vxF "$$($(GO) list $(ON_CLUSTERS))"
 UNIT_FLAGS ?=
 
 # What vet finds, make lint finds.
 GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -vet=off
 
-# Tests on control planes wait, the others compute: side by side, they leave the machine no
-# pause. Only one of them has a real node at a time, which is why the launcher's comes last.
+# Control planes, compilers and tests collect garbage this seldom: more memory, less time. What
+# is measured is not: benchmarks have the default.
+TEST_GOGC ?= 400
+
+# One after the other: what fails soon comes first, and no control plane has to start while
+# compilers have the machine. Only one test at a time has a real node, which is why the
+# launcher's comes last.
 .PHONY: test
+test: export GOGC = $(TEST_GOGC)
 test: localcluster ## Run all tests, with the race detector, those on a real control plane included
-	@$(MAKE) -k -j3 test-on-clusters test-units test-modules
+	@$(MAKE) -k test-units test-modules test-on-clusters
 
 .PHONY: test-on-clusters test-units test-modules
 test-on-clusters:
 	@echo "test: on real control planes"
-	@$(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 30m $(ON_CLUSTERS)
+	@$(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
 	@cd localcluster && $(GO_TEST) -shuffle=on -timeout 10m ./cmd/localcluster
 
 test-units:
