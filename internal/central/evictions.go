@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/slipway-k8s/slipway/internal/evictions"
@@ -26,7 +25,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	requests, err := evictions.New(self, clock.RealClock{}, options...)
+	requests, err := evictions.New(self, p.clock, options...)
 	if err != nil {
 		return fmt.Errorf("build the evictionrequest-controller: %w", err)
 	}
@@ -35,7 +34,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 		return fmt.Errorf("build the responder that evicts: %w", err)
 	}
 	drains, err := requester.New(ctx, requester.Options{
-		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: clock.RealClock{}, Responds: responds,
+		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: p.clock, Responds: responds,
 	})
 	if err != nil {
 		return fmt.Errorf("build what asks for evictions for drains: %w", err)
@@ -49,7 +48,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 
 // addSurge adds the surge responder, and says for which pods anybody responds then.
 func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictions.Option, error) {
-	s, err := surger.New(self, clock.RealClock{}, p.options.Surge)
+	s, err := surger.New(self, p.clock, p.options.Surge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
 	}

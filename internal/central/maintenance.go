@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/slipway-k8s/slipway/internal/maintainer"
@@ -20,7 +19,7 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 	m, err := maintainer.New(ctx, maintainer.Options{
 		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
 		Events: record.New(p.manager.GetClient()), Node: p.writer, Tell: p.observer.Maintenances(),
-		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: clock.RealClock{},
+		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: p.clock,
 	})
 	if err != nil {
 		return fmt.Errorf("build what carries out maintenances: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/serverclock"
 )
 
 // Run runs the controller until ctx ends. It fails when it was the leader and is not
@@ -27,8 +28,8 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	if err := options.Validate(); err != nil {
 		return err
 	}
-	well := health.New(clock.RealClock{})
-	self = well.Seen(self)
+	well, now := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
+	self = now.Seen(well.Seen(self))
 	httpClient, err := rest.HTTPClientFor(self)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
@@ -39,7 +40,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	}
 	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
 
-	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: clock.RealClock{}, health: well}
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: now, health: well}
 	if err := p.build(ctx, self); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -52,7 +53,7 @@ type process struct {
 	options Options
 	home    home.Home
 	watch   *home.Watch
-	clock   clock.PassiveClock
+	clock   clock.WithTicker
 
 	manager  manager.Manager
 	nodes    corev1client.NodeInterface
