@@ -82,9 +82,9 @@ func Wanted(r auditlog.Request) bool {
 }
 
 // effect is when the request is taken in. Budgets and rules are heeded by others before
-// their writer has its answer.
+// their writer has its answer, and so is that a lease was given back.
 func effect(r auditlog.Request) time.Time {
-	if r.Resource == "poddisruptionbudgets" || r.Resource == "drainrules" {
+	if r.Resource == "poddisruptionbudgets" || r.Resource == "drainrules" || givesBack(r) {
 		return r.Began
 	}
 	return r.Ended

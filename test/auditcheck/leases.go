@@ -70,6 +70,15 @@ func (c *checker) leaseWritten(r auditlog.Request) {
 	c.leases[o.Metadata.Name] = o
 }
 
+// givesBack says whether the request leaves a node's lease to whoever wants it.
+func givesBack(r auditlog.Request) bool {
+	if r.Resource != "leases" {
+		return false
+	}
+	o := object[lease](r)
+	return o == nil || o.Spec.HolderIdentity == ""
+}
+
 // judgeTaken: a tool takes no lease that somebody else has, Slipway included, and none of a
 // node that Slipway has out.
 func (c *checker) judgeTaken(r auditlog.Request, before, o *lease) {

@@ -32,11 +32,17 @@ func (s *script) later(seconds int) *script {
 func TestCheckOfLeases(t *testing.T) {
 	const theirs, taken = `cordons a node that "upgrader" has leased`, `writes the lease of "upgrader"`
 	for name, tc := range map[string]outcome{
-		"a cordon under our lease":   {script: (&script{}).lease(controllers, "slipway", 900).cordon(agent)},
-		"a cordon without any":       {script: (&script{}).cordon(agent)},
-		"a cordon under theirs":      {script: (&script{}).lease(user, "upgrader", 60).cordon(agent), want: []string{theirs}},
-		"somebody else's cordon":     {script: (&script{}).lease(user, "upgrader", 60).cordon(user)},
-		"theirs is given back":       {script: (&script{}).lease(user, "upgrader", 60).lease(user, "", 1).cordon(agent)},
+		"a cordon under our lease": {script: (&script{}).lease(controllers, "slipway", 900).cordon(agent)},
+		"a cordon without any":     {script: (&script{}).cordon(agent)},
+		"a cordon under theirs":    {script: (&script{}).lease(user, "upgrader", 60).cordon(agent), want: []string{theirs}},
+		"somebody else's cordon":   {script: (&script{}).lease(user, "upgrader", 60).cordon(user)},
+		"theirs is given back":     {script: (&script{}).lease(user, "upgrader", 60).lease(user, "", 1).cordon(agent)},
+		"theirs is given back, and ours before that was answered": {
+			script: (&script{}).lease(user, "upgrader", 60).later(1).lease(controllers, "slipway", 900).cordon(agent).lease(user, "", 1).slow(3),
+		},
+		"theirs is given back too late": {
+			script: (&script{}).lease(user, "upgrader", 60).lease(controllers, "slipway", 900).lease(user, "", 1), want: []string{taken},
+		},
 		"theirs is deleted":          {script: (&script{}).lease(user, "upgrader", 60).add(user, "delete", "leases", leasesOfNodes+"/w1", "", "{}").cordon(agent)},
 		"theirs has ended, 2 s ago":  {script: (&script{}).lease(user, "upgrader", 1).later(2).cordon(agent), want: []string{theirs}},
 		"theirs has expired":         {script: (&script{}).lease(user, "upgrader", 1).later(5).cordon(agent)},

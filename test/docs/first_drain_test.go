@@ -68,6 +68,12 @@ type newcomer struct {
 	followed bool
 }
 
+// looks are what people type when something has gone wrong.
+const looks = `kubectl get nodes,pods,jobs,lifecycleevents -A -o wide
+kubectl slipway maintenance status
+kubectl get nodemaintenances -o jsonpath='{range .items[*]}{.metadata.name}{"\n"}{.status}{"\n"}{end}'
+`
+
 // shim is make, without building: the test has built what make would build.
 const shim = `make() {
   case "$*" in
@@ -133,6 +139,10 @@ func (n *newcomer) typesUntil(enough, commands string) (screen string) {
 	n.told.take()
 	if err != nil {
 		n.told.failed(fmt.Sprintf("%v of\n%s", err, strings.TrimSpace(commands)), screen)
+		if n.exported != "" { // there is a cluster, then
+			seen, _ := typeInto(n.t, n.home, []string{"TERM=xterm"}, n.exported+looks, "")
+			n.t.Logf("the cluster then:\n%s", seen)
+		}
 		n.t.FailNow()
 	}
 	for line := range strings.Lines(commands) {

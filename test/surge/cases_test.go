@@ -143,7 +143,7 @@ var cases = map[string]func(*scene){
 		}
 	},
 	"a replacement that does not get Ready": func(s *scene) {
-		d, old := s.stuck(func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(3)) })
+		d, old := s.stuck(func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(15)) })
 		s.awaitSaid(old, "is not Ready")
 		s.givenBack(old)
 		s.untouched(d)

@@ -153,7 +153,7 @@ func TestTheNodeSaysWhetherItIsBeingDrained(t *testing.T) {
 		[]string{"False NodeReturned", "True", "False Canceled"},
 		[]string{"False NodeReturned", "False DrainStarted", "False Canceled"})
 
-	late := node.Event(node.EventName("late"), harness.Drain, harness.SLA(3*time.Second))
+	late := node.Event(node.EventName("late"), harness.Drain, harness.SLA(10*time.Second))
 	awaitNodeCondition(node, drained, corev1.ConditionFalse, lifecyclev1alpha1.ReasonSLAExpired, string(late.UID))
 	env.AwaitEventGone(t, late.Name)
 	// What holds it up was there before it began, so that it may say so at once.

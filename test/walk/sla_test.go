@@ -17,7 +17,7 @@ var slaExpired = []string{"Pending", "Claimed", "SlaExpired", "gone"}
 
 func TestAnEventEndsAtItsDeadlineAndItsDriverIsToldBefore(t *testing.T) {
 	t.Parallel()
-	const sla = 2500 * time.Millisecond
+	const sla = 10500 * time.Millisecond
 	env := harness.Shared(t)
 	node := env.Node(t, "deadline")
 	h := node.Record()
@@ -68,7 +68,7 @@ func TestADriverIsToldOfADeadlineThatPassedWhileTheAgentWasDown(t *testing.T) {
 	name := node.EventName("down")
 	env.Transition(t, name, name)
 	driver := node.StandIn(name)
-	node.Event(name, name, harness.SLA(5*time.Second))
+	node.Event(name, name, harness.SLA(15*time.Second))
 	driver.AwaitCall("End " + name)
 	claimed := env.AwaitEvent(t, name, "is claimed", func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Status.SLA != nil })
 

@@ -141,7 +141,7 @@ func (d *plainDriver) wantCalls(t *testing.T, want ...plainCall) {
 	t.Helper()
 	ignoreTime := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".at" }, cmp.Ignore())
 	if diff := cmp.Diff(want, d.seen(), cmp.AllowUnexported(plainCall{}), ignoreTime); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+		t.Fatalf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestADriverThatKnowsOnlyTheDesignIsToldThatItsTimeIsUp(t *testing.T) {
 	transitionOf(t, env, node, name, driver.name)
 	node.Agent("", "--builtin-drivers=")
 
-	node.Event(event, name, harness.Kept, harness.SLA(2*time.Second))
+	node.Event(event, name, harness.Kept, harness.SLA(10*time.Second))
 	ended := env.Outcome(t, event)
 	if ended.Status.ClaimStatus != lifecyclev1alpha1.SlaExpired {
 		t.Errorf("the event ended as %s; want SlaExpired", ended.Status.ClaimStatus)
