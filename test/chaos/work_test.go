@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,8 +70,22 @@ func (s *stage) populate() {
 }
 
 // refresh gives each node its pods again: what was drained is empty, whoever had to take
-// the pods has too many.
+// the pods has too many. A scheduler that was cut off may not have seen yet that a node is
+// back: then they are spread once more.
 func (s *stage) refresh(t *testing.T) {
+	t.Helper()
+	on := map[string]int{}
+	for range 3 {
+		s.rollOut(t)
+		if on = s.podsOn(t); !slices.ContainsFunc(s.nodes, func(node string) bool { return on[node] != plan.PodsOfANode }) {
+			return
+		}
+	}
+	t.Fatalf("when a round begins, not each node has its %d pods: %v", plan.PodsOfANode, on)
+}
+
+// rollOut has all pods replaced.
+func (s *stage) rollOut(t *testing.T) {
 	t.Helper()
 	now := time.Now().Format(time.RFC3339Nano)
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"template":{"metadata":{"annotations":{"slipway.test/refreshed":"`+now+`"}}}}}`))
@@ -90,15 +105,15 @@ func (s *stage) refresh(t *testing.T) {
 			}, harness.Named(a.name))
 		}
 	}
+}
+
+func (s *stage) podsOn(t *testing.T) map[string]int {
+	t.Helper()
 	on := map[string]int{}
 	for _, p := range s.pods(t) {
 		on[p.Spec.NodeName]++
 	}
-	for _, node := range s.nodes {
-		if on[node] != plan.PodsOfANode {
-			t.Fatalf("when a round begins, %s has not its %d pods: %v", node, plan.PodsOfANode, on)
-		}
-	}
+	return on
 }
 
 // pods are those of the apps that are not about to go.
