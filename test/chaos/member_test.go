@@ -133,11 +133,12 @@ func (m *member) backOff(began time.Time) {
 	}
 }
 
-// start starts the process, unless it was stopped.
+// start starts the process, unless it was stopped, or the test is over: whoever killed it
+// then would have the next one to kill, and so on.
 func (m *member) start() *harness.Process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stopped {
+	if m.stopped || m.t.Context().Err() != nil {
 		return nil
 	}
 	environment := []string{"KUBECONFIG=" + filepath.Join(m.dir, "kubeconfig"), "SLIPWAY_CLOCK=" + filepath.Join(m.dir, clockFile), "GOTRACEBACK=all"}
