@@ -15,6 +15,7 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		paused           bool
 		limit, returned  int32 // 0: there is no limit
+		out              int32
 		more             int32
 		changed          bool
 		want             int32 // 0: none
@@ -25,6 +26,8 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 		"paused":                           {paused: true, changed: true},
 		"paused, before its limit":         {paused: true, limit: 5, returned: 3, changed: true, want: 5},
 		"at its limit":                     {limit: 5, returned: 5, changed: true},
+		"at its limit when all are back":   {limit: 5, returned: 4, out: 1, changed: true},
+		"before it, with some out":         {limit: 5, returned: 2, out: 2, want: 5},
 		"past its limit, and paused":       {paused: true, limit: 5, returned: 6, changed: true},
 		"at its limit, for more":           {limit: 5, returned: 5, more: 10, changed: true, want: 15},
 		"before its limit, for more":       {limit: 5, returned: 2, more: 3, want: 5},
@@ -37,7 +40,8 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 		if tc.isOver {
 			m = readMaintenances(t)["april"]
 		}
-		m.Spec.Paused, m.Status.Nodes.Returned, m.Spec.Rollout.PauseAfter = tc.paused, tc.returned, nil
+		m.Spec.Paused, m.Spec.Rollout.PauseAfter = tc.paused, nil
+		m.Status.Nodes.Returned, m.Status.Nodes.Out = tc.returned, tc.out
 		if tc.limit > 0 {
 			m.Spec.Rollout.PauseAfter = &tc.limit
 		}

@@ -106,7 +106,9 @@ func resumed(m *slipwayv1alpha1.NodeMaintenance, after int32) (changed bool, err
 		limit := m.Status.Nodes.Returned + after
 		changed = changed || rollout.PauseAfter == nil || *rollout.PauseAfter != limit
 		rollout.PauseAfter = &limit
-	case rollout != nil && rollout.PauseAfter != nil && m.Status.Nodes.Returned >= *rollout.PauseAfter:
+	case rollout != nil && rollout.PauseAfter != nil && m.Status.Nodes.Returned+m.Status.Nodes.Out >= *rollout.PauseAfter:
+		// Those that are out count as well: they are why nobody begins, and a node that is back is
+		// counted as out until its event has gone.
 		rollout.PauseAfter, changed = nil, true
 	}
 	return changed, nil
