@@ -25,7 +25,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	requests, err := evictions.New(self, p.clock, options...)
+	requests, err := evictions.New(self, p.judged, options...)
 	if err != nil {
 		return fmt.Errorf("build the evictionrequest-controller: %w", err)
 	}
@@ -48,7 +48,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 
 // addSurge adds the surge responder, and says for which pods anybody responds then.
 func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictions.Option, error) {
-	s, err := surger.New(self, p.clock, p.options.Surge)
+	s, err := surger.New(self, p.judged, p.options.Surge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
 	}

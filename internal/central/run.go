@@ -28,8 +28,8 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	if err := options.Validate(); err != nil {
 		return err
 	}
-	well, now := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
-	self = now.Seen(well.Seen(self))
+	well, judged := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
+	self = judged.Seen(well.Seen(self))
 	httpClient, err := rest.HTTPClientFor(self)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
@@ -40,7 +40,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	}
 	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
 
-	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: now, health: well}
+	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), clock: clock.RealClock{}, judged: judged, health: well}
 	if err := p.build(ctx, self); err != nil {
 		return errors.Join(err, p.close())
 	}
@@ -54,6 +54,7 @@ type process struct {
 	home    home.Home
 	watch   *home.Watch
 	clock   clock.WithTicker
+	judged  *serverclock.Clock // for times that the API server judges
 
 	manager  manager.Manager
 	nodes    corev1client.NodeInterface

@@ -15,8 +15,8 @@ import (
 // near is how far the clocks of a cluster may be apart before anybody minds.
 const near = 5 * time.Second
 
-// Clock is the machine's clock, set right by what the API server answers. It measures how long
-// things take as the machine does; only what time it is, it knows better.
+// Clock is the machine's clock, set right by what the API server answers. Its timers are the
+// machine's; only what time it is, it knows better.
 type Clock struct {
 	clock.WithTicker
 	logger klog.Logger
