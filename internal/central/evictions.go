@@ -29,7 +29,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("build the evictionrequest-controller: %w", err)
 	}
-	last, err := evictor.New(self, p.observer.Drains())
+	last, err := evictor.New(self, p.judged, p.observer.Drains())
 	if err != nil {
 		return fmt.Errorf("build the responder that evicts: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/evictionrequest"
@@ -18,6 +19,7 @@ import (
 // Evictor evicts the pods of Evictions when its turn comes.
 type Evictor struct {
 	config  *rest.Config
+	clock   clock.Clock
 	drainer *drain.Drainer
 }
 
@@ -25,8 +27,9 @@ type Evictor struct {
 // the config's rate limit for themselves: what the responders' kit writes about them, two requests for
 // a pod that goes at once, has another.
 //
-// The observer, if not nil, is told what becomes of evictions.
-func New(config *rest.Config, observer Observer) (*Evictor, error) {
+// The clock is for the times that it writes into Evictions. The observer, if not nil, is told what
+// becomes of evictions.
+func New(config *rest.Config, c clock.Clock, observer Observer) (*Evictor, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for evictions: %w", err)
@@ -35,12 +38,12 @@ func New(config *rest.Config, observer Observer) (*Evictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Evictor{config: config, drainer: drainer}, nil
+	return &Evictor{config: config, clock: c, drainer: drainer}, nil
 }
 
 // Run evicts until ctx ends. Then it sends nothing more, and leaves nothing running.
 func (e *Evictor) Run(ctx context.Context) error {
-	return responderkit.Serve(ctx, responderkit.Config{Name: evictionrequest.Evictor, RESTConfig: e.config}, e.run)
+	return responderkit.Serve(ctx, responderkit.Config{Name: evictionrequest.Evictor, RESTConfig: e.config, Clock: e.clock}, e.run)
 }
 
 // run is the responder's turn for one pod.

@@ -73,7 +73,7 @@ func (c *checker) isNobodysFault(r auditlog.Request) bool {
 		return len(causes) == 1 && causes[0].Reason == namespaceTerminating
 	case http.StatusUnprocessableEntity:
 		return c.options.ClocksJump && len(causes) > 0 && !slices.ContainsFunc(causes, func(one cause) bool {
-			return !strings.HasSuffix(one.Message, notThePresent)
+			return !slices.ContainsFunc(ofAClock, func(said string) bool { return strings.Contains(one.Message, said) })
 		})
 	default:
 		return false
@@ -92,8 +92,9 @@ type cause struct {
 	Message string `json:"message"`
 }
 
-// notThePresent is how the server refuses a time that is not its own.
-const notThePresent = "must be set to the present time"
+// ofAClock is how the server refuses times that are not its own, or come before those that were
+// there.
+var ofAClock = []string{"must be set to the present time", "must occur after", "cannot be decreased"}
 
 // right is who may do what to which resource.
 type right struct{ user, verb, resource, subresource string }

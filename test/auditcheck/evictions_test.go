@@ -33,6 +33,7 @@ const (
 	past        = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"2026-11-22T15:49:07Z\": must be set to the present time"}]}}`
 	noRight     = `{"kind":"Status","reason":"Forbidden","details":{"name":"e","group":"lifecycle.k8s.io","kind":"evictions"}}`
 	byPolicy    = `{"kind":"Status","reason":"Forbidden","details":{"causes":[{"message":"ValidatingAdmissionPolicy 'evictions' denied request"}]}}`
+	before      = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"2026-11-22T15:49:07Z\": must occur after status.responders[0].startTime"}]}}`
 	pastAndMore = `{"kind":"Status","details":{"causes":[{"message":"Invalid value: \"x\": must be set to the present time"},{"message":"Required value"}]}}`
 )
 
@@ -81,8 +82,9 @@ func TestCheckOfEvictions(t *testing.T) {
 				`{"kind":"Status","reason":"Forbidden","details":{"causes":[{"reason":"NamespaceTerminating"},{"reason":"FieldValueInvalid"}]}}`),
 			want: []string{"refused by the server"},
 		},
-		"a time that is not the server's": {script: status(controller, 422).saying(past), want: []string{"refused by the server"}},
-		"that, where clocks are set":      {script: status(controller, 422).saying(past), options: Options{ClocksJump: true}},
+		"a time that is not the server's":             {script: status(controller, 422).saying(past), want: []string{"refused by the server"}},
+		"that, where clocks are set":                  {script: status(controller, 422).saying(past), options: Options{ClocksJump: true}},
+		"a time before another, where clocks are set": {script: status(controller, 422).saying(before), options: Options{ClocksJump: true}},
 		"another fault, where clocks are set": {
 			script: status(controller, 422).saying(pastAndMore), options: Options{ClocksJump: true}, want: []string{"refused by the server"},
 		},

@@ -55,7 +55,7 @@ type lastResponder struct {
 
 func (l *lastResponder) start() {
 	l.t.Helper()
-	e, err := evictor.New(l.config(), nil)
+	e, err := evictor.New(l.config(), clock.RealClock{}, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (g *ground) controller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := evictor.New(config, nil)
+	last, err := evictor.New(config, clock.RealClock{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
