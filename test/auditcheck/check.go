@@ -52,16 +52,14 @@ func Check(requests []auditlog.Request, options Options) []string {
 			return strings.HasPrefix(r.User, "system:serviceaccount:slipway-system:")
 		}
 	}
-	ordered := slices.DeleteFunc(slices.Clone(requests), func(r auditlog.Request) bool { return !Wanted(r) })
-	slices.SortStableFunc(ordered, func(a, b auditlog.Request) int { return effect(a).Compare(effect(b)) })
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
 		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, worked: map[string]string{},
 		rights: map[right]bool{},
 	}
-	for _, r := range ordered {
-		c.replay(r)
+	for _, e := range ordered(requests) {
+		c.replay(e.Request)
 	}
 	c.atTheEnd()
 	return c.violations
@@ -79,6 +77,24 @@ func Wanted(r auditlog.Request) bool {
 	default:
 		return !reads && isOfEvictions(r) && !dry(r)
 	}
+}
+
+// effective is a request with when it is taken in, for which it may have to be read.
+type effective struct {
+	auditlog.Request
+	at time.Time
+}
+
+// ordered are the requests that are wanted, as they took effect.
+func ordered(requests []auditlog.Request) []effective {
+	var all []effective
+	for _, r := range requests {
+		if Wanted(r) {
+			all = append(all, effective{r, effect(r)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b effective) int { return a.at.Compare(b.at) })
+	return all
 }
 
 // effect is when the request is taken in. Budgets and rules are heeded by others before

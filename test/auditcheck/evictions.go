@@ -66,10 +66,6 @@ func (c *checker) isNobodysFault(r auditlog.Request) bool {
 	causes := answer.Details.Causes
 	switch r.Code {
 	case http.StatusForbidden:
-		if c.options.Restarts && len(causes) == 0 { // no policy has refused it: these say why
-			c.denied = append(c.denied, r) // and is judged at the end
-			return true
-		}
 		return len(causes) == 1 && causes[0].Reason == namespaceTerminating
 	case http.StatusUnprocessableEntity:
 		return c.options.ClocksJump && len(causes) > 0 && !slices.ContainsFunc(causes, func(one cause) bool {
@@ -94,7 +90,7 @@ type cause struct {
 
 // ofAClock is how the server refuses times that are not its own, or come before those that were
 // there.
-var ofAClock = []string{"must be set to the present time", "must occur after", "cannot be decreased"}
+var ofAClock = []string{"must be set to the present time", "must occur after"}
 
 // right is who may do what to which resource.
 type right struct{ user, verb, resource, subresource string }
@@ -113,12 +109,29 @@ func (c *checker) judgeDenied() {
 // namespaceTerminating is the cause of a refusal to create anything.
 const namespaceTerminating = "NamespaceTerminating"
 
+// refused judges what the server did not let us write.
+func (c *checker) refused(r auditlog.Request) {
+	switch {
+	case r.Code >= http.StatusInternalServerError || c.isNobodysFault(r):
+	case c.options.Restarts && lacksRight(r):
+		c.denied = append(c.denied, r)
+	default:
+		c.violated(r, "refused by the server: %s", r.Answer)
+	}
+}
+
+// lacksRight says whether it was refused for want of a right: policies say why they refuse.
+func lacksRight(r auditlog.Request) bool {
+	var answer refusal
+	return r.Code == http.StatusForbidden && json.Unmarshal(r.Answer, &answer) == nil && len(answer.Details.Causes) == 0
+}
+
 // evictionWritten takes in an Eviction or an EvictionRequest, and judges what we write.
 func (c *checker) evictionWritten(r auditlog.Request) {
 	ours := c.options.Ours(r)
 	if !took(r) {
-		if ours && r.Code < http.StatusInternalServerError && !c.isNobodysFault(r) {
-			c.violated(r, "refused by the server: %s", r.Answer)
+		if ours {
+			c.refused(r)
 		}
 		return
 	}

@@ -76,7 +76,7 @@ func givesBack(r auditlog.Request) bool {
 		return false
 	}
 	o := object[lease](r)
-	return o == nil || o.Spec.HolderIdentity == ""
+	return deletes(r) || o != nil && o.Spec.HolderIdentity == ""
 }
 
 // judgeTaken: a tool takes no lease that somebody else has, Slipway included, and none of a
