@@ -71,6 +71,9 @@ UNIT_FLAGS ?=
 # What vet finds, make lint finds.
 GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -vet=off
 
+# Where the logs of programs under test stay when a test has failed, which shows their ends.
+ARTIFACTS = $(CURDIR)/.cache/artifacts
+
 # Control planes, compilers and tests collect garbage this seldom: more memory, less time. What
 # is measured is not: benchmarks have the default.
 TEST_GOGC ?= 400
@@ -86,7 +89,8 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 .PHONY: test-on-clusters test-units test-modules
 test-on-clusters:
 	@echo "test: on real control planes"
-	@$(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
+	@rm -rf $(ARTIFACTS) && mkdir -p $(ARTIFACTS)
+	@$(GO_TEST) -shuffle=on -artifacts -outputdir=$(ARTIFACTS) -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
 	@cd localcluster && $(GO_TEST) -shuffle=on -timeout 10m ./cmd/localcluster
 
 test-units:

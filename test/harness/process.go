@@ -27,8 +27,8 @@ type Process struct {
 	changed chan struct{} // closed, and made anew, with each line of the log
 }
 
-// StartProcess runs a program until it is killed, or the test ends. Its log is shown
-// if the test fails.
+// StartProcess runs a program until it is killed, or the test ends. If the test fails, its log
+// is shown: the end of it only where go test keeps artifacts, the whole being among these.
 func StartProcess(t *testing.T, name string, environment []string, path string, arguments ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, name: name, exited: make(chan struct{}), changed: make(chan struct{})}
@@ -56,7 +56,7 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 			t.Errorf("%s has a data race", name)
 		}
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", name, p.Log())
+			showLog(t, name, p.Log())
 		}
 	})
 	return p

@@ -123,10 +123,13 @@ func noTemplate(c *scene) {
 	m.Delete()
 }
 
+// windowCancels and windowFinishes: the window ends when the drain has begun, however long that
+// has taken.
 func windowCancels(c *scene) {
 	c.held(c.nodes[0])
-	m := c.maintain(nobody, closing(5*aMoment, slipwayv1alpha1.CancelAtDeadline))
-	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, "")
+	m := c.maintain(nobody, closing(time.Hour, slipwayv1alpha1.CancelAtDeadline))
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
+	m.Change(closing(0, slipwayv1alpha1.CancelAtDeadline))
 	m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonWindowOver)
 	c.awaitBack(c.nodes[0])
 	c.untouched()
@@ -135,9 +138,10 @@ func windowCancels(c *scene) {
 
 func windowFinishes(c *scene) {
 	c.held(c.nodes[0])
-	end := metav1.Now().Add(5 * aMoment)
-	m := c.maintain(nobody, closing(5*aMoment, slipwayv1alpha1.FinishAtDeadline))
-	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, "")
+	m := c.maintain(nobody, closing(time.Hour, slipwayv1alpha1.FinishAtDeadline))
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
+	end := metav1.Now().Add(aMoment)
+	m.Change(closing(aMoment, slipwayv1alpha1.FinishAtDeadline))
 	harness.AwaitTime(c.t, end)
 	c.letGo()
 	m.AwaitCompleted()
