@@ -57,7 +57,7 @@ func budgetServer(t *testing.T, mayList <-chan struct{}, refuse bool) kubernetes
 		}
 	}))
 	t.Cleanup(s.Close)
-	client, err := kubernetes.NewForConfig(inProtobuf(&rest.Config{Host: s.URL}))
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

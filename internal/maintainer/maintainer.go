@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -85,12 +84,6 @@ const ofMaintenances = "maintenances"
 
 // New returns a Maintainer. It makes no request.
 func New(ctx context.Context, o Options) (*Maintainer, error) {
-	config := rest.CopyConfig(o.Self)
-	config.ContentType = "application/json"
-	pods, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("build a client for pods: %w", err)
-	}
 	index := func(o client.Object) []string {
 		if maintenance.Labelled(o) {
 			return []string{"true"}
@@ -100,24 +93,14 @@ func New(ctx context.Context, o Options) (*Maintainer, error) {
 	if err := o.Cache.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, index); err != nil {
 		return nil, fmt.Errorf("index the events of maintenances: %w", err)
 	}
-	all, err := kubernetes.NewForConfig(inProtobuf(o.Self))
+	clients, err := kubernetes.NewForConfig(o.Self)
 	if err != nil {
-		return nil, fmt.Errorf("build a client for all pods and disruption budgets: %w", err)
+		return nil, fmt.Errorf("build a client for pods and disruption budgets: %w", err)
 	}
-	m := with(o)
-	m.health = newHealth(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
-	m.keptAway = newKeptAway(pods.CoreV1().Pods(corev1.NamespaceAll), m.wake)
-	m.pending = newPending(all.CoreV1().Pods(corev1.NamespaceAll), m.wake)
-	m.budgets, m.starving = newBudgets(all, m.wake), newStarving(all, m.wake)
+	m, pods := with(o), clients.CoreV1().Pods(corev1.NamespaceAll)
+	m.health, m.keptAway, m.pending = newHealth(pods, m.wake), newKeptAway(pods, m.wake), newPending(pods, m.wake)
+	m.budgets, m.starving = newBudgets(clients, m.wake), newStarving(clients, m.wake)
 	return m, nil
-}
-
-// inProtobuf asks for the form that costs the server and us least, where there are many
-// objects.
-func inProtobuf(self *rest.Config) *rest.Config {
-	config := rest.CopyConfig(self)
-	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
-	return config
 }
 
 // with is a Maintainer that watches no pods.
