@@ -50,6 +50,10 @@ func number(x float64) string {
 func thousands(digits string) string {
 	const group = 3
 	var b strings.Builder
+	digits, negative := strings.CutPrefix(digits, "-")
+	if negative {
+		b.WriteByte('-')
+	}
 	for i, d := range digits {
 		if i > 0 && (len(digits)-i)%group == 0 {
 			b.WriteByte(',')
