@@ -84,5 +84,5 @@ func podOf(content []byte, nodeName string) (key string, controlPlane bool, err 
 	if pod.Namespace == "" {
 		pod.Namespace = metav1.NamespaceDefault
 	}
-	return fmt.Sprintf("%s/%s-%s", pod.Namespace, pod.Name, strings.ToLower(nodeName)), statics.IsControlPlane(pod.Labels), nil
+	return fmt.Sprintf("%s/%s-%s", pod.Namespace, pod.Name, strings.ToLower(nodeName)), statics.IsControlPlane(pod.Name, pod.Labels), nil
 }

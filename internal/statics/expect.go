@@ -21,7 +21,7 @@ type Expectation struct {
 func Expect(node *corev1.Node, pod *corev1.Pod) Expectation {
 	report := ReportedOn(node)
 	switch {
-	case IsControlPlane(pod.Labels) && (report == nil || !report.ControlPlane):
+	case IsControlPlane(pod.Name, pod.Labels) && (report == nil || !report.ControlPlane):
 		return Expectation{Left: "the pod is of the control plane, which slipway-host leaves alone without --control-plane-static-pods"}
 	case report == nil:
 		return Expectation{Trouble: "no slipway-host on the machine takes static pods away"}
