@@ -4,6 +4,7 @@ package manifests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -80,41 +81,49 @@ func (m *Mover) Look() {
 	}
 }
 
-// Start makes a pass whenever something has changed, until ctx ends.
+// Start makes a pass whenever something has changed, until ctx ends. It fails for nothing: the same
+// process holds the machine's shutdowns.
 func (m *Mover) Start(ctx context.Context) error {
-	files, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch files: %w", err)
+	if m.options.Dir == "" {
+		m.loop(ctx, &fsnotify.Watcher{}, false)
+		return nil
+	}
+	if err := m.folders.disk.folder(m.folders.away); err != nil {
+		log.FromContext(ctx).Error(err, "No manifest can be taken away")
+	}
+	files, err := m.watch()
+	if err != nil { // the machine may have no inotify left
+		log.FromContext(ctx).Error(err, "Manifests are not watched until this process is started again; looking at them again and again", "every", again.String())
+		m.loop(ctx, &fsnotify.Watcher{}, true)
+		return nil
 	}
 	defer func() { _ = files.Close() }() // nothing of it is needed any more
-	if m.options.Dir != "" {
-		if err := m.folders.disk.folder(m.folders.away); err != nil {
-			log.FromContext(ctx).Error(err, "No manifest can be taken away")
-		}
-		if err := m.watch(files); err != nil {
-			return err
-		}
-	}
-	return m.loop(ctx, files)
-}
-
-func (m *Mover) watch(files *fsnotify.Watcher) error {
-	if err := files.Add(m.options.Dir); err != nil {
-		return fmt.Errorf("watch folder %s: %w", m.options.Dir, err)
-	}
-	if err := files.Add(m.folders.away); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("watch folder %s: %w", m.folders.away, err)
-	}
+	m.loop(ctx, files, false)
 	return nil
 }
 
-func (m *Mover) loop(ctx context.Context, files *fsnotify.Watcher) error {
+func (m *Mover) watch() (*fsnotify.Watcher, error) {
+	files, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch files: %w", err)
+	}
+	if err := files.Add(m.options.Dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch folder %s: %w", m.options.Dir, err), files.Close())
+	}
+	if err := files.Add(m.folders.away); err != nil && !os.IsNotExist(err) {
+		return nil, errors.Join(fmt.Errorf("watch folder %s: %w", m.folders.away, err), files.Close())
+	}
+	return files, nil
+}
+
+// loop makes the passes. Where nothing is told of the files, blind, it looks by itself.
+func (m *Mover) loop(ctx context.Context, files *fsnotify.Watcher, blind bool) {
 	timer := m.clock.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-m.asked:
 		case event := <-files.Events:
 			if isOurs(event.Name) {
@@ -125,7 +134,7 @@ func (m *Mover) loop(ctx context.Context, files *fsnotify.Watcher) error {
 		case <-timer.C():
 			clear(m.failed)
 		}
-		if m.passes(ctx) {
+		if m.passes(ctx) || blind {
 			timer.Reset(again)
 		}
 	}

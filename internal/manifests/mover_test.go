@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -49,6 +50,13 @@ type running struct {
 
 func startMover(t *testing.T, dir string, said map[string]string) *running {
 	t.Helper()
+	r := newMover(t, dir, said)
+	r.run(r.m.Start)
+	return r
+}
+
+func newMover(t *testing.T, dir string, said map[string]string) *running {
+	t.Helper()
 	nodes := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Annotations: said}}).CoreV1().Nodes()
 	seen, err := nodes.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -57,16 +65,21 @@ func startMover(t *testing.T, dir string, said map[string]string) *running {
 	t.Cleanup(seen.Stop)
 	r := &running{t: t, nodes: nodes, node: nodestate.NewWriter(nodes, nodeName, clock.RealClock{}), seen: seen}
 	r.m = New(Options{NodeName: nodeName, Dir: dir}, uncached{nodes: nodes}, r.node, health.New(clock.RealClock{}), clock.RealClock{})
-	ctx, stop := context.WithCancel(t.Context())
+	return r
+}
+
+// run runs it until the test ends.
+func (r *running) run(start func(context.Context) error) {
+	r.t.Helper()
+	ctx, stop := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- r.m.Start(ctx) }()
-	t.Cleanup(func() {
+	go func() { ended <- start(ctx) }()
+	r.t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			r.t.Error(err)
 		}
 	})
-	return r
 }
 
 // awaitReport waits until the Node says that.
@@ -126,6 +139,28 @@ func TestAMoverGoesOnWhatItSees(t *testing.T) {
 	}
 	r.awaitReport(says())
 	s.wantAway()
+}
+
+// TestAMoverThatCannotWatchFilesLooksAgain: the machine may have no inotify left. That ends nothing.
+func TestAMoverThatCannotWatchFilesLooksAgain(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	none := newMover(t, filepath.Join(t.TempDir(), "none"), nil)
+	if err := none.m.Start(ctx); err != nil {
+		t.Error(err)
+	}
+
+	s := newScene(t, t.TempDir(), "a")
+	r := newMover(t, s.dir, nil)
+	r.run(func(ctx context.Context) error { r.m.loop(ctx, &fsnotify.Watcher{}, true); return nil })
+	r.awaitReport(says())
+	if err := r.node.Cordon(t.Context(), "drain", "u"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.node.WishStaticPodsAway(t.Context(), statics.Wish{Event: "drain", UID: "u", Pods: []string{"kube-system/a-w1"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitReport(says("kube-system/a-w1"))
 }
 
 // TestWithoutAFolderTheNodeSaysNothing: who does not take static pods away any more does not
