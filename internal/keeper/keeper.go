@@ -40,11 +40,13 @@ func Serve(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("keep locks: %w", err)
 	}
+	ctx, hangUp := context.WithCancel(ctx)
 	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
 	k := &keeper{}
 	defer k.set(nil)
 	var serving sync.WaitGroup
 	defer serving.Wait()
+	defer hangUp() // also when nobody can be accepted any more: this ends then, and is started again
 	for {
 		conn, err := listener.AcceptUnix()
 		if ctx.Err() != nil {
