@@ -43,7 +43,9 @@ type holder struct {
 	known     bool      // whether preparing was ever asked
 	preparing bool      // a shutdown goes on, when logind was asked last
 	begun     time.Time // see shutdown.HostFacts
+	told      bool      // the signal of its beginning has come
 	lock      *os.File  // nil: none
+	refused   bool      // logind has refused one when it was asked last
 	keeper    *keeper.Conn
 	alone     bool // it was said that there is no keeper
 }
@@ -79,7 +81,8 @@ func (h *holder) Start(ctx context.Context) error {
 			return nil
 		case <-h.bus.Done():
 			return errBusGone
-		case <-h.bus.Changed():
+		case signal := <-h.bus.Changed():
+			h.heard(ctx, logind.Begins(signal))
 		case <-h.asked:
 		case <-h.keeperGone():
 			h.letKeeperBe()

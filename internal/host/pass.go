@@ -51,8 +51,10 @@ func (h *holder) askLogind(ctx context.Context) error {
 	}
 	switch {
 	case !preparing:
-		h.begun = time.Time{}
-	case h.known && !h.preparing:
+		h.begun, h.told = time.Time{}, false
+	case !h.known:
+		h.told = true // before this process was there
+	case !h.preparing:
 		h.begun = h.clock.Now()
 		log.FromContext(ctx).Info("A shutdown has begun")
 	}
@@ -60,8 +62,21 @@ func (h *holder) askLogind(ctx context.Context) error {
 	return nil
 }
 
+// heard is told of a signal of logind, and whether it says that a shutdown begins. If one does after the one that goes on, as far as is
+// known, had begun, that one was called off, which nobody was told of.
+func (h *holder) heard(ctx context.Context, begins bool) {
+	if !begins {
+		return
+	}
+	if h.preparing && h.told {
+		log.FromContext(ctx).Info("Another shutdown has begun: the one before was called off")
+		h.begun = h.clock.Now()
+	}
+	h.told = true
+}
+
 func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err error) {
-	facts = shutdown.HostFacts{BootID: h.bootID, Preparing: h.preparing, Begun: h.begun, Locked: h.lock != nil}
+	facts = shutdown.HostFacts{BootID: h.bootID, Preparing: h.preparing, Begun: h.begun, Locked: h.lock != nil, Refused: h.refused}
 	if facts.DelayMax, err = h.bus.DelayMax(ctx); err != nil {
 		return facts, err
 	}
@@ -138,6 +153,7 @@ func (h *holder) sayDelay(ctx context.Context, delay time.Duration) error {
 // takeLock takes a lock, and has the keeper keep it too.
 func (h *holder) takeLock(ctx context.Context) error {
 	lock, err := h.bus.Inhibit(ctx, "slipway-host", "the node is drained before its machine goes down")
+	h.refused = err != nil
 	if errors.Is(err, logind.ErrInProgress) {
 		return nil // the next pass sees it
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -83,9 +84,19 @@ func (m *Manager) Close() error { return m.conn.Close() }
 // Done is closed when the connection has ended.
 func (m *Manager) Done() <-chan struct{} { return m.conn.Context().Done() }
 
-// Changed receives whenever a shutdown begins or is called off: then ask [Manager.Preparing].
-// It is closed with the connection.
+// Changed receives when a shutdown begins, and when logind calls one off by itself: then ask
+// [Manager.Preparing]. That a shutdown is called off by "shutdown -c" (since systemd 257), or is
+// forgotten by a logind that is started again, is told to nobody. It is closed with the connection.
 func (m *Manager) Changed() <-chan *dbus.Signal { return m.signals }
+
+// Begins says of what [Manager.Changed] receives whether a shutdown has begun.
+func Begins(signal *dbus.Signal) bool {
+	if signal == nil || len(signal.Body) == 0 {
+		return false
+	}
+	begins, _ := signal.Body[0].(bool)
+	return begins
+}
 
 // Inhibit takes a lock that delays shutdowns: while anybody has the file open, or until the
 // delay is over. Where a shutdown has begun, the error is [ErrInProgress].
@@ -124,10 +135,14 @@ func (m *Manager) Stopping(ctx context.Context) (bool, error) {
 	return state == "stopping", err
 }
 
-// DelayMax is how long locks may delay a shutdown (InhibitDelayMaxSec in logind.conf).
+// DelayMax is how long locks may delay a shutdown (InhibitDelayMaxSec in logind.conf). Of more than
+// a Duration can be, as of "infinity", it is the longest Duration.
 func (m *Manager) DelayMax(ctx context.Context) (time.Duration, error) {
 	var microseconds uint64
 	err := property(ctx, m.object, manager, "InhibitDelayMaxUSec", &microseconds)
+	if microseconds > math.MaxInt64/uint64(time.Microsecond) {
+		return math.MaxInt64, err
+	}
 	return time.Duration(microseconds) * time.Microsecond, err
 }
 

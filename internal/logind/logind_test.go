@@ -5,6 +5,7 @@ package logind_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,6 +37,13 @@ func (c check) preparing(want bool) {
 type check struct {
 	t *testing.T
 	m *logind.Manager
+}
+
+func TestAnInfiniteDelayIsALongOne(t *testing.T) {
+	m := connect(t, standin.Start(t, math.MaxInt64))
+	if delay, err := m.DelayMax(t.Context()); err != nil || delay != math.MaxInt64 {
+		t.Errorf("delay: %v, %v", delay, err)
+	}
 }
 
 func TestALockDelaysAShutdownUntilItIsClosed(t *testing.T) {

@@ -15,6 +15,11 @@ import (
 // lateness is by how much logind may be late, when its limit is reached.
 const lateness = 10 * time.Second
 
+// askAgain is how often logind is asked, while a shutdown goes on, whether it still does: that it was
+// called off, nobody is told ([github.com/slipway-k8s/slipway/internal/logind.Manager.Changed]). It
+// costs the machine some messages, and the API server nothing.
+const askAgain = 2 * time.Second
+
 // HostFacts is all that is known on the machine.
 type HostFacts struct {
 	// BootID is the machine's.
@@ -27,8 +32,8 @@ type HostFacts struct {
 	Stopping bool
 	// DelayMax is how long logind lets itself be delayed.
 	DelayMax time.Duration
-	// Locked: there is a lock of ours.
-	Locked bool
+	// Locked: there is a lock of ours. Refused: logind has refused us one when it was asked last.
+	Locked, Refused bool
 	// Node is nil as long as it is not known.
 	Node *corev1.Node
 }
@@ -64,11 +69,11 @@ func Hold(f HostFacts, now time.Time) (next decision.Of[HostStep]) {
 	said := AnnouncedOn(f.Node)
 	mine := said != nil && said.BootID == f.BootID
 	switch {
-	case !f.Preparing && mine: // before the lock, which logind may refuse
-		next.Step = Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
-	case !f.Preparing && !f.Locked:
+	case !f.Preparing && !f.Locked && (!f.Refused || !mine): // first of all: it needs no API server
 		next.Step = TakeLock{}
-	case !f.Preparing && f.Node != nil && !saysDelay(f.Node, f.DelayMax): // after the lock, which needs no API server
+	case !f.Preparing && mine:
+		next.Step = Withdraw{condition(corev1.ConditionFalse, ReasonCanceled, "the shutdown was called off", now)}
+	case !f.Preparing && f.Node != nil && !saysDelay(f.Node, f.DelayMax):
 		next.Step = SayDelay{f.DelayMax}
 	case !f.Preparing, f.Node == nil, f.Node.Status.NodeInfo.BootID != f.BootID:
 		// who compares boot IDs would take it for a machine that has booted
@@ -76,8 +81,9 @@ func Hold(f HostFacts, now time.Time) (next decision.Of[HostStep]) {
 		next.Step = announce(f, now)
 	case f.Locked && drained(f.Node, *said):
 		next.Step = ReleaseLock{Event: DrainedOn(f.Node).Event}
-	case f.Begun.IsZero() && !f.Stopping:
-		next.Wake = said.Until.Add(lateness)
+	}
+	if next.Step == nil && f.Preparing && !f.Stopping {
+		next.Wake = now.Add(askAgain)
 	}
 	return next
 }

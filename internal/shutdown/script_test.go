@@ -162,19 +162,41 @@ func TestWhatANodeSaysThatIsNotOursSaysNothing(t *testing.T) {
 	}
 }
 
-func TestAHostThatHasNotSeenTheBeginningAsksAgain(t *testing.T) {
+// TestALockNeedsNoAPIServer: where a shutdown was called off, the lock comes first; but a logind that
+// refuses it does not keep the Node from being told.
+func TestALockNeedsNoAPIServer(t *testing.T) {
 	w := newWorld()
 	w.locked = true
 	w.shutdown()
 	w.applyHost(Hold(*w.hostFacts(), w.now).Step)
-	until := AnnouncedOn(w.node).Until
+	f := *w.hostFacts()
+	f.Preparing, f.Begun, f.Locked = false, time.Time{}, false
+	if next := Hold(f, w.now); next.Step != (TakeLock{}) {
+		t.Errorf("the next step is %T", next.Step)
+	}
+	f.Refused = true
+	if next, is := Hold(f, w.now).Step.(Withdraw); !is {
+		t.Errorf("the next step is %T when logind has refused a lock", next)
+	}
+	delete(f.Node.Annotations, Annotation)
+	if next := Hold(f, w.now); next.Step != (TakeLock{}) {
+		t.Errorf("the next step is %T when the Node has been told", next.Step)
+	}
+}
+
+// TestAHostAsksAgainWhetherTheShutdownGoesOn: nobody tells it of a "shutdown -c".
+func TestAHostAsksAgainWhetherTheShutdownGoesOn(t *testing.T) {
+	w := newWorld()
+	w.locked = true
+	w.shutdown()
+	w.applyHost(Hold(*w.hostFacts(), w.now).Step)
 	for name, tc := range map[string]struct {
 		begun    time.Time
 		stopping bool
 		want     time.Time
 	}{
-		"it has seen it":                        {begun: w.now},
-		"it has not":                            {want: until.Add(lateness)},
+		"it has seen it":                        {begun: w.now, want: w.now.Add(askAgain)},
+		"it has not":                            {want: w.now.Add(askAgain)},
 		"it has not, and the machine goes down": {stopping: true},
 	} {
 		t.Run(name, func(t *testing.T) {

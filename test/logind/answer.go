@@ -4,6 +4,7 @@ package logind
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -59,7 +60,11 @@ func (s *StandIn) get(call *dbus.Message) error {
 	case "InhibitDelayMaxUSec":
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.reply(call, dbus.MakeVariant(uint64(s.delay/time.Microsecond)))
+		limit := uint64(s.delay / time.Microsecond)
+		if s.delay == math.MaxInt64 {
+			limit = math.MaxUint64 // as logind has "infinity"
+		}
+		return s.reply(call, dbus.MakeVariant(limit))
 	case "SystemState":
 		return s.reply(call, dbus.MakeVariant(s.state()))
 	default:

@@ -37,14 +37,19 @@ func (s *StandIn) Shutdown() <-chan Ending {
 // CallOff calls the shutdown off, as after a program that hangs in it; or is the boot after it.
 func (s *StandIn) CallOff() {
 	s.t.Helper()
+	s.CallOffUntold()
+	s.emit(false)
+}
+
+// CallOffUntold calls it off as "shutdown -c" does since systemd 257: logind sends no signal.
+func (s *StandIn) CallOffUntold() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.shutdown != nil {
 		s.shutdown.over = true
 		s.shutdown.limit.Stop()
 	}
 	s.shutdown = nil
-	s.mu.Unlock()
-	s.emit(false)
 }
 
 func (s *StandIn) emit(begins bool) {

@@ -111,6 +111,19 @@ func (m *machine) event() *lifecyclev1alpha1.LifecycleEvent {
 		})
 }
 
+// announced is when the shutdown that the Node says goes on was seen first.
+func (m *machine) announced() (since time.Time) {
+	m.t.Helper()
+	m.Await("says that a shutdown goes on", func(n *corev1.Node) bool {
+		a := shutdown.AnnouncedOn(n)
+		if a != nil {
+			since = a.Since
+		}
+		return a != nil
+	})
+	return since
+}
+
 // awaitSaid waits until the Node's condition about shutdowns has that reason.
 func (m *machine) awaitSaid(reason string) *corev1.Node {
 	m.t.Helper()

@@ -134,6 +134,29 @@ func calledOff(t *testing.T, g ground) {
 	m.awaitReturned()
 	m.AwaitLocks(1)
 	stillUp(t, "it was called off", down)
+	// Of the next one, nobody is told that it is called off.
+	down = m.Shutdown()
+	event = m.event()
+	pod.AwaitHeld(t, event.Name)
+	m.CallOffUntold()
+	m.awaitSaid(shutdown.ReasonCanceled)
+	g.AwaitEventGone(t, event.Name)
+	m.awaitReturned()
+	// Of another one neither, and the next begins at once: it has an announcement and a drain of its own.
+	m.Shutdown()
+	event = m.event()
+	pod.AwaitHeld(t, event.Name)
+	first := m.announced()
+	m.CallOffUntold()
+	m.Shutdown()
+	m.Await("says that another shutdown has begun", func(n *corev1.Node) bool {
+		a := shutdown.AnnouncedOn(n)
+		return a != nil && a.Since.After(first)
+	})
+	m.CallOffUntold()
+	m.awaitSaid(shutdown.ReasonCanceled)
+	m.awaitReturned()
+	stillUp(t, "it was called off", down)
 	// And once more, to the end.
 	pod.LetGo(t)
 	if how := m.AwaitDown(m.Shutdown()); how != logind.Released {
