@@ -4,6 +4,7 @@ package drain
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,12 +82,30 @@ func (e evictor) remove(live, wire context.Context, pod *corev1.Pod, grace *int6
 }
 
 func (e evictor) send(live, wire context.Context, request func(context.Context) error) error {
-	if err := e.throttle(live); err != nil || live.Err() != nil {
-		return errNotSent
+	if err := e.queue(live); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(wire, e.timeout)
 	defer cancel()
 	return request(ctx)
+}
+
+// queue waits for the client's own rate limit while live lasts. A limiter gives up at once where it sees a deadline that
+// comes before its turn, and would be asked again at once, without a pause, until the deadline. So it is shown none: who
+// has little time waits like all others until that is over.
+func (e evictor) queue(live context.Context) error {
+	turn, stop := context.WithCancel(context.WithoutCancel(live))
+	defer stop()
+	defer context.AfterFunc(live, stop)()
+	err := e.throttle(turn)
+	switch {
+	case live.Err() != nil:
+		return errNotSent
+	case err != nil: // a limiter that lets nothing through; it is asked again after a pause
+		return fmt.Errorf("the client's own rate limit: %w", err)
+	default:
+		return nil
+	}
 }
 
 // exactly names the UID: the server must not end another pod that has got the same name meanwhile. A grace period of 0

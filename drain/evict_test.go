@@ -73,6 +73,15 @@ func TestAnEvictionThatWaitsForTheRateLimitIsNotSentAfterTheEnd(t *testing.T) {
 	}
 }
 
+// Else it would be asked again without a pause.
+func TestALimiterThatLetsNothingThroughPutsTheBrakeOn(t *testing.T) {
+	e := evictor{throttle: func(context.Context) error { return errors.New("burst is 0") }}
+	err := e.evict(t.Context(), t.Context(), newPod("a"), nil)
+	if got := interpret(err, newPod("a"), nil); got.outcome != unavailable || got.refusal == nil {
+		t.Errorf("%v is %+v", err, got)
+	}
+}
+
 func TestAnEvictionThatIsNotAnsweredTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := evictor{

@@ -3,6 +3,8 @@
 package drain
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 )
@@ -19,3 +21,6 @@ func Admits(pod *corev1.Pod, pdbs []policyv1.PodDisruptionBudget) (ok bool, reas
 	}
 	return true, ""
 }
+
+// Throttle gives a Drainer a rate limit: a fake clientset has none.
+func (d *Drainer) Throttle(wait func(context.Context) error) { d.evictor.throttle = wait }
