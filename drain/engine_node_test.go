@@ -147,3 +147,32 @@ func TestANodeThatNeverWasIsAnError(t *testing.T) {
 		}
 	})
 }
+
+func TestANodeThatNeverWasIsAnErrorForADrainThatHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := startDrain(t, newFakeServer(t), func(_ *drain.Config, r *drain.Request) { r.Hold = true })
+		if err := d.end(); err == nil || !strings.Contains(err.Error(), `no node "w1"`) {
+			t.Errorf("got %v, want an error that names the node", err)
+		}
+		if d.status().Reached {
+			t.Error("it was told that its targets are reached")
+		}
+	})
+}
+
+func TestADrainThatHoldsOutlivesItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t, fakeNode())
+		d := startDrain(t, s, func(_ *drain.Config, r *drain.Request) { r.Hold = true })
+		if err := s.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("nodes"), "", "w1"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		d.wantRunning()
+		if !d.status().Reached {
+			t.Errorf("got %+v", d.status())
+		}
+		d.cancel(errors.New("enough"))
+		_ = d.end()
+	})
+}

@@ -75,10 +75,13 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		f := r.gather(ctx)
 		p := decide(f)
 		r.noted(p.notes)
+		if p.status.Reached && !r.wasThere(p.status) {
+			return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
+		}
 		r.told = p.status
 		post.offer(p.status)
 		if p.status.Reached && !r.req.Hold {
-			return r.ended(p.status)
+			return nil
 		}
 		wake := p.wake
 		for _, s := range p.evict {
@@ -96,12 +99,9 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 	return context.Cause(ctx)
 }
 
-// ended tells a node that is empty from one that never was.
-func (r *run) ended(s Status) error {
-	if r.nodeSeen || s.Total > 0 || len(s.Left) > 0 {
-		return nil
-	}
-	return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
+// wasThere tells a node that is empty from one that never was.
+func (r *run) wasThere(s Status) bool {
+	return r.nodeSeen || s.Total > 0 || len(s.Left) > 0
 }
 
 // lastWords says what came of requests that were on their way when the drain was stopped.
