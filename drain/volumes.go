@@ -31,13 +31,12 @@ func (e *ending) detach(f facts) {
 		used[name] = true
 	}
 	late := e.emptied.Add(timeout)
-	if len(unknown) > 0 && !f.now.Before(f.resolveAfter) {
-		e.resolve, e.claims = unknown, true
-		return
-	}
 	switch {
-	case !f.now.Before(late):
+	case !f.now.Before(late): // no claim is read any more: what is reached is not taken back for that
 		e.abandoned = unused(f.node.attached, used)
+		return
+	case len(unknown) > 0 && !f.now.Before(f.resolveAfter):
+		e.resolve, e.claims = unknown, true
 		return
 	case len(unknown) > 0:
 		e.claims, e.wake = true, f.resolveAfter
