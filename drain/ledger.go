@@ -74,6 +74,11 @@ func newLedger(c clock.PassiveClock) *ledger {
 func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.held(b, wake)
+}
+
+// held is busy for whoever has the lock.
+func (l *ledger) held(b *budget, wake signal) (until time.Time, taken bool) {
 	now := l.clock.Now()
 	s, ok := l.slots[b.UID]
 	if ok && s.expired(now) {
@@ -97,15 +102,13 @@ func (l *ledger) busy(b *budget, wake signal) (until time.Time, taken bool) {
 	return of.until, now.Before(of.until)
 }
 
-// take takes the budget's slot for the eviction of a pod. It reports false if another eviction has it.
+// take takes the budget's slot for the eviction of a pod, unless it is busy. Then wake is poked as busy says: both are
+// found out under one lock, so that nobody takes the slot and frees it again between the two.
 func (l *ledger) take(b *budget, pod string, wake signal) bool {
-	if _, taken := l.busy(b, wake); taken {
-		return false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, taken := l.slots[b.UID]; taken {
-		return false // another Drain was faster
+	if _, taken := l.held(b, wake); taken {
+		return false
 	}
 	of := l.rivals.of(b)
 	l.add(b.UID, &slot{
