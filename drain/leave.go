@@ -203,7 +203,7 @@ func (f facts) complete(leaving []leaver) bool {
 	for _, l := range leaving {
 		namespace := l.pod.Namespace
 		_, known := f.budgets[namespace]
-		if !known && !f.budgetsBad[namespace] || f.unruled(namespace) && !f.rulesBad[namespace] {
+		if !known && !f.budgetsBad[namespace] || f.awaitsRules(namespace) {
 			return false
 		}
 	}

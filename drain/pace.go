@@ -43,10 +43,13 @@ type pacing struct {
 	refused map[types.UID]*obstacle
 	taken   map[types.UID]bool // budgets, by this pass
 	free    int
+	// awaitsRules: some are about to be read, and nothing is sent before.
+	awaitsRules bool
 }
 
 // pace decides which of the pods may leave now, in their order, and what keeps each of the others. A step begins when all
-// pods of the one before are gone, or have had their time.
+// pods of the one before are gone, or have had their time. While rules are about to be read, nothing is sent and no turn
+// comes, but what is known of the pods whose turn has come is not forgotten.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
@@ -62,8 +65,11 @@ func pace(steps [][]leaver, f facts) *pacing {
 		return p
 	}
 	p.keepNamed(steps)
-	if !f.rulesKnown(steps) || len(p.refused) > 0 {
+	if len(p.refused) > 0 {
 		return p // this time is nobody's: turns begin anew
+	}
+	if p.awaitsRules = !f.rulesKnown(steps); p.awaitsRules {
+		p.free = 0 // waiting is right, forgetting is not
 	}
 	for _, step := range steps {
 		p.keepTurns(step)
@@ -92,7 +98,13 @@ func (p *pacing) keepTurns(step []leaver) {
 func (p *pacing) step(step []leaver) (holds bool) {
 	for _, l := range step {
 		since, came := p.turns[l.pod.UID]
-		if !came {
+		switch {
+		case p.facts.awaitsRules(l.pod.Namespace):
+			continue // nobody knows yet whether it leaves, and when
+		case !came && p.awaitsRules:
+			holds = true
+			continue
+		case !came:
 			since = p.facts.now
 			p.turns[l.pod.UID] = since
 		}
@@ -162,7 +174,10 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 		return s, nil, wake
 	}
 	due, at := mayDelete(f.request.Escalation, p.keepRefusal(l), f.now)
-	if due {
+	switch {
+	case due && p.awaitsRules:
+		return nil, hold, wake
+	case due:
 		return forced(l, byDeletion, t, f.now)
 	}
 	return s, hold, earlier(wake, at)
@@ -241,13 +256,16 @@ func (n nodeFacts) mayEvict() bool {
 func (f facts) rulesKnown(steps [][]leaver) bool {
 	for _, step := range steps {
 		for _, l := range step {
-			if f.unruled(l.pod.Namespace) && !f.rulesBad[l.pod.Namespace] {
+			if f.awaitsRules(l.pod.Namespace) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+// awaitsRules tells whether the rules of a namespace are about to be read.
+func (f facts) awaitsRules(namespace string) bool { return f.unruled(namespace) && !f.rulesBad[namespace] }
 
 // unruled tells whether the rules of a namespace are not known, so that its pods stay until they are.
 func (f facts) unruled(namespace string) bool {

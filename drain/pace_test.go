@@ -210,3 +210,37 @@ func TestOrderIsTheSameEachTime(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
+
+// A pod of a namespace whose rules have not been read makes the others wait. It does not make the drain forget them.
+func TestWaitingForRulesForgetsNothing(t *testing.T) {
+	b, f := newBook(), calm(newPDB("web", exhausted))
+	f.ruled, f.rules = true, map[string][]Rule{"default": nil}
+	f.budgets["tools"] = nil
+	f.request.Escalation.DeleteAfter = time.Hour
+	held := newPod("held")
+	debug := newPod("debug", func(p *corev1.Pod) { p.Namespace = "tools" })
+	look := func(after time.Duration, pods ...*corev1.Pod) plan {
+		f.now, f.pods = noon.Add(after), pods
+		b.saw(pods, func(types.UID) bool { return true })
+		b.tell(&f)
+		p := decide(f)
+		b.noted(p.notes)
+		return p
+	}
+	first := look(0, held)
+	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
+		p := look(after, held, debug)
+		if len(p.evict) > 0 {
+			t.Errorf("after %s: sent %v", after, p.evict)
+		}
+		if diff := cmp.Diff(first.status.Blockers, p.status.Blockers); diff != "" {
+			t.Errorf("after %s: blockers (-before, +now):\n%s", after, diff)
+		}
+		if diff := cmp.Diff(first.notes.turns, p.notes.turns); diff != "" {
+			t.Errorf("after %s: turns (-before, +now):\n%s", after, diff)
+		}
+		if diff := cmp.Diff(first.notes.refusals, p.notes.refusals); diff != "" {
+			t.Errorf("after %s: refusals (-before, +now):\n%s", after, diff)
+		}
+	}
+}

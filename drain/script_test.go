@@ -26,6 +26,7 @@ import (
 //	uncordon | cordon
 //	budget APP allowed=N [impossible]  a budget for the pods of an app
 //	budgets of NAMESPACE unread | bad  they have not been read yet, or cannot be
+//	rules of NAMESPACE unread | bad | read  the same of its rules; those of the namespaces "default" and "slipway-system" are read
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	accept NAME | refuse NAME       how the server answers
 //	gone NAME... | finished NAME | terminating NAME  the pod disappears, ends by itself, or somebody else deletes it
@@ -91,6 +92,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 	case "budgets":
 		s.facts.rules[d.CmdArgs[1].Key] = nil
 		s.facts.budgetsBad = map[string]bool{d.CmdArgs[1].Key: d.CmdArgs[2].Key == "bad"}
+	case "rules":
+		s.readRules(d.CmdArgs[1].Key, d.CmdArgs[2].Key)
 	case "pod":
 		s.start(t, d)
 	case "accept", "refuse":
@@ -128,6 +131,14 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 	default:
 		d.Fatalf(t, "there is no command %q", d.Cmd)
 	}
+}
+
+func (s *story) readRules(namespace, how string) {
+	delete(s.facts.rules, namespace)
+	if how == "read" {
+		s.facts.rules[namespace] = nil
+	}
+	s.facts.rulesBad = map[string]bool{namespace: how == "bad"}
 }
 
 // settle decides, as the loop does, and prints what comes of it.
