@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -54,6 +55,8 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 		return answer{outcome: accepted}
 	case errors.Is(err, errNotSent):
 		return answer{outcome: notSent}
+	case neverLeft(err):
+		return away(err)
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err):
 		return answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut, message: EvictionTimedOut.advise(fmt.Sprintf(
 			"the server did not finish the eviction in time (%s)", brief(err)))}}
@@ -82,6 +85,13 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	default:
 		return refusedFor(err)
 	}
+}
+
+// neverLeft tells that there was no connection on which to send. That may have taken too long, too, but says nothing of the
+// eviction.
+func neverLeft(err error) bool {
+	op := (*net.OpError)(nil)
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 func refusedFor(err error) answer {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,6 +42,7 @@ func denied(code int32) error {
 
 func TestInterpret(t *testing.T) {
 	pods := corev1.Resource("pods")
+	_, nobodyAnswers := (&net.Dialer{Deadline: time.Unix(1, 0)}).DialContext(t.Context(), "tcp", "127.0.0.1:1") // as where packets are dropped
 	cases := map[string]struct {
 		err        error
 		want       outcome
@@ -70,6 +72,8 @@ func TestInterpret(t *testing.T) {
 		"the server gave up over conflicts":    {apierrors.NewTimeoutError("couldn't update", 10), refused, EvictionTimedOut, "", 0},
 		"the request took too long":            {&url.Error{Op: "Post", Err: context.DeadlineExceeded}, refused, EvictionTimedOut, "", 0},
 		"nobody listens":                       {&url.Error{Op: "Post", Err: syscall.ECONNREFUSED}, unavailable, APIServerUnavailable, "", 0},
+		"nobody answers on the way":            {&url.Error{Op: "Post", Err: nobodyAnswers}, unavailable, APIServerUnavailable, "", 0},
+		"the proxy cannot be reached":          {&url.Error{Op: "Post", Err: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: nobodyAnswers}}, unavailable, APIServerUnavailable, "", 0},
 		"an answer that is not the API's":      {apierrors.NewGenericServerResponse(http.StatusBadGateway, "create", pods, "p", "bad gateway", 0, true), refused, EvictionRefused, "", 0},
 		"the drain was cut off while it waits": {context.Canceled, unavailable, APIServerUnavailable, "", 0},
 	}

@@ -25,6 +25,9 @@ type facts struct {
 	budgets map[string][]*budget
 	// budgetsBad are the namespaces whose budgets cannot be read for some time to come.
 	budgetsBad map[string]bool
+	// unheard are the namespaces of whose pods nobody can know whether they are still refused: the watch of their budgets, of
+	// the node or of its pods has failed.
+	unheard map[string]bool
 	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
 	ruled bool
 	rules map[string][]Rule

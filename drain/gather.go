@@ -29,6 +29,7 @@ func (r *run) gather(ctx context.Context) facts {
 		rulesBad: map[string]bool{},
 
 		budgetsBad: map[string]bool{},
+		unheard:    map[string]bool{},
 		slots:      map[types.UID]time.Time{},
 	}
 	f.node = r.nodeFacts()
@@ -46,7 +47,9 @@ func (r *run) gather(ctx context.Context) facts {
 		}
 		f.rulesBad[namespace] = w.trouble() != nil
 	}
+	failed := r.node.trouble() != nil || r.pods.trouble() != nil
 	for namespace, w := range r.budgets {
+		f.unheard[namespace] = failed || w.trouble() != nil
 		budgets, complete := w.list()
 		if !complete {
 			f.budgetsBad[namespace] = w.trouble() != nil

@@ -151,7 +151,7 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	case isTerminating(l.pod):
 		return p.whileTerminating(l, t)
 	case t.inFlight:
-		if since, known := f.refusals[l.pod.UID]; known {
+		if since, known := f.refusals[l.pod.UID]; known && !f.unheard[l.pod.Namespace] {
 			p.refusals[l.pod.UID] = since
 		}
 		return nil, t.standing(), time.Time{}
@@ -170,8 +170,8 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	}
 	s, hold, wake = p.evict(l, t)
 	p.nameImpossible(l, hold)
-	if hold == nil {
-		return s, nil, wake
+	if !f.isRefused(l, hold) {
+		return s, hold, wake
 	}
 	due, at := mayDelete(f.request.Escalation, p.keepRefusal(l), f.now)
 	switch {
@@ -181,6 +181,12 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 		return forced(l, byDeletion, t, f.now)
 	}
 	return s, hold, earlier(wake, at)
+}
+
+// isRefused tells whether what holds a pod counts for Escalation.DeleteAfter. An eviction that is not answered has not been
+// refused, and a budget that was closed when it could be read last may have opened meanwhile.
+func (f facts) isRefused(l leaver, hold *obstacle) bool {
+	return hold != nil && hold.reason != EvictionTimedOut && !f.unheard[l.pod.Namespace]
 }
 
 // keepRefusal notes that the eviction of a pod is refused, and returns since when without a break.
@@ -265,7 +271,9 @@ func (f facts) rulesKnown(steps [][]leaver) bool {
 }
 
 // awaitsRules tells whether the rules of a namespace are about to be read.
-func (f facts) awaitsRules(namespace string) bool { return f.unruled(namespace) && !f.rulesBad[namespace] }
+func (f facts) awaitsRules(namespace string) bool {
+	return f.unruled(namespace) && !f.rulesBad[namespace]
+}
 
 // unruled tells whether the rules of a namespace are not known, so that its pods stay until they are.
 func (f facts) unruled(namespace string) bool {

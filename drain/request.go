@@ -59,8 +59,14 @@ type Request struct {
 // and zero means never.
 type Escalation struct {
 	// DeleteAfter is when a pod whose eviction is refused is deleted, whatever its budgets say: when it has been its turn
-	// and it has been refused for so long without a break. A budget that lets one of its pods go makes a break for all of
-	// them. Pods that were deleted this way are in Status.Overridden.
+	// and it has been refused for so long without a break. Pods that were deleted this way are in Status.Overridden.
+	//
+	// After a break the time begins anew. It is a break when it is not the pod's turn, or it is waited for or left to
+	// responders; when a budget lets one of its pods go, for all of them; when nobody may ask, because the node is not
+	// cordoned, the request refuses a pod, or the rules of the namespace are bad; and when nobody could know: the API server
+	// cannot be reached or asks to send less, it has not answered an eviction or deletion in time (EvictionTimedOut), or the
+	// watch of the node, of its pods or of the namespace's budgets has failed. A connection that silently leads nowhere
+	// counts as one that works until that is found out, which takes a minute or so.
 	DeleteAfter time.Duration
 
 	// KillAfter is when a pod that is terminating is deleted again with a grace period of 1 s: so long after it was

@@ -28,7 +28,8 @@ import (
 //	budgets of NAMESPACE unread | bad  they have not been read yet, or cannot be
 //	rules of NAMESPACE unread | bad | read  the same of its rules; those of the namespaces "default" and "slipway-system" are read
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
-//	accept NAME | refuse NAME       how the server answers
+//	watches failed | well           whether the watches of node, pods and budgets work
+//	accept NAME | refuse NAME | timeout NAME  how the server answers, or that it does not
 //	gone NAME... | finished NAME | terminating NAME  the pod disappears, ends by itself, or somebody else deletes it
 //	attached VOLUME... | claim C VOLUME
 //	responders unknown | none | served  whether Evictions are served
@@ -96,8 +97,10 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.readRules(d.CmdArgs[1].Key, d.CmdArgs[2].Key)
 	case "pod":
 		s.start(t, d)
-	case "accept", "refuse":
-		s.answer(t, d.CmdArgs[0].Key, d.Cmd == "accept")
+	case "watches":
+		s.facts.unheard = map[string]bool{"default": d.CmdArgs[0].Key == "failed"}
+	case "accept", "refuse", "timeout":
+		s.answer(t, d.CmdArgs[0].Key, answers[d.Cmd])
 	case "gone":
 		for _, arg := range d.CmdArgs {
 			delete(s.pods, arg.Key)
@@ -248,20 +251,22 @@ func (s *story) change(name string, change func(*corev1.Pod)) {
 	s.pods[name] = pod
 }
 
+var answers = map[string]answer{
+	"accept":  {outcome: accepted},
+	"refuse":  {outcome: refused, refusal: &obstacle{reason: EvictionRefused, by: "webhook"}},
+	"timeout": {outcome: refused, refusal: &obstacle{reason: EvictionTimedOut}},
+}
+
 // answer answers what was sent last for a pod; where it was accepted, the pod begins to end.
-func (s *story) answer(t *testing.T, name string, ok bool) {
+func (s *story) answer(t *testing.T, name string, a answer) {
 	t.Helper()
 	send, found := s.sent[name]
 	if !found {
 		t.Fatalf("nothing was sent for %s", name)
 	}
 	delete(s.sent, name)
-	a := answer{outcome: accepted}
-	if !ok {
-		a = answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, by: "webhook"}}
-	}
 	s.learned(answered{answer: a, pod: send.pod, by: send.by}, s.facts.now, 1)
-	if !ok {
+	if a.outcome != accepted {
 		return
 	}
 	s.change(name, func(p *corev1.Pod) {

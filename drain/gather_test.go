@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// While one of the watches has failed that say whether a pod is refused, nobody can know.
+func TestWhichWatchesAreToBeHeard(t *testing.T) {
+	client := fake.NewClientset()
+	d, err := New(Config{Pods: client.CoreV1(), Budgets: client.PolicyV1()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(d, Request{NodeName: "w1"})
+	r.budgets["default"] = &budgetWatch{shelf: newShelf(toBudget, r.wake.poke)}
+	r.rules["default"] = &ruleWatch{}
+	if err := r.pods.Add(newPod("a")); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		tell func(error)
+		want bool
+	}{
+		"node":    {func(err error) { r.node.heard(t.Context(), err) }, true},
+		"pods":    {func(err error) { r.pods.heard(t.Context(), err) }, true},
+		"budgets": {func(err error) { r.budgets["default"].heard(t.Context(), err) }, true},
+		"rules":   {func(err error) { r.rules["default"].take(nil, err) }, false},
+	} {
+		tc.tell(errors.New("away"))
+		if got := r.gather(t.Context()).unheard["default"]; got != tc.want {
+			t.Errorf("%s: it cannot be known while the watch has failed: %t", name, got)
+		}
+		tc.tell(nil)
+		if r.gather(t.Context()).unheard["default"] {
+			t.Errorf("%s: it cannot be known although the watch is back", name)
+		}
+	}
+}
