@@ -57,9 +57,7 @@ func pace(steps [][]leaver, f facts) *pacing {
 		refused: map[types.UID]*obstacle{}, taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {
-		for uid, o := range refuse(step, f.request) {
-			p.refused[uid], p.holds[uid] = o, o
-		}
+		p.refuse(step)
 	}
 	if !f.node.mayEvict() {
 		return p
@@ -83,6 +81,15 @@ func pace(steps [][]leaver, f facts) *pacing {
 		}
 	}
 	return p
+}
+
+// refuse notes the pods that whoever asked for the drain does not want evicted. Those of which it is about to be read
+// whether a rule skips them come later. Where that cannot be read, they count: nothing is evicted while there may be one.
+func (p *pacing) refuse(step []leaver) {
+	ruled := slices.DeleteFunc(slices.Clone(step), func(l leaver) bool { return p.facts.awaitsRules(l.pod.Namespace) })
+	for uid, o := range refuse(ruled, p.facts.request) {
+		p.refused[uid], p.holds[uid] = o, o
+	}
 }
 
 // keepTurns keeps when the turn of pods came, whether or not it is their turn now.

@@ -21,7 +21,7 @@ import (
 // TestScripts runs the text scripts in testdata/stories: the story of one drain, each. A command changes the world; then the
 // drain decides until it has nothing to do, and all that it does and says is printed.
 //
-//	request [mode=M] [hold] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
+//	request [mode=M] [hold] [refuse-unmanaged] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
 //	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster] | forget NAME
 //	uncordon | cordon
 //	budget APP allowed=N [impossible]  a budget for the pods of an app
@@ -301,7 +301,7 @@ func request(t *testing.T, d *datadriven.TestData) Request {
 	t.Helper()
 	r := Request{
 		Mode: Mode(text(d, "mode", "")),
-		Hold: d.HasArg("hold"), PodTimeout: duration(t, text(d, "pod-timeout", "0s")),
+		Hold: d.HasArg("hold"), RefuseUnmanaged: d.HasArg("refuse-unmanaged"), PodTimeout: duration(t, text(d, "pod-timeout", "0s")),
 		Escalation: Escalation{
 			DeleteAfter: duration(t, text(d, "delete-after", "0s")), KillAfter: duration(t, text(d, "kill-after", "0s")),
 		},
