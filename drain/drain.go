@@ -47,6 +47,10 @@ type Config struct {
 
 	// Clock tells the time and makes the timers of the drain. Nil means the real one.
 	Clock clock.Clock
+	// ServerClock tells what time it is for the API server, which dates by it until when a pod may take to end: it is what
+	// Escalation.KillAfter goes by, and when a pod is overdue. Nil means Clock, which is right as long as it goes like the
+	// server's.
+	ServerClock clock.PassiveClock
 
 	// EvictionTimeout bounds one eviction request, not the drain. Zero means 30 s.
 	EvictionTimeout time.Duration
@@ -83,6 +87,9 @@ func New(config Config) (*Drainer, error) {
 	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
+	}
+	if config.ServerClock == nil {
+		config.ServerClock = config.Clock
 	}
 	l := newLedger(config.Clock)
 	d := &Drainer{

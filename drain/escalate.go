@@ -30,13 +30,13 @@ func mayDelete(e Escalation, refusedSince, now time.Time) (bool, time.Time) {
 	return !now.Before(due), due
 }
 
-// mayKill does the same for a pod that is terminating.
-func mayKill(pod *corev1.Pod, e Escalation, now time.Time) (bool, time.Time) {
+// mayKill does the same for a pod that is terminating, ahead by which the server's clock is that has dated its end.
+func mayKill(pod *corev1.Pod, e Escalation, ahead time.Duration, now time.Time) (bool, time.Time) {
 	grace := pod.DeletionGracePeriodSeconds
 	if e.KillAfter == 0 || grace == nil || *grace <= 1 {
 		return false, time.Time{}
 	}
-	began := pod.DeletionTimestamp.Add(-time.Duration(*grace) * time.Second)
+	began := pod.DeletionTimestamp.Add(-ahead - time.Duration(*grace)*time.Second)
 	due := began.Add(e.KillAfter)
 	return !now.Before(due), due
 }

@@ -11,7 +11,9 @@ import (
 
 // facts is all that a decision is made from, at one moment.
 type facts struct {
-	now      time.Time
+	now time.Time
+	// ahead is by how much the server's clock is ahead of ours.
+	ahead    time.Duration
 	nodeName string
 	// request is what was asked for.
 	request Request

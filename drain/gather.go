@@ -32,6 +32,7 @@ func (r *run) gather(ctx context.Context) facts {
 		unheard:    map[string]bool{},
 		slots:      map[types.UID]time.Time{},
 	}
+	f.ahead = r.d.config.ServerClock.Now().Sub(f.now)
 	f.node = r.nodeFacts()
 	f.pods, f.podsKnown = r.pods.list()
 	f.pods = scope(f.nodeName, f.pods)

@@ -231,7 +231,7 @@ func (p *pacing) evict(l leaver, t try) (s *send, hold *obstacle, wake time.Time
 
 // whileTerminating: a second eviction would change nothing, only a shorter grace period would.
 func (p *pacing) whileTerminating(l leaver, t try) (s *send, hold *obstacle, wake time.Time) {
-	due, at := mayKill(l.pod, p.facts.request.Escalation, p.facts.now)
+	due, at := mayKill(l.pod, p.facts.request.Escalation, p.facts.ahead, p.facts.now)
 	switch {
 	case !due:
 		return nil, nil, at

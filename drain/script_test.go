@@ -37,6 +37,7 @@ import (
 //	eviction NAME [active=R] [last] [since] [alive] [failed=WHY] [uid=U]  what becomes of the pod's Eviction; without more: it runs
 //	no eviction NAME
 //	clock D                         time passes
+//	server D behind                 by which the server's clock is behind ours
 //	nothing is left                 the last LIST shows no pod
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
@@ -129,6 +130,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		delete(s.answers, d.CmdArgs[1].Key)
 	case "clock":
 		s.facts.now = s.facts.now.Add(duration(t, d.CmdArgs[0].Key))
+	case "server":
+		s.facts.ahead = -duration(t, d.CmdArgs[0].Key)
 	case "nothing":
 		s.confirmed = true
 	default:
@@ -275,7 +278,7 @@ func (s *story) answer(t *testing.T, name string, a answer) {
 			grace = 1
 		}
 		p.DeletionGracePeriodSeconds = &grace
-		p.DeletionTimestamp = &metav1.Time{Time: s.facts.now.Add(time.Duration(grace) * time.Second)}
+		p.DeletionTimestamp = &metav1.Time{Time: s.facts.now.Add(s.facts.ahead + time.Duration(grace)*time.Second)}
 	})
 }
 

@@ -90,7 +90,7 @@ func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 
 // ending says why a pod that is terminating takes longer than it should.
 func (s *summary) ending(l leaver, turns map[types.UID]time.Time) (*obstacle, time.Time) {
-	due := l.pod.DeletionTimestamp.Add(overdueAfter)
+	due := l.pod.DeletionTimestamp.Add(overdueAfter - s.facts.ahead)
 	if !s.facts.now.Before(due) {
 		return overdue(l.pod, s.facts), time.Time{}
 	}

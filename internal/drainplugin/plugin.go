@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -26,6 +27,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/responders"
+	"github.com/slipway-k8s/slipway/internal/serverclock"
 	"github.com/slipway-k8s/slipway/internal/shutdown"
 )
 
@@ -194,7 +196,8 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 			return nil, err
 		}
 	}
-	nodeClient, err := kubernetes.NewForConfig(asNode)
+	judged := serverclock.New(clock.RealClock{}, klog.FromContext(ctx))
+	nodeClient, err := kubernetes.NewForConfig(judged.Seen(asNode))
 	if err != nil {
 		return nil, fmt.Errorf("build the node's client: %w", err)
 	}
@@ -213,7 +216,7 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	var evicted sync.Once
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
-		Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainrequest.StaticPods,
+		ServerClock: judged, Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainrequest.StaticPods,
 		Observer:  observerOf(options.Observer),
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})
