@@ -6,12 +6,16 @@ import (
 	"errors"
 	"testing"
 
-	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // While one of the watches has failed that say whether a pod is refused, nobody can know.
 func TestWhichWatchesAreToBeHeard(t *testing.T) {
-	client := fake.NewClientset()
+	client, err := kubernetes.NewForConfig(&rest.Config{}) // it is asked for nothing
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := New(Config{Pods: client.CoreV1(), Budgets: client.PolicyV1()})
 	if err != nil {
 		t.Fatal(err)

@@ -86,9 +86,11 @@ func pace(steps [][]leaver, f facts) *pacing {
 // refuse notes the pods that whoever asked for the drain does not want evicted. Those of which it is about to be read
 // whether a rule skips them come later. Where that cannot be read, they count: nothing is evicted while there may be one.
 func (p *pacing) refuse(step []leaver) {
-	ruled := slices.DeleteFunc(slices.Clone(step), func(l leaver) bool { return p.facts.awaitsRules(l.pod.Namespace) })
-	for uid, o := range refuse(ruled, p.facts.request) {
-		p.refused[uid], p.holds[uid] = o, o
+	no := refuse(step, p.facts.request)
+	for _, l := range step {
+		if o := no[l.pod.UID]; o != nil && !p.facts.awaitsRules(l.pod.Namespace) {
+			p.refused[l.pod.UID], p.holds[l.pod.UID] = o, o
+		}
 	}
 }
 

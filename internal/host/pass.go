@@ -62,8 +62,8 @@ func (h *holder) askLogind(ctx context.Context) error {
 	return nil
 }
 
-// heard is told of a signal of logind, and whether it says that a shutdown begins. If one does after the one that goes on, as far as is
-// known, had begun, that one was called off, which nobody was told of.
+// heard is told of a signal of logind, and whether it says that a shutdown begins. If one does after
+// the one that goes on, as far as is known, had begun, that was called off, which nobody was told of.
 func (h *holder) heard(ctx context.Context, begins bool) {
 	if !begins {
 		return

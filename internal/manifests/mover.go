@@ -85,22 +85,25 @@ func (m *Mover) Look() {
 // process holds the machine's shutdowns.
 func (m *Mover) Start(ctx context.Context) error {
 	if m.options.Dir == "" {
-		m.loop(ctx, &fsnotify.Watcher{}, false)
+		m.loop(ctx, untold, false)
 		return nil
 	}
 	if err := m.folders.disk.folder(m.folders.away); err != nil {
 		log.FromContext(ctx).Error(err, "No manifest can be taken away")
 	}
 	files, err := m.watch()
-	if err != nil { // the machine may have no inotify left
+	if err == nil {
+		defer func() { _ = files.Close() }() // nothing of it is needed any more
+	} else { // the machine may have no inotify left
 		log.FromContext(ctx).Error(err, "Manifests are not watched until this process is started again; looking at them again and again", "every", again.String())
-		m.loop(ctx, &fsnotify.Watcher{}, true)
-		return nil
+		files = untold
 	}
-	defer func() { _ = files.Close() }() // nothing of it is needed any more
-	m.loop(ctx, files, false)
+	m.loop(ctx, files, err != nil)
 	return nil
 }
+
+// untold tells nothing of any file.
+var untold = &fsnotify.Watcher{}
 
 func (m *Mover) watch() (*fsnotify.Watcher, error) {
 	files, err := fsnotify.NewWatcher()

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -152,7 +151,7 @@ func TestAMoverThatCannotWatchFilesLooksAgain(t *testing.T) {
 
 	s := newScene(t, t.TempDir(), "a")
 	r := newMover(t, s.dir, nil)
-	r.run(func(ctx context.Context) error { r.m.loop(ctx, &fsnotify.Watcher{}, true); return nil })
+	r.run(func(ctx context.Context) error { r.m.loop(ctx, untold, true); return nil })
 	r.awaitReport(says())
 	if err := r.node.Cordon(t.Context(), "drain", "u"); err != nil {
 		t.Fatal(err)

@@ -7,13 +7,10 @@ import (
 	"strings"
 )
 
-// components are those of a control plane that run in static pods, with what distributions put
-// before their names.
+// components are those of a control plane that run in static pods.
 var components = []string{
 	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kube-vip",
 }
-
-const openShift = "openshift-"
 
 // IsControlPlane says of a static pod, by its name and its labels, whether it runs the control plane,
 // in any namespace. kubeadm, and who follows it, labels the parts "tier: control-plane" and "component",
@@ -30,6 +27,6 @@ func IsControlPlane(name string, labels map[string]string) bool {
 // isPart says whether a name is that of a component, or goes on after it, as etcd-manager-main does: of
 // what belongs to a component, nothing is taken away either.
 func isPart(name string) bool {
-	name = strings.TrimPrefix(name, openShift)
+	name = strings.TrimPrefix(name, "openshift-")
 	return slices.ContainsFunc(components, func(c string) bool { return name == c || strings.HasPrefix(name, c+"-") })
 }

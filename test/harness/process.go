@@ -56,7 +56,7 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 			t.Errorf("%s has a data race", name)
 		}
 		if t.Failed() {
-			showLog(t, name, p.Log())
+			p.showLog()
 		}
 	})
 	return p
