@@ -112,8 +112,7 @@ func refusalOf(b *budget) *obstacle {
 	if observed && confirmed && s.DisruptionsAllowed > 0 {
 		return nil
 	}
-	if c := apimeta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition); c != nil &&
-		c.Status == metav1.ConditionFalse && c.Reason == policyv1.SyncFailedReason {
+	if c := syncFailure(b); c != nil {
 		return &obstacle{BudgetSyncFailed, b.Name, BudgetSyncFailed.advise(fmt.Sprintf("budget %s cannot be computed (%s)",
 			b.Name, c.Message))}
 	}
@@ -154,17 +153,30 @@ func wantsAll(b *budget) bool { return b.Status.DesiredHealthy >= b.Status.Expec
 
 // NeverEvictable tells whether the pod has one budget, and that one allows no eviction of it even when all of its pods are
 // healthy: only another pod beside them would let it go. Whether the pod could be evicted today for another reason does
-// not matter. A budget that its controller has not seen yet says nothing.
-func NeverEvictable(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) bool {
+// not matter. It is not known while the budget's controller has yet to see the budget, or to count any pod for it.
+func NeverEvictable(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) (never, known bool) {
 	all := make([]*budget, len(budgets))
 	for i, b := range budgets {
 		all[i] = newBudget(b)
 	}
 	of := guards(pod, all)
-	if len(of) != 1 || of[0].Status.ObservedGeneration < of[0].Generation {
-		return false
+	if len(of) != 1 || syncFailure(of[0]) != nil {
+		return false, true
 	}
-	return of[0].Status.ExpectedPods > 0 && wantsAll(of[0])
+	s := of[0].Status
+	if s.ObservedGeneration < of[0].Generation || s.ExpectedPods == 0 {
+		return false, false
+	}
+	return wantsAll(of[0]), true
+}
+
+// syncFailure is what the budget's controller says of why it cannot compute the budget; nil if it says nothing.
+func syncFailure(b *budget) *metav1.Condition {
+	c := apimeta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != policyv1.SyncFailedReason {
+		return nil
+	}
+	return c
 }
 
 func tooManyBudgets(guards []*budget) *obstacle {

@@ -27,12 +27,6 @@ func TestAdmit(t *testing.T) {
 			pdb.Status.DisruptedPods[fmt.Sprint(i)] = metav1.Time{}
 		}
 	}
-	unsynced := func(pdb *policyv1.PodDisruptionBudget) {
-		pdb.Status.DisruptionsAllowed = 0
-		pdb.Status.Conditions = []metav1.Condition{{
-			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason,
-		}}
-	}
 	other := func(pdb *policyv1.PodDisruptionBudget) { pdb.Spec.Selector.MatchLabels["app"] = "db" }
 	cases := map[string]struct {
 		pod     *corev1.Pod
@@ -105,6 +99,14 @@ func TestTooManyBudgetsAreNamedInOrder(t *testing.T) {
 	}
 }
 
+// unsynced is a budget that its controller cannot compute.
+func unsynced(pdb *policyv1.PodDisruptionBudget) {
+	pdb.Status.DisruptionsAllowed = 0
+	pdb.Status.Conditions = []metav1.Condition{{
+		Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason,
+	}}
+}
+
 func TestWhichPodsAreNeverEvictable(t *testing.T) {
 	expecting := func(expected, current, desired int32) func(*policyv1.PodDisruptionBudget) {
 		return func(b *policyv1.PodDisruptionBudget) {
@@ -114,26 +116,27 @@ func TestWhichPodsAreNeverEvictable(t *testing.T) {
 	unobserved := func(b *policyv1.PodDisruptionBudget) { b.Generation++ }
 	other := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" }
 	for name, tc := range map[string]struct {
-		budgets []*budget
-		want    bool
+		budgets     []*budget
+		want, known bool
 	}{
-		"without a budget":                       {nil, false},
-		"all are wanted and healthy":             {[]*budget{newPDB("b", expecting(1, 1, 1))}, true},
-		"all are wanted, and not all healthy":    {[]*budget{newPDB("b", expecting(3, 2, 3))}, true},
-		"more are wanted than there are":         {[]*budget{newPDB("b", expecting(1, 1, 2))}, true},
-		"one may go, but not now":                {[]*budget{newPDB("b", expecting(3, 2, 2))}, false},
-		"it counts none":                         {[]*budget{newPDB("b", expecting(0, 1, 1))}, false},
-		"its controller has not seen it":         {[]*budget{newPDB("b", expecting(1, 1, 1), unobserved)}, false},
-		"another pod would not help against two": {[]*budget{newPDB("a", expecting(1, 1, 1)), newPDB("b", expecting(1, 1, 1))}, false},
-		"it is for others":                       {[]*budget{newPDB("b", expecting(1, 1, 1), other)}, false},
+		"without a budget":                       {nil, false, true},
+		"all are wanted and healthy":             {[]*budget{newPDB("b", expecting(1, 1, 1))}, true, true},
+		"all are wanted, and not all healthy":    {[]*budget{newPDB("b", expecting(3, 2, 3))}, true, true},
+		"more are wanted than there are":         {[]*budget{newPDB("b", expecting(1, 1, 2))}, true, true},
+		"one may go, but not now":                {[]*budget{newPDB("b", expecting(3, 2, 2))}, false, true},
+		"it counts none":                         {[]*budget{newPDB("b", expecting(0, 1, 1))}, false, false},
+		"its controller has not seen it":         {[]*budget{newPDB("b", expecting(1, 1, 1), unobserved)}, false, false},
+		"its controller cannot compute it":       {[]*budget{newPDB("b", expecting(0, 0, 0), unsynced)}, false, true},
+		"another pod would not help against two": {[]*budget{newPDB("a", expecting(1, 1, 1)), newPDB("b", expecting(1, 1, 1))}, false, true},
+		"it is for others":                       {[]*budget{newPDB("b", expecting(1, 1, 1), other)}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all []*policyv1.PodDisruptionBudget
 			for _, b := range tc.budgets {
 				all = append(all, b.PodDisruptionBudget)
 			}
-			if got := NeverEvictable(newPod("p"), all); got != tc.want {
-				t.Errorf("it is %t", got)
+			if got, known := NeverEvictable(newPod("p"), all); got != tc.want || known != tc.known {
+				t.Errorf("it is %t, known: %t", got, known)
 			}
 		})
 	}

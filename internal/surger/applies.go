@@ -4,6 +4,7 @@ package surger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ import (
 
 // Applies tells whether the responder is to have a turn before the pod is evicted: its
 // label says so, or that of its namespace, or, in scope Blocked, its budget. It asks the
-// server, and believes the answers for a few seconds.
+// server, and believes the answers for a few seconds. It fails while the budget says nothing yet.
 func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if !surge.IsCandidate(pod) {
 		return false, nil
@@ -39,8 +40,16 @@ func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return drain.NeverEvictable(pod, budgets), nil
+	never, known := drain.NeverEvictable(pod, budgets)
+	if !known {
+		s.seen.forget(pod.Namespace)
+		return false, errNotCounted
+	}
+	return never, nil
 }
+
+// errNotCounted is for a pod that is asked about as soon as it is there. Nobody could evict it yet.
+var errNotCounted = errors.New("the controller of disruption budgets has yet to count the pod for its budget")
 
 // believed is how long an answer is believed: of the pods of a node, many are of the same
 // namespace and are asked for in the same second.
@@ -108,6 +117,13 @@ func (l *lookup) budgets(ctx context.Context, namespace string) ([]*policyv1.Pod
 		a.budgets = append(a.budgets, &list.Items[i])
 	}
 	return a.budgets, nil
+}
+
+// forget has the server asked again about the namespace.
+func (l *lookup) forget(namespace string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, namespace)
 }
 
 // about is what was said of the namespace a moment ago, which may be nothing. What is too

@@ -4,12 +4,14 @@ package surger
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-k8s/slipway/internal/surge"
@@ -49,5 +51,34 @@ func TestANamespaceThatIsSlowToReadHoldsUpNoOther(t *testing.T) {
 	close(answer)
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestABudgetThatSaysNothingYetIsAskedForAgain: who evicts a pod as soon as it is there must not
+// go past us because its budget's controller is slower.
+func TestABudgetThatSaysNothingYetIsAskedForAgain(t *testing.T) {
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 1}}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	n := served(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/poddisruptionbudgets") {
+			respond(w, http.StatusOK, &policyv1.PodDisruptionBudgetList{
+				TypeMeta: metav1.TypeMeta{Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"}, Items: []policyv1.PodDisruptionBudget{budget},
+			})
+			return
+		}
+		respond(w, http.StatusOK, &corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}})
+	})
+	n.surger.scope = Blocked
+	pod, _ := n.show(t, "web")
+
+	for _, seen := range []func(){func() {}, func() { budget.Status.ObservedGeneration = 1 }} {
+		seen()
+		if applies, err := n.surger.Applies(t.Context(), pod); !errors.Is(err, errNotCounted) || applies {
+			t.Errorf("with %+v, it applies: %t, %v", budget.Status, applies, err)
+		}
+	}
+	budget.Status.ExpectedPods, budget.Status.DesiredHealthy = 1, 1
+	if applies, err := n.surger.Applies(t.Context(), pod); err != nil || !applies {
+		t.Errorf("it applies: %t, %v", applies, err)
 	}
 }

@@ -4,10 +4,13 @@ package surge
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -39,4 +42,28 @@ func (s *scene) awaitSaid(pod *corev1.Pod, words string) {
 	if err != nil {
 		s.t.Fatalf("waiting until the responder says %q: %v; it said %q", words, err, last)
 	}
+}
+
+// showOnFailure shows, of a test that has failed, what the Evictions and budgets have come to.
+func (s *scene) showOnFailure() {
+	s.t.Cleanup(func() {
+		if !s.t.Failed() {
+			return
+		}
+		ctx := context.Background() // the test's has ended
+		evictions, err := s.clients.LifecycleV1alpha1().Evictions(s.namespace).List(ctx, metav1.ListOptions{})
+		budgets, budgetsErr := s.clients.PolicyV1().PodDisruptionBudgets(s.namespace).List(ctx, metav1.ListOptions{})
+		if err := errors.Join(err, budgetsErr); err != nil {
+			s.t.Log(err)
+			return
+		}
+		for _, e := range evictions.Items {
+			status, _ := json.Marshal(e.Status)
+			s.t.Logf("Eviction %s: %s", e.Name, status)
+		}
+		for _, b := range budgets.Items {
+			status, _ := json.Marshal(b.Status)
+			s.t.Logf("budget %s, generation %d: %s", b.Name, b.Generation, status)
+		}
+	})
 }

@@ -39,6 +39,7 @@ type scene struct {
 func (g *ground) scene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{ground: g, t: t, namespace: g.env.Namespace(t, map[string]string{surgeroom.Responder: "true"}).Name}
+	s.showOnFailure()
 	s.pods = s.record()
 	return s
 }

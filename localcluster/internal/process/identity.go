@@ -42,8 +42,8 @@ func Observe(pid int) (Identity, error) {
 	return Identity{PID: pid, Started: status.started, Boot: boot}, nil
 }
 
-// Alive reports whether this very process still runs. One that has ended but
-// was not yet collected by its parent counts as gone.
+// Alive reports whether this very process still runs, and holds what it has opened.
+// One that has ended but was not yet collected by its parent counts as gone.
 func (i Identity) Alive() bool {
 	if i.PID <= 0 {
 		return false
@@ -59,10 +59,14 @@ func (i Identity) Alive() bool {
 // status is what is needed of /proc/PID/stat.
 type status struct {
 	state   byte
+	threads int
 	started uint64
 }
 
-func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
+// ended tells a process that is gone. Its state is that of its first thread, which has
+// often ended when the last one is about to: until then ports are in use and connections
+// open.
+func (s status) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
 func readStatus(pid int) (status, error) {
 	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -73,14 +77,14 @@ func readStatus(pid int) (status, error) {
 }
 
 // parseStatus reads a line of /proc/PID/stat: "pid (command) state
-// ppid …", with the start time in field 22. The command may itself contain
-// spaces and brackets, hence the last closing one.
+// ppid …", with the number of threads in field 20, and the start time in field 22. The
+// command may itself contain spaces and brackets, hence the last closing one.
 func parseStatus(line []byte) (status, error) {
 	end := bytes.LastIndexByte(line, ')')
 	if end < 0 {
 		return status{}, errMalformedStat
 	}
-	const firstField, startField = 3, 22
+	const firstField, threadsField, startField = 3, 20, 22
 	fields := strings.Fields(string(line[end+1:]))
 	if len(fields) <= startField-firstField {
 		return status{}, errMalformedStat
@@ -89,7 +93,11 @@ func parseStatus(line []byte) (status, error) {
 	if err != nil {
 		return status{}, fmt.Errorf("%w: start time: %w", errMalformedStat, err)
 	}
-	return status{state: fields[0][0], started: started}, nil
+	threads, err := strconv.Atoi(fields[threadsField-firstField])
+	if err != nil {
+		return status{}, fmt.Errorf("%w: number of threads: %w", errMalformedStat, err)
+	}
+	return status{state: fields[0][0], threads: threads, started: started}, nil
 }
 
 func bootID() (string, error) {

@@ -20,12 +20,7 @@ idle() { exec 3<>"$SILENT"; while :; do read -r _ <&3; done; }
 // startShell starts a script that has come as far as to say that it is ready.
 func startShell(t *testing.T, script string, env ...string) (Identity, string) {
 	t.Helper()
-	log, pipe, silent := filepath.Join(t.TempDir(), "log"), filepath.Join(t.TempDir(), "ready"), filepath.Join(t.TempDir(), "silent")
-	for _, name := range []string{pipe, silent} {
-		if err := syscall.Mkfifo(name, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	log, pipe, silent := filepath.Join(t.TempDir(), "log"), fifo(t), fifo(t)
 	// For both, so that opening it waits for nobody.
 	ready, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -17,11 +17,17 @@ import (
 // entry has to be one that nobody else can have by chance.
 func KillStrays(marker string) error {
 	deadline := time.Now().Add(10 * time.Second)
-	for {
+	// One that is just about to run another program shows no environment for a moment.
+	for none := 0; none < 2; {
 		strays, err := withEnvironment(marker)
-		if err != nil || len(strays) == 0 {
+		if err != nil {
 			return err
 		}
+		if len(strays) == 0 {
+			none++
+			continue
+		}
+		none = 0
 		if time.Now().After(deadline) {
 			return fmt.Errorf("processes %v come back after SIGKILL", strays)
 		}
@@ -34,6 +40,7 @@ func KillStrays(marker string) error {
 		}
 		// Once more: one of them may have started another meanwhile.
 	}
+	return nil
 }
 
 func withEnvironment(marker string) ([]Identity, error) {
