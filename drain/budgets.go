@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
 )
 
@@ -20,18 +21,26 @@ type budgetWatches struct {
 	by map[string]*budgetWatch
 }
 
+// budgetWatch is that of a namespace. Evictions change the status of one budget after the other, and each change would
+// wake all that have pods there: so who says which budgets concern it is woken by no other.
 type budgetWatch struct {
 	*shelf[*budget]
-	users map[signal]struct{} // guarded by budgetWatches.mu
 	stop  context.CancelFunc
 	ended chan struct{}
+
+	mu sync.Mutex
+	// users are to be woken by these budgets; by any, while nil.
+	users map[signal]map[types.UID]bool
+	// selectors are those that each budget has, and moves counts how often there were others.
+	selectors map[types.UID]string
+	moves     int
 }
 
 func newBudgetWatches(client policyv1client.PolicyV1Interface, l *ledger) *budgetWatches {
 	return &budgetWatches{client: client, ledger: l, by: map[string]*budgetWatch{}}
 }
 
-// join returns the watch of a namespace, and pokes wake with each change until leave is called.
+// join returns the watch of a namespace, and pokes wake with each change that concerns it until leave is called.
 func (w *budgetWatches) join(ctx context.Context, namespace string, wake signal) *budgetWatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +49,7 @@ func (w *budgetWatches) join(ctx context.Context, namespace string, wake signal)
 		b = w.start(context.WithoutCancel(ctx), namespace) // it may outlive the Drain that began it
 		w.by[namespace] = b
 	}
-	b.users[wake] = struct{}{}
+	b.concerns(wake, nil)
 	return b
 }
 
@@ -48,8 +57,7 @@ func (w *budgetWatches) join(ctx context.Context, namespace string, wake signal)
 func (w *budgetWatches) leave(namespace string, wake signal) {
 	w.mu.Lock()
 	b := w.by[namespace]
-	delete(b.users, wake)
-	last := len(b.users) == 0
+	last := b.without(wake)
 	if last {
 		delete(w.by, namespace)
 	}
@@ -63,14 +71,20 @@ func (w *budgetWatches) leave(namespace string, wake signal) {
 
 func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatch {
 	ctx, stop := context.WithCancel(ctx)
-	b := &budgetWatch{users: map[signal]struct{}{}, stop: stop, ended: make(chan struct{})}
-	b.shelf = newShelf(toBudget, func() { w.wake(b) })
-	b.kept = w.ledger.observe
+	b := newBudgetWatch(w.ledger)
+	b.stop = stop
 	go func() {
 		defer close(b.ended)
 		follow(ctx, w.client.PodDisruptionBudgets(namespace), &policyv1.PodDisruptionBudget{}, "",
 			isReal(w.client.RESTClient()), b.shelf)
 	}()
+	return b
+}
+
+func newBudgetWatch(l *ledger) *budgetWatch {
+	b := &budgetWatch{users: map[signal]map[types.UID]bool{}, selectors: map[types.UID]string{}, ended: make(chan struct{})}
+	b.shelf = newShelf(toBudget, b.wakeAll)
+	b.kept, b.touched = l.observe, b.changedOne
 	return b
 }
 
@@ -83,9 +97,68 @@ func toBudget(obj any) *budget {
 	return newBudget(pdb)
 }
 
-func (w *budgetWatches) wake(b *budgetWatch) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// concerns has wake poked by changes of these budgets from now on, and of which budget guards which pod; by all changes
+// if it is nil. What has changed before is for the caller to look at.
+func (b *budgetWatch) concerns(wake signal, these map[types.UID]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.users[wake] = these
+}
+
+// without forgets a user, and tells whether that was the last one.
+func (b *budgetWatch) without(wake signal) (last bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.users, wake)
+	return len(b.users) == 0
+}
+
+// selected is another number after each change of which budget guards which pod.
+func (b *budgetWatch) selected() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.moves
+}
+
+// changedOne is told which budget has changed, come or gone; none: they were all read anew.
+func (b *budgetWatch) changedOne(uid types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	moved := b.moved(uid)
+	if moved {
+		b.moves++
+	}
+	for user, these := range b.users {
+		if moved || these == nil || these[uid] {
+			user.poke()
+		}
+	}
+}
+
+// moved takes in the selectors, and tells whether other pods may be guarded now.
+func (b *budgetWatch) moved(uid types.UID) bool {
+	if uid == "" {
+		clear(b.selectors)
+		all, _ := b.list()
+		for _, budget := range all {
+			b.selectors[budget.UID] = budget.selector.String()
+		}
+		return true
+	}
+	now, found, _ := b.get(uid)
+	before, known := b.selectors[uid]
+	if !found {
+		delete(b.selectors, uid)
+		return true
+	}
+	b.selectors[uid] = now.selector.String()
+	return !known || before != b.selectors[uid]
+}
+
+// wakeAll is told that reading has failed, or does not fail any more.
+func (b *budgetWatch) wakeAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for user := range b.users {
 		user.poke()
 	}

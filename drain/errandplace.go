@@ -54,8 +54,9 @@ func (in *inbox) take() (begun, left, touched []*errand, relisted []string) {
 	return begun, left, touched, relisted
 }
 
-// touch is told which pod of a namespace has changed; none: there is a new list.
-func (in *inbox) touch(namespace string, uid types.UID) {
+// touch is told which pod of a namespace has changed, or none, where there is a new list, and tells whether that
+// matters.
+func (in *inbox) touch(namespace string, uid types.UID) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -63,7 +64,10 @@ func (in *inbox) touch(namespace string, uid types.UID) {
 		in.relisted[namespace] = struct{}{}
 	case in.by[uid] != nil:
 		in.touched[uid] = struct{}{}
+	default:
+		return false
 	}
+	return true
 }
 
 // join has the errand's namespace watched.

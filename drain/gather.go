@@ -34,6 +34,7 @@ func (r *run) gather(ctx context.Context) facts {
 	}
 	f.ahead = r.d.config.ServerClock.Now().Sub(f.now)
 	f.node = r.nodeFacts()
+	version := r.pods.version() // before the list, which may be newer
 	f.pods, f.podsKnown = r.pods.list()
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req.Targets, f.own)
@@ -51,7 +52,7 @@ func (r *run) gather(ctx context.Context) facts {
 	failed := r.node.trouble() != nil || r.pods.trouble() != nil
 	for namespace, w := range r.budgets {
 		f.unheard[namespace] = failed || w.trouble() != nil
-		budgets, complete := w.list()
+		budgets, complete := w.among(pods, version, r.wake)
 		if !complete {
 			f.budgetsBad[namespace] = w.trouble() != nil
 			continue
@@ -88,7 +89,7 @@ func (r *run) join(ctx context.Context, pods []*corev1.Pod) {
 	for _, pod := range pods {
 		wanted[pod.Namespace] = true
 		if r.budgets[pod.Namespace] == nil {
-			r.budgets[pod.Namespace] = r.d.budgets.join(ctx, pod.Namespace, r.wake)
+			r.budgets[pod.Namespace] = &guarding{budgetWatch: r.d.budgets.join(ctx, pod.Namespace, r.wake)}
 			r.followRules(ctx, pod.Namespace)
 			r.joined[pod.Namespace] = r.d.config.Clock.Now()
 		}
@@ -139,7 +140,7 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 		note(what, err)
 	}
 	for namespace, w := range r.budgets {
-		_, known := w.list()
+		_, known := w.these(nil)
 		wait("budgets of namespace "+namespace, namespace, known, w.trouble())
 	}
 	for namespace, w := range r.rules {

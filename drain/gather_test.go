@@ -21,7 +21,7 @@ func TestWhichWatchesAreToBeHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRun(d, Request{NodeName: "w1"})
-	r.budgets["default"] = &budgetWatch{shelf: newShelf(toBudget, r.wake.poke)}
+	r.budgets["default"] = &guarding{budgetWatch: newBudgetWatch(d.ledger)}
 	r.rules["default"] = &ruleWatch{}
 	if err := r.pods.Add(newPod("a")); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,11 @@ func (l *errandLoop) open(ctx context.Context, namespace string) *ground {
 		namespace: namespace, joined: l.d.config.Clock.Now(), pods: newShelf(toSlimPod, l.wake.poke),
 		version: -1, budgets: map[types.UID]*budget{}, errands: map[types.UID]*errand{}, groups: map[types.UID]*group{},
 	}
-	g.pods.touched = func(uid types.UID) { l.inbox.touch(namespace, uid) }
+	g.pods.touched = func(uid types.UID) {
+		if l.inbox.touch(namespace, uid) {
+			l.wake.poke()
+		}
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -34,9 +34,9 @@ const ResponderPatience = 30 * time.Second
 
 // ResponderReader tells what becomes of Evictions. Its methods are called from several goroutines.
 type ResponderReader interface {
-	// Follow calls changed with each change of what Responders tells, until ctx ends; then it returns. A Drain calls it
-	// once.
-	Follow(ctx context.Context, changed func())
+	// Follow calls changed with each change of what Responders tells, and with the pods of which it tells something else;
+	// with none, it may be any. When ctx ends, it returns. A Drain calls it once.
+	Follow(ctx context.Context, changed func(pods ...types.UID))
 	// Responders tells what is known now of these pods, while somebody follows. It asks the server nothing.
 	Responders(pods []*corev1.Pod) Responders
 }

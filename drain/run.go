@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // settleFor is how long an eviction that is on its way may take to be answered once the drain has been stopped.
@@ -22,7 +24,7 @@ type run struct {
 
 	node    *shelf[*corev1.Node]
 	pods    *shelf[*corev1.Pod]
-	budgets map[string]*budgetWatch
+	budgets map[string]*guarding
 	rules   map[string]*ruleWatch
 	joined  map[string]time.Time // when the watches of a namespace began
 	began   time.Time
@@ -38,7 +40,7 @@ func newRun(d *Drainer, req Request) *run {
 		req:     req,
 		node:    newShelf(toNode, wake.poke),
 		pods:    newShelf(toPod, wake.poke),
-		budgets: map[string]*budgetWatch{},
+		budgets: map[string]*guarding{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
 		book:    newBook(),
@@ -55,7 +57,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	watches.Go(func() { follow(watching, client.Pods(""), &corev1.Pod{}, onNode(name), server, r.pods) })
 	r.began = r.d.config.Clock.Now()
 	if reader := r.d.config.Responders; reader != nil {
-		watches.Go(func() { reader.Follow(watching, r.wake.poke) })
+		watches.Go(func() { reader.Follow(watching, r.wakeFor) })
 	}
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -97,6 +99,14 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// wakeFor is told of which pods something else may be known of their responders; none: of any. A pod that is not seen yet
+// wakes us when it is.
+func (r *run) wakeFor(pods ...types.UID) {
+	if len(pods) == 0 || slices.ContainsFunc(pods, r.pods.has) {
+		r.wake.poke()
+	}
 }
 
 // wasThere tells a node that is empty from one that never was.

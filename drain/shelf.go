@@ -18,9 +18,10 @@ type shelf[T any] struct {
 	// kept, if set, is called with each version of an object once it is on the shelf, so that nobody can be woken by it
 	// and still find the version before.
 	kept func(T)
-	// touched, if set, is called with each object that has changed or gone, and with none after a new list, before changed.
+	// touched, if set, is called instead of changed with each object that has changed or gone, and with none after a new
+	// list.
 	touched func(types.UID)
-	// changed is called after each change, without the lock.
+	// changed is called after each change, also of how reading goes. All are called without the lock.
 	changed func()
 
 	mu     sync.Mutex
@@ -61,6 +62,19 @@ func (s *shelf[T]) get(uid types.UID) (item T, found, complete bool) {
 	return item, found, s.synced
 }
 
+// these returns the items that there are of some, and whether the items are complete.
+func (s *shelf[T]) these(uids map[types.UID]bool) ([]T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some := make([]T, 0, len(uids))
+	for uid := range uids {
+		if item, found := s.items[uid]; found {
+			some = append(some, item)
+		}
+	}
+	return some, s.synced
+}
+
 func (s *shelf[T]) has(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +112,6 @@ func (s *shelf[T]) Update(obj any) error {
 	s.mu.Unlock()
 	s.tell(item)
 	s.touch(uid)
-	s.changed()
 	return nil
 }
 
@@ -110,7 +123,6 @@ func (s *shelf[T]) Delete(obj any) error {
 	s.changes++
 	s.mu.Unlock()
 	s.touch(uid)
-	s.changed()
 	return nil
 }
 
@@ -129,7 +141,6 @@ func (s *shelf[T]) Replace(objs []any, _ string) error {
 		s.tell(item)
 	}
 	s.touch("")
-	s.changed()
 	return nil
 }
 
@@ -140,9 +151,11 @@ func (s *shelf[T]) tell(item T) {
 }
 
 func (s *shelf[T]) touch(uid types.UID) {
-	if s.touched != nil {
-		s.touched(uid)
+	if s.touched == nil {
+		s.changed()
+		return
 	}
+	s.touched(uid)
 }
 
 // Resync implements cache.ReflectorStore. There is nothing to do again.

@@ -40,9 +40,7 @@ type Reader struct {
 	mu sync.Mutex
 	// watch is nil while nobody follows, users are who does.
 	watch *watching
-	users map[*func()]struct{}
-	// asked are the pods that Responders was asked for since there is a user.
-	asked map[types.UID]struct{}
+	users map[*listener]struct{}
 	// absent is when the server said that Evictions are not served. Zero: they may be.
 	absent time.Time
 	// wasRead tells that Evictions were read, and missed when the first answer after that
@@ -52,6 +50,9 @@ type Reader struct {
 }
 
 var _ drain.ResponderReader = (*Reader)(nil)
+
+// listener is told of which pods something else is known; none: it may be of any.
+type listener = func(pods ...types.UID)
 
 // New returns a reader with the given credentials. It makes no request.
 func New(self *rest.Config, c clock.Clock) (*Reader, error) {
@@ -69,15 +70,15 @@ func New(self *rest.Config, c clock.Clock) (*Reader, error) {
 	return &Reader{
 		evictions:  evictions.Evictions(metav1.NamespaceAll),
 		namespaces: objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")),
-		clock:      c, users: map[*func()]struct{}{}, asked: map[types.UID]struct{}{},
+		clock:      c, users: map[*listener]struct{}{},
 	}, nil
 }
 
 // Follow implements drain.ResponderReader.
-func (r *Reader) Follow(ctx context.Context, changed func()) {
-	w := r.join(ctx, &changed)
-	defer r.leave(w, &changed)
-	changed() // it may be known already
+func (r *Reader) Follow(ctx context.Context, tell func(pods ...types.UID)) {
+	w := r.join(ctx, &tell)
+	defer r.leave(w, &tell)
+	tell() // it may be known already
 	<-ctx.Done()
 }
 
@@ -85,11 +86,6 @@ func (r *Reader) Follow(ctx context.Context, changed func()) {
 func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 	r.mu.Lock()
 	w, absent := r.watch, r.isKnownAbsent()
-	for _, pod := range pods {
-		if w != nil { // before they are looked for: no change of theirs is missed
-			r.asked[pod.UID] = struct{}{}
-		}
-	}
 	r.mu.Unlock()
 	switch {
 	case w == nil:
@@ -114,11 +110,11 @@ func (r *Reader) isKnownAbsent() bool {
 	return !r.absent.IsZero() && r.clock.Now().Before(r.absent.Add(probeEvery))
 }
 
-// join begins the watches, or takes part in them, and calls changed with each change until leave is called.
-func (r *Reader) join(ctx context.Context, changed *func()) *watching {
+// join begins the watches, or takes part in them, and tells of each change until leave is called.
+func (r *Reader) join(ctx context.Context, tell *listener) *watching {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.users[changed] = struct{}{}
+	r.users[tell] = struct{}{}
 	if r.watch == nil {
 		r.absent = time.Time{}
 		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
@@ -127,13 +123,12 @@ func (r *Reader) join(ctx context.Context, changed *func()) *watching {
 }
 
 // leave ends the use of the watches. The last user waits for their end.
-func (r *Reader) leave(w *watching, changed *func()) {
+func (r *Reader) leave(w *watching, tell *listener) {
 	r.mu.Lock()
-	delete(r.users, changed)
+	delete(r.users, tell)
 	last := len(r.users) == 0
 	if last {
 		r.watch = nil
-		clear(r.asked)
 	}
 	r.mu.Unlock()
 	if last {
@@ -142,30 +137,16 @@ func (r *Reader) leave(w *watching, changed *func()) {
 	}
 }
 
-// wakeFor tells of a change to pods that somebody has asked for; without pods, it may be any.
-// Most Evictions of a cluster are of other nodes.
-func (r *Reader) wakeFor(pods ...types.UID) {
+// tell tells all who follow.
+func (r *Reader) tell(pods ...types.UID) {
 	r.mu.Lock()
-	matters := len(pods) == 0
-	for _, pod := range pods {
-		_, asked := r.asked[pod]
-		matters = matters || asked
+	all := make([]listener, 0, len(r.users))
+	for tell := range r.users {
+		all = append(all, *tell)
 	}
 	r.mu.Unlock()
-	if matters {
-		r.wakeAll()
-	}
-}
-
-func (r *Reader) wakeAll() {
-	r.mu.Lock()
-	all := make([]func(), 0, len(r.users))
-	for changed := range r.users {
-		all = append(all, *changed)
-	}
-	r.mu.Unlock()
-	for _, changed := range all {
-		changed()
+	for _, tell := range all {
+		tell(pods...)
 	}
 }
 

@@ -35,7 +35,7 @@ func begin(t *testing.T, r *Reader) *following {
 	f := &following{t: t, reader: r, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		r.Follow(ctx, func() {
+		r.Follow(ctx, func(...types.UID) {
 			select {
 			case f.wake <- struct{}{}:
 			default:

@@ -3,24 +3,27 @@
 package responders
 
 import (
+	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A cluster may have thousands of Evictions, each of which changes every few seconds.
-func TestADrainIsWokenByWhatIsNewOfItsOwnPodsOnly(t *testing.T) {
+func TestADrainIsToldOfWhichPodsSomethingIsNew(t *testing.T) {
 	_, reader := newServer(t)
 	w := &watching{}
-	w.evictions = newEvictionShelf(reader.wakeFor)
+	w.evictions = newEvictionShelf(reader.tell)
 	w.surges = newNamespaceShelf(func(...string) {})
 	reader.watch = w
 	woken := 0
-	changed := func() { woken++ }
+	changed := func(pods ...types.UID) {
+		if len(pods) == 0 || slices.Contains(pods, "cart") {
+			woken++
+		}
+	}
 	reader.users[&changed] = struct{}{}
-	reader.Responders([]*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "cart", UID: "cart"}}})
 
 	of := func(uid, message string) *evictionv1alpha1.Eviction {
 		e := newEviction(uid, 0, inTurn("example.com/backup", "Active", message))

@@ -29,7 +29,7 @@ type watching struct {
 
 func (r *Reader) start(ctx context.Context) *watching {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watching{evictions: newEvictionShelf(r.wakeFor), surges: newNamespaceShelf(func(...string) { r.wakeAll() }), stop: stop, ended: make(chan struct{})}
+	w := &watching{evictions: newEvictionShelf(r.tell), surges: newNamespaceShelf(func(...string) { r.tell() }), stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
 		for r.probe(ctx) {
@@ -79,7 +79,7 @@ func (r *Reader) watchOnce(ctx context.Context, w *watching) {
 			}
 			w.evictions.heard(err)
 		}
-		r.wakeAll()
+		r.tell()
 	}
 	fill(ctx, logger, follow(r.evictions.List, r.evictions.Watch, "", heard), &evictionv1alpha1.Eviction{}, w.evictions)
 }
@@ -89,7 +89,7 @@ func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
 	heard := func(attempt context.Context, err error) {
 		if attempt.Err() == nil {
 			w.surges.heard(err)
-			r.wakeAll()
+			r.tell()
 		}
 	}
 	fill(ctx, klog.FromContext(ctx), follow(r.namespaces.List, r.namespaces.Watch, surge.Responder+"=true", heard),

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// poked tells whether somebody was to wake, and that they have.
+func (s signal) poked() bool {
+	select {
+	case <-s:
+		return true
+	default:
+		return false
+	}
+}
+
+// Of many budgets of a namespace, a Drain is woken by those that guard its pods; and by all that may come to guard them.
+func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
+	named := func(name string) func(*policyv1.PodDisruptionBudget) {
+		return func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = name }
+	}
+	changed := func(b *policyv1.PodDisruptionBudget) { b.ResourceVersion, b.Status.DisruptionsAllowed = "2", 0 }
+	for name, tc := range map[string]struct {
+		happens func(*budgetWatch)
+		woken   bool
+		guards  int
+	}{
+		"its budget changes":                 {func(b *budgetWatch) { _ = b.Update(newPDB("web", changed).PodDisruptionBudget) }, true, 1},
+		"another changes":                    {func(b *budgetWatch) { _ = b.Update(newPDB("db", named("db"), changed).PodDisruptionBudget) }, false, 1},
+		"another guards its pods now":        {func(b *budgetWatch) { _ = b.Update(newPDB("db", changed).PodDisruptionBudget) }, true, 2},
+		"one comes":                          {func(b *budgetWatch) { _ = b.Add(newPDB("new").PodDisruptionBudget) }, true, 2},
+		"its budget goes":                    {func(b *budgetWatch) { _ = b.Delete(newPDB("web").PodDisruptionBudget) }, true, 0},
+		"all are read anew":                  {func(b *budgetWatch) { _ = b.Replace([]any{newPDB("new").PodDisruptionBudget}, "9") }, true, 1},
+		"they cannot be read":                {func(b *budgetWatch) { b.heard(t.Context(), errNotRead) }, true, 1},
+		"its budget does not guard it now":   {func(b *budgetWatch) { _ = b.Update(newPDB("web", named("db")).PodDisruptionBudget) }, true, 0},
+		"another goes, which says it is one": {func(b *budgetWatch) { _ = b.Delete(newPDB("db").PodDisruptionBudget) }, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wake := newSignal()
+			b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+			g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
+			if _, known := g.among(pods, 1, wake); known {
+				t.Error("they are known before they were read")
+			}
+			_ = b.Replace([]any{newPDB("web").PodDisruptionBudget, newPDB("db", named("db")).PodDisruptionBudget}, "1")
+			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 || !wake.poked() {
+				t.Fatalf("known: %t, own: %v", known, own)
+			}
+			tc.happens(b)
+			if got := wake.poked(); got != tc.woken {
+				t.Errorf("it was woken: %t", got)
+			}
+			if own, _ := g.among(pods, 1, wake); len(own) != tc.guards {
+				t.Errorf("its budgets are %v, want %d", own, tc.guards)
+			}
+		})
+	}
+}
+
+// A pod that has come may have budgets that nobody looked at before.
+func TestAPodThatComesBringsItsBudgets(t *testing.T) {
+	wake := newSignal()
+	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+	g := &guarding{budgetWatch: b}
+	_ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "1")
+	if own, known := g.among(nil, 1, wake); !known || len(own) != 0 {
+		t.Fatalf("known: %t, own: %v", known, own)
+	}
+	if own, _ := g.among([]*corev1.Pod{newPod("a")}, 2, wake); len(own) != 1 {
+		t.Errorf("own: %v", own)
+	}
+	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.ResourceVersion = "2" }).PodDisruptionBudget)
+	if !wake.poked() {
+		t.Error("it was not woken")
+	}
+}
+
+// Most Evictions of a cluster are of pods on other nodes.
+func TestADrainIsWokenByTheEvictionsOfItsOwnPods(t *testing.T) {
+	r := newRun(&Drainer{}, Request{})
+	_ = r.pods.Add(newPod("a"))
+	r.wake.poked()
+	for name, tc := range map[string]struct {
+		pods  []types.UID
+		woken bool
+	}{
+		"another's":          {[]types.UID{"uid-of-another"}, false},
+		"its own, too":       {[]types.UID{"uid-of-another", newPod("a").UID}, true},
+		"it may be anyone's": {nil, true},
+	} {
+		if r.wakeFor(tc.pods...); r.wake.poked() != tc.woken {
+			t.Errorf("%s: it was not as wanted: woken %t", name, tc.woken)
+		}
+	}
+}
+
+// BenchmarkAnEvictionAmong100Drains is what one change of a budget costs all of 100 Drains of 20 pods each in a namespace
+// of 200 budgets, of 10 pods each: whoever is woken gathers the facts and decides.
+func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
+	const drains, podsEach, budgets = 100, 20, 200
+	client, err := kubernetes.NewForConfig(&rest.Config{}) // it is asked for nothing
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := New(Config{Pods: client.CoreV1(), Budgets: client.PolicyV1()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	labelled := func(app int) map[string]string { return map[string]string{"app": fmt.Sprint(app)} }
+	watch := newBudgetWatch(d.ledger)
+	pdbs := make([]any, budgets)
+	for i := range pdbs {
+		pdbs[i] = newPDB(fmt.Sprint("b", i), exhausted, func(pdb *policyv1.PodDisruptionBudget) { pdb.Spec.Selector.MatchLabels = labelled(i) }).PodDisruptionBudget
+	}
+	_ = watch.Replace(pdbs, "1")
+	runs := make([]*run, drains)
+	for i := range runs {
+		r := newRun(d, Request{NodeName: fmt.Sprint("node-", i)})
+		r.budgets["default"] = &guarding{budgetWatch: watch}
+		_ = r.node.Replace([]any{closedNode(r.req.NodeName)}, "1")
+		pods := make([]any, podsEach)
+		for j := range pods {
+			pod := newPod(fmt.Sprint("pod-", i, "-", j))
+			pod.UID, pod.Spec.NodeName, pod.Labels = types.UID(pod.Name), r.req.NodeName, labelled((i*podsEach+j)%budgets)
+			pods[j] = pod
+		}
+		_ = r.pods.Replace(pods, "1")
+		r.noted(decide(r.gather(b.Context())).notes)
+		r.wake.poked()
+		runs[i] = r
+	}
+	b.ReportAllocs()
+	woken, changes := 0, 0
+	for b.Loop() {
+		changed := pdbs[changes%budgets].(*policyv1.PodDisruptionBudget).DeepCopy()
+		changes++
+		changed.ResourceVersion = fmt.Sprint(changes)
+		_ = watch.Update(changed)
+		for _, r := range runs {
+			if r.wake.poked() {
+				woken++
+				r.noted(decide(r.gather(b.Context())).notes)
+			}
+		}
+	}
+	b.ReportMetric(float64(woken)/float64(changes), "woken/op")
+}
+
+func closedNode(name string) *corev1.Node {
+	node := &corev1.Node{Spec: corev1.NodeSpec{
+		Unschedulable: true, Taints: []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}},
+	}}
+	node.Name, node.UID = name, types.UID(name)
+	return node
+}
