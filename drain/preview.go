@@ -142,8 +142,8 @@ const (
 //
 //   - NodeNotCordoned, NodeTaintMissing: somebody takes the cordon away while the drain runs.
 //   - NodeGone: there is no such node to look at.
-//   - EvictionRefused, DeletionRefused, EvictionTimedOut: what admission webhooks and the rights of who drains let through
-//     is known when it is tried.
+//   - EvictionRefused, DeletionRefused, EvictionTimedOut, EvictionWithoutEffect: what admission webhooks and the rights of
+//     who drains let through is known when it is tried.
 //   - NamespaceTerminating: Snapshot says nothing of namespaces.
 //   - APIServerUnavailable, APIServerOverloaded, ReadRefused: how the server is then, and to whom it answers.
 //   - AwaitingResponder, ResponderMissing, RespondersFailed, EvictionAPIMissing: who responds is known when it is asked.

@@ -12,7 +12,7 @@ import (
 )
 
 // unforeseen are the reasons that Preview says it does not predict.
-const unforeseen = `NodeNotCordoned NodeTaintMissing NodeGone EvictionRefused DeletionRefused EvictionTimedOut NamespaceTerminating
+const unforeseen = `NodeNotCordoned NodeTaintMissing NodeGone EvictionRefused DeletionRefused EvictionTimedOut EvictionWithoutEffect NamespaceTerminating
 APIServerUnavailable APIServerOverloaded ReadRefused PodTimedOut VolumeAttached
 AwaitingResponder ResponderMissing RespondersFailed EvictionAPIMissing`
 

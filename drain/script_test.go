@@ -30,6 +30,7 @@ import (
 //	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
 //	watches failed | well           whether the watches of node, pods and budgets work
 //	accept NAME | refuse NAME | timeout NAME  how the server answers, or that it does not
+//	ignored NAME | missing NAME     the server says that it will end, or that it is not there; and it stays
 //	gone NAME... | finished NAME | terminating NAME  the pod disappears, ends by itself, or somebody else deletes it
 //	attached VOLUME... | claim C VOLUME
 //	responders unknown | none | served  whether Evictions are served
@@ -100,8 +101,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.start(t, d)
 	case "watches":
 		s.facts.unheard = map[string]bool{"default": d.CmdArgs[0].Key == "failed"}
-	case "accept", "refuse", "timeout":
-		s.answer(t, d.CmdArgs[0].Key, answers[d.Cmd])
+	case "accept", "refuse", "timeout", "ignored", "missing":
+		s.answer(t, d.CmdArgs[0].Key, answers[d.Cmd], d.Cmd == "accept")
 	case "gone":
 		for _, arg := range d.CmdArgs {
 			delete(s.pods, arg.Key)
@@ -256,12 +257,14 @@ func (s *story) change(name string, change func(*corev1.Pod)) {
 
 var answers = map[string]answer{
 	"accept":  {outcome: accepted},
+	"ignored": {outcome: accepted},
+	"missing": {outcome: vanished},
 	"refuse":  {outcome: refused, refusal: &obstacle{reason: EvictionRefused, by: "webhook"}},
 	"timeout": {outcome: refused, refusal: &obstacle{reason: EvictionTimedOut}},
 }
 
-// answer answers what was sent last for a pod; where it was accepted, the pod begins to end.
-func (s *story) answer(t *testing.T, name string, a answer) {
+// answer answers what was sent last for a pod, which begins to end if that has an effect.
+func (s *story) answer(t *testing.T, name string, a answer, effect bool) {
 	t.Helper()
 	send, found := s.sent[name]
 	if !found {
@@ -269,7 +272,7 @@ func (s *story) answer(t *testing.T, name string, a answer) {
 	}
 	delete(s.sent, name)
 	s.learned(answered{answer: a, pod: send.pod, by: send.by}, s.facts.now, 1)
-	if a.outcome != accepted {
+	if !effect {
 		return
 	}
 	s.change(name, func(p *corev1.Pod) {

@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +30,8 @@ type try struct {
 	outcome outcome
 	// refusal explains the last answer, where it was a refusal.
 	refusal *obstacle
+	// idle counts the answers in a row that the pod goes, or is gone, although it stays.
+	idle int
 	// failures counts the answers since something was accepted.
 	failures int
 	// notBefore is when to send again, if nothing changes before.
@@ -62,18 +65,30 @@ func (t try) after(a answer, now time.Time, random float64) try {
 	switch a.outcome {
 	case notSent, overloaded, unavailable:
 		// Not about this pod: the brake decides when to go on.
-		next.refusal, next.failures = nil, t.failures
+		next.refusal, next.failures, next.idle = nil, t.failures, t.idle
 	case accepted:
 		next.failures = 0
 		next.notBefore = now.Add(jitter(safetyNet, random))
+		next.refusal, next.idle = withoutEffect(t.idle+1, "accepted it"), t.idle+1
 	case vanished:
 		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
+		next.refusal, next.idle = withoutEffect(t.idle+1, "said that the pod is not there"), t.idle+1
 	case budgetRefused, namespaceEnding:
 		next.notBefore = now.Add(jitter(safetyNet, random))
 	case refused:
 		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
 	}
 	return next
+}
+
+// withoutEffect holds a pod of which the server has said more than once that it goes, or is gone. The first time, the
+// watch may just be late.
+func withoutEffect(times int, said string) *obstacle {
+	if times < 2 {
+		return nil
+	}
+	return &obstacle{reason: EvictionWithoutEffect, message: EvictionWithoutEffect.advise(fmt.Sprintf("the pod was asked to end %d times "+
+		"without effect: the server has %s, and it is seen to stay", times, said))}
 }
 
 // holds tells whether the last answer still keeps this pod from being tried again, and until when at most.

@@ -42,6 +42,11 @@ func tellRefused(t telling) {
 	}
 }
 
+func tellWithoutEffect(t telling) {
+	t.remedy("see which of them change evictions of pods, as into dry runs, and ask their owner to let the pod go",
+		"kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies,mutatingadmissionpolicybindings -o yaml")
+}
+
 func tellNamespace(t telling) {
 	_, name := nameIn(t.cause.By)
 	for _, n := range t.Namespaces {

@@ -286,6 +286,15 @@ var troubles = map[string]trouble{
 		},
 		object: ofPod, act: func(s *scene) { s.kubectl("delete validatingwebhookconfiguration APP") },
 	},
+	"EvictionWithoutEffect": {
+		begin: func(s *scene) {
+			s.hasPod()
+			s.dryRuns()
+			s.drain()
+			s.awaitBlocker("EvictionWithoutEffect")
+		},
+		object: ofPod, act: func(s *scene) { s.kubectl("delete mutatingadmissionpolicybinding APP") },
+	},
 	"APIServerOverloaded": {
 		begin: func(s *scene) {
 			s.hasPod()

@@ -48,6 +48,34 @@ spec: {policyName: APP, validationActions: [Deny]}
 	s.awaitRefused("not this one")
 }
 
+// dryRuns has the server accept evictions of the scene's pod and do nothing. Those that are dry runs already are refused,
+// by which it is seen that the policy is in force.
+func (s *scene) dryRuns() {
+	s.Helper()
+	s.apply(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: APP}
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods/eviction]}]}
+  matchConditions: [{name: this-pod, expression: "request.name == 'POD'"}]
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: >-
+        request.dryRun ? [JSONPatch{op: "remove", path: "/in-force"}]
+        : [JSONPatch{op: "add", path: "/deleteOptions/dryRun", value: ["All"]}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: APP}
+spec: {policyName: APP}
+`)
+	s.awaitRefused("in-force")
+}
+
 // awaitRefused waits until evictions of the scene's pod, as its node, are refused so.
 func (s *scene) awaitRefused(why string) {
 	s.Helper()
