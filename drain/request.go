@@ -58,8 +58,9 @@ type Request struct {
 // Escalation is what follows an eviction that leads to nothing: delete the pod, then kill it. Each step has its own time,
 // and zero means never.
 type Escalation struct {
-	// DeleteAfter is when a pod whose eviction is refused is deleted, whatever its budgets say: when it has been its turn
-	// and it has been refused for so long without a break. Pods that were deleted this way are in Status.Overridden.
+	// DeleteAfter is when a pod whose eviction is refused, or has no effect (EvictionWithoutEffect), is deleted, whatever its
+	// budgets say: when it has been its turn and it has been refused for so long without a break. Pods that were deleted this
+	// way are in Status.Overridden.
 	//
 	// After a break the time begins anew. It is a break when it is not the pod's turn, or it is waited for or left to
 	// responders; when a budget lets one of its pods go, for all of them; when nobody may ask, because the node is not
