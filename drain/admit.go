@@ -22,6 +22,8 @@ const maxUnconfirmed = 2000
 type budget struct {
 	*policyv1.PodDisruptionBudget
 	selector labels.Selector
+	// selects is another text for selectors that differ: none and all have none of their own.
+	selects string
 }
 
 // newBudget compiles the selector. One that cannot be compiled selects nothing, as for the server.
@@ -30,7 +32,7 @@ func newBudget(pdb *policyv1.PodDisruptionBudget) *budget {
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	return &budget{PodDisruptionBudget: pdb, selector: selector}
+	return &budget{PodDisruptionBudget: pdb, selector: selector, selects: fmt.Sprint(selector.Empty(), selector)}
 }
 
 // guards returns the budgets of the pod's namespace that select the pod, by name.

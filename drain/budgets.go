@@ -31,9 +31,6 @@ type budgetWatch struct {
 	mu sync.Mutex
 	// users are to be woken by these budgets; by any, while nil.
 	users map[signal]map[types.UID]bool
-	// selectors are those that each budget has, and moves counts how often there were others.
-	selectors map[types.UID]string
-	moves     int
 }
 
 func newBudgetWatches(client policyv1client.PolicyV1Interface, l *ledger) *budgetWatches {
@@ -82,9 +79,10 @@ func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatc
 }
 
 func newBudgetWatch(l *ledger) *budgetWatch {
-	b := &budgetWatch{users: map[signal]map[types.UID]bool{}, selectors: map[types.UID]string{}, ended: make(chan struct{})}
+	b := &budgetWatch{users: map[signal]map[types.UID]bool{}, ended: make(chan struct{})}
 	b.shelf = newShelf(toBudget, b.wakeAll)
-	b.kept, b.touched = l.observe, b.changedOne
+	b.kept, b.touched = l.observe, b.wake
+	b.shape = func(b *budget) string { return b.selects }
 	return b
 }
 
@@ -113,46 +111,16 @@ func (b *budgetWatch) without(wake signal) (last bool) {
 	return len(b.users) == 0
 }
 
-// selected is another number after each change of which budget guards which pod.
-func (b *budgetWatch) selected() int {
+// wake is told which budget has changed, come or gone; none: they were all read anew. reselected: which of them guards
+// which pod may be another.
+func (b *budgetWatch) wake(uid types.UID, reselected bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.moves
-}
-
-// changedOne is told which budget has changed, come or gone; none: they were all read anew.
-func (b *budgetWatch) changedOne(uid types.UID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	moved := b.moved(uid)
-	if moved {
-		b.moves++
-	}
 	for user, these := range b.users {
-		if moved || these == nil || these[uid] {
+		if reselected || these == nil || these[uid] {
 			user.poke()
 		}
 	}
-}
-
-// moved takes in the selectors, and tells whether other pods may be guarded now.
-func (b *budgetWatch) moved(uid types.UID) bool {
-	if uid == "" {
-		clear(b.selectors)
-		all, _ := b.list()
-		for _, budget := range all {
-			b.selectors[budget.UID] = budget.selector.String()
-		}
-		return true
-	}
-	now, found, _ := b.get(uid)
-	before, known := b.selectors[uid]
-	if !found {
-		delete(b.selectors, uid)
-		return true
-	}
-	b.selectors[uid] = now.selector.String()
-	return !known || before != b.selectors[uid]
 }
 
 // wakeAll is told that reading has failed, or does not fail any more.

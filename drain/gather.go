@@ -69,6 +69,7 @@ func (r *run) gather(ctx context.Context) facts {
 		f.responders = reader.Responders(pods)
 	}
 	r.opened.saw(f.budgets, f.now)
+	r.opened.keep(f.budgets)
 	f.reading, f.readingLate = r.reading(f.now, f.responders.Err)
 	return f
 }
@@ -140,7 +141,7 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 		note(what, err)
 	}
 	for namespace, w := range r.budgets {
-		_, known := w.these(nil)
+		_, _, known := w.get("")
 		wait("budgets of namespace "+namespace, namespace, known, w.trouble())
 	}
 	for namespace, w := range r.rules {

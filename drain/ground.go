@@ -40,7 +40,7 @@ func (l *errandLoop) open(ctx context.Context, namespace string) *ground {
 		namespace: namespace, joined: l.d.config.Clock.Now(), pods: newShelf(toSlimPod, l.wake.poke),
 		version: -1, budgets: map[types.UID]*budget{}, errands: map[types.UID]*errand{}, groups: map[types.UID]*group{},
 	}
-	g.pods.touched = func(uid types.UID) {
+	g.pods.touched = func(uid types.UID, _ bool) {
 		if l.inbox.touch(namespace, uid) {
 			l.wake.poke()
 		}
@@ -123,7 +123,7 @@ func (g *ground) news() (changed []*budget, moved bool) {
 			continue
 		}
 		changed = append(changed, b)
-		moved = moved || before == nil || before.selector.String() != b.selector.String()
+		moved = moved || before == nil || before.selects != b.selects
 	}
 	for uid := range g.budgets {
 		moved = moved || now[uid] == nil

@@ -3,6 +3,8 @@
 package drain
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -11,25 +13,22 @@ import (
 // theirs all the time: this Drain looks at its own only, and finds out which they are when pods or selectors have changed.
 type guarding struct {
 	*budgetWatch
-	// pods and selectors are the versions for which own was found out; found tells that it was.
+	// pods and selectors are the versions for which own was found out. At first there is nothing.
 	pods, selectors int
-	found           bool
 	own             map[types.UID]bool
 }
 
 // among returns the budgets that guard one of the pods, of which this is the version, and whether they are all known. From
 // now on wake is poked when one of them changes.
-func (g *guarding) among(pods []*corev1.Pod, version int, wake signal) ([]*budget, bool) {
-	if selectors := g.selected(); !g.found || g.pods != version || g.selectors != selectors {
-		all, known := g.list()
-		g.found, g.pods, g.selectors, g.own = known, version, selectors, nil
-		if known {
-			g.own = guardsOfAny(pods, all)
-		}
-		g.concerns(wake, g.own)
+func (g *guarding) among(pods []*corev1.Pod, version int, wake signal) (own []*budget, known bool) {
+	if own, known, ok := g.these(g.own, g.selectors); ok && g.pods == version {
+		return own, known
 	}
-	// After concerns: what changes from now on wakes us, and what has changed before is seen here.
-	return g.these(g.own)
+	g.concerns(wake, nil) // while it is found out, each change wakes us
+	own, g.selectors, known = g.shaped()
+	g.pods, g.own = version, guardsOfAny(pods, own)
+	g.concerns(wake, g.own)
+	return slices.DeleteFunc(own, func(b *budget) bool { return !g.own[b.UID] }), known
 }
 
 func guardsOfAny(pods []*corev1.Pod, all []*budget) map[types.UID]bool {

@@ -4,10 +4,12 @@ package drain
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -33,17 +35,18 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(*budgetWatch)
 		woken   bool
+		anew    bool // which budgets guard which pod
 		guards  int
 	}{
-		"its budget changes":                 {func(b *budgetWatch) { _ = b.Update(newPDB("web", changed).PodDisruptionBudget) }, true, 1},
-		"another changes":                    {func(b *budgetWatch) { _ = b.Update(newPDB("db", named("db"), changed).PodDisruptionBudget) }, false, 1},
-		"another guards its pods now":        {func(b *budgetWatch) { _ = b.Update(newPDB("db", changed).PodDisruptionBudget) }, true, 2},
-		"one comes":                          {func(b *budgetWatch) { _ = b.Add(newPDB("new").PodDisruptionBudget) }, true, 2},
-		"its budget goes":                    {func(b *budgetWatch) { _ = b.Delete(newPDB("web").PodDisruptionBudget) }, true, 0},
-		"all are read anew":                  {func(b *budgetWatch) { _ = b.Replace([]any{newPDB("new").PodDisruptionBudget}, "9") }, true, 1},
-		"they cannot be read":                {func(b *budgetWatch) { b.heard(t.Context(), errNotRead) }, true, 1},
-		"its budget does not guard it now":   {func(b *budgetWatch) { _ = b.Update(newPDB("web", named("db")).PodDisruptionBudget) }, true, 0},
-		"another goes, which says it is one": {func(b *budgetWatch) { _ = b.Delete(newPDB("db").PodDisruptionBudget) }, true, 1},
+		"its budget changes":               {func(b *budgetWatch) { _ = b.Update(newPDB("web", changed).PodDisruptionBudget) }, true, false, 1},
+		"another changes":                  {func(b *budgetWatch) { _ = b.Update(newPDB("db", named("db"), changed).PodDisruptionBudget) }, false, false, 1},
+		"another guards its pods now":      {func(b *budgetWatch) { _ = b.Update(newPDB("db", changed).PodDisruptionBudget) }, true, true, 2},
+		"one comes":                        {func(b *budgetWatch) { _ = b.Add(newPDB("new").PodDisruptionBudget) }, true, true, 2},
+		"its budget goes":                  {func(b *budgetWatch) { _ = b.Delete(newPDB("web").PodDisruptionBudget) }, true, true, 0},
+		"all are read anew":                {func(b *budgetWatch) { _ = b.Replace([]any{newPDB("new").PodDisruptionBudget}, "9") }, true, true, 1},
+		"they cannot be read":              {func(b *budgetWatch) { b.heard(t.Context(), errNotRead) }, true, false, 1},
+		"its budget does not guard it now": {func(b *budgetWatch) { _ = b.Update(newPDB("web", named("db")).PodDisruptionBudget) }, true, true, 0},
+		"another goes":                     {func(b *budgetWatch) { _ = b.Delete(newPDB("db").PodDisruptionBudget) }, true, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wake := newSignal()
@@ -56,6 +59,7 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 || !wake.poked() {
 				t.Fatalf("known: %t, own: %v", known, own)
 			}
+			before := reflect.ValueOf(g.own).Pointer()
 			tc.happens(b)
 			if got := wake.poked(); got != tc.woken {
 				t.Errorf("it was woken: %t", got)
@@ -63,7 +67,52 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 			if own, _ := g.among(pods, 1, wake); len(own) != tc.guards {
 				t.Errorf("its budgets are %v, want %d", own, tc.guards)
 			}
+			if anew := reflect.ValueOf(g.own).Pointer() != before; anew != tc.anew {
+				t.Errorf("it was found out anew which guard its pods: %t", anew)
+			}
 		})
+	}
+}
+
+// While the budgets are read for the first time, or anew, somebody may be awake: a budget must not be missing from what is
+// then said to be all.
+func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
+	for name, before := range map[string][]any{
+		"for the first time":    nil,
+		"anew, with other UIDs": {newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.UID = "before" }).PodDisruptionBudget},
+	} {
+		wake := newSignal()
+		b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+		g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
+		if before != nil {
+			_ = b.Replace(before, "1")
+		}
+		g.among(pods, 1, wake)
+		looks := 0
+		b.kept = func(*budget) {
+			looks++
+			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 {
+				t.Errorf("%s: known: %t, own: %v", name, known, own)
+			}
+		}
+		if _ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "2"); looks != 1 {
+			t.Errorf("%s: nobody looked", name)
+		}
+	}
+}
+
+// Of an empty selector and of none, the texts are the same.
+func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
+	wake := newSignal()
+	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+	g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
+	_ = b.Replace([]any{newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }).PodDisruptionBudget}, "1")
+	if own, _ := g.among(pods, 1, wake); len(own) != 0 {
+		t.Fatalf("own: %v", own)
+	}
+	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }).PodDisruptionBudget)
+	if own, _ := g.among(pods, 1, wake); len(own) != 1 || !wake.poked() {
+		t.Errorf("own: %v", own)
 	}
 }
 

@@ -24,7 +24,7 @@ var helps = map[Reason]string{
 	MultipleBudgets:       "change their selectors so that one remains, or delete the others",
 	EvictionRefused:       "look at what refuses it, as the message says; it is tried again with growing pauses",
 	EvictionTimedOut:      "look at the admission webhooks for pods/eviction; it is tried again with growing pauses",
-	EvictionWithoutEffect: "look for a webhook or policy that makes evictions of the pod dry runs; it is tried again each minute",
+	EvictionWithoutEffect: "look for a webhook or policy that makes evictions of the pod dry runs; it is tried again",
 	NamespaceTerminating:  "if it stays, look at the conditions of the namespace",
 	Terminating:           "have the owner of the finalizer remove it, or look at the pod's containers and volumes on the node",
 	NodeNotReady:          "bring the node back; once the machine is certainly off, say so with the taint node.kubernetes.io/out-of-service",

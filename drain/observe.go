@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +46,17 @@ func (o openings) saw(budgets map[string][]*budget, now time.Time) {
 			}
 		}
 	}
+}
+
+// keep forgets all other budgets: what becomes of one that is not looked at, nobody knows.
+func (o openings) keep(budgets map[string][]*budget) {
+	looked := map[types.UID]bool{}
+	for _, of := range budgets {
+		for _, b := range of {
+			looked[b.UID] = true
+		}
+	}
+	maps.DeleteFunc(o, func(uid types.UID, _ opening) bool { return !looked[uid] })
 }
 
 // use ends an opening, and returns how long it was. It was none where the budget was never seen to be open, as that of a

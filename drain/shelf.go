@@ -18,18 +18,20 @@ type shelf[T any] struct {
 	// kept, if set, is called with each version of an object once it is on the shelf, so that nobody can be woken by it
 	// and still find the version before.
 	kept func(T)
+	// shape, if set, is what others remember of an item.
+	shape func(T) string
 	// touched, if set, is called instead of changed with each object that has changed or gone, and with none after a new
-	// list.
-	touched func(types.UID)
+	// list. reshaped: one has come or gone, or has another shape.
+	touched func(uid types.UID, reshaped bool)
 	// changed is called after each change, also of how reading goes. All are called without the lock.
 	changed func()
 
 	mu     sync.Mutex
 	items  map[types.UID]T
 	synced bool
-	// changes counts what the watch has shown.
-	changes int
-	err     error
+	// changes counts what the watch has shown, and shapes how often it was another shape.
+	changes, shapes int
+	err             error
 }
 
 func newShelf[T any](convert func(any) T, changed func()) *shelf[T] {
@@ -38,13 +40,19 @@ func newShelf[T any](convert func(any) T, changed func()) *shelf[T] {
 
 // list returns all items, and whether they are complete.
 func (s *shelf[T]) list() ([]T, bool) {
+	all, _, complete := s.shaped()
+	return all, complete
+}
+
+// shaped is list, with a number that is another one when the items have another shape.
+func (s *shelf[T]) shaped() (all []T, shapes int, complete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]T, 0, len(s.items))
+	all = make([]T, 0, len(s.items))
 	for _, item := range s.items {
 		all = append(all, item)
 	}
-	return all, s.synced
+	return all, s.shapes, s.synced
 }
 
 // version is another one after each change of the items.
@@ -62,17 +70,21 @@ func (s *shelf[T]) get(uid types.UID) (item T, found, complete bool) {
 	return item, found, s.synced
 }
 
-// these returns the items that there are of some, and whether the items are complete.
-func (s *shelf[T]) these(uids map[types.UID]bool) ([]T, bool) {
+// these returns some of the items, and whether the items are complete. shapes is what shaped has said: ok tells that
+// they have that shape still.
+func (s *shelf[T]) these(uids map[types.UID]bool, shapes int) (some []T, complete, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	some := make([]T, 0, len(uids))
+	if shapes != s.shapes {
+		return nil, false, false
+	}
+	some = make([]T, 0, len(uids))
 	for uid := range uids {
 		if item, found := s.items[uid]; found {
 			some = append(some, item)
 		}
 	}
-	return some, s.synced
+	return some, s.synced, true
 }
 
 func (s *shelf[T]) has(uid types.UID) bool {
@@ -107,11 +119,13 @@ func (s *shelf[T]) Add(obj any) error { return s.Update(obj) }
 func (s *shelf[T]) Update(obj any) error {
 	item, uid := s.convert(obj), uidOf(obj)
 	s.mu.Lock()
+	before, known := s.items[uid]
+	reshaped := s.reshape(known && s.shape != nil && s.shape(before) == s.shape(item))
 	s.items[uid] = item
 	s.changes++
 	s.mu.Unlock()
 	s.tell(item)
-	s.touch(uid)
+	s.touch(uid, reshaped)
 	return nil
 }
 
@@ -120,9 +134,10 @@ func (s *shelf[T]) Delete(obj any) error {
 	uid := uidOf(obj)
 	s.mu.Lock()
 	delete(s.items, uid)
+	reshaped := s.reshape(false)
 	s.changes++
 	s.mu.Unlock()
-	s.touch(uid)
+	s.touch(uid, reshaped)
 	return nil
 }
 
@@ -135,12 +150,13 @@ func (s *shelf[T]) Replace(objs []any, _ string) error {
 	}
 	s.mu.Lock()
 	s.items, s.synced = items, true
+	reshaped := s.reshape(false)
 	s.changes++
 	s.mu.Unlock()
 	for _, item := range all {
 		s.tell(item)
 	}
-	s.touch("")
+	s.touch("", reshaped)
 	return nil
 }
 
@@ -150,12 +166,20 @@ func (s *shelf[T]) tell(item T) {
 	}
 }
 
-func (s *shelf[T]) touch(uid types.UID) {
+func (s *shelf[T]) touch(uid types.UID, reshaped bool) {
 	if s.touched == nil {
 		s.changed()
 		return
 	}
-	s.touched(uid)
+	s.touched(uid, reshaped)
+}
+
+// reshape counts a change of the shape, unless it is the same. It is called with the lock.
+func (s *shelf[T]) reshape(same bool) bool {
+	if !same {
+		s.shapes++
+	}
+	return !same
 }
 
 // Resync implements cache.ReflectorStore. There is nothing to do again.

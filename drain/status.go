@@ -97,8 +97,8 @@ const (
 	// EvictionTimedOut: the server did not finish the eviction in time: a slow admission webhook, or many writers of one
 	// budget.
 	EvictionTimedOut Reason = "EvictionTimedOut"
-	// EvictionWithoutEffect: the server has said at least twice that the pod goes, or is gone, and it is seen, and does not
-	// end: a webhook or policy makes the eviction a dry run, or the watch is late.
+	// EvictionWithoutEffect: for half a minute or more the server has said, whenever it was asked, that the pod goes, or is
+	// gone, and it is seen, and does not end: a webhook or policy makes the eviction a dry run, or the watch is late.
 	EvictionWithoutEffect Reason = "EvictionWithoutEffect"
 	// NamespaceTerminating: the pod's namespace is being deleted and takes no evictions. By is the namespace.
 	NamespaceTerminating Reason = "NamespaceTerminating"

@@ -3,7 +3,6 @@
 package drain
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,8 +29,8 @@ type try struct {
 	outcome outcome
 	// refusal explains the last answer, where it was a refusal.
 	refusal *obstacle
-	// idle counts the answers in a row that the pod goes, or is gone, although it stays.
-	idle int
+	// idle is when the server first said that the pod goes, or is gone, of several times in a row. Zero: it has not.
+	idle time.Time
 	// failures counts the answers since something was accepted.
 	failures int
 	// notBefore is when to send again, if nothing changes before.
@@ -69,10 +68,10 @@ func (t try) after(a answer, now time.Time, random float64) try {
 	case accepted:
 		next.failures = 0
 		next.notBefore = now.Add(jitter(safetyNet, random))
-		next.refusal, next.idle = withoutEffect(t.idle+1, "accepted it"), t.idle+1
+		next.idle, next.refusal = t.stays(now, "accepts that it ends")
 	case vanished:
 		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
-		next.refusal, next.idle = withoutEffect(t.idle+1, "said that the pod is not there"), t.idle+1
+		next.idle, next.refusal = t.stays(now, "says that it is not there")
 	case budgetRefused, namespaceEnding:
 		next.notBefore = now.Add(jitter(safetyNet, random))
 	case refused:
@@ -81,14 +80,17 @@ func (t try) after(a answer, now time.Time, random float64) try {
 	return next
 }
 
-// withoutEffect holds a pod of which the server has said more than once that it goes, or is gone. The first time, the
-// watch may just be late.
-func withoutEffect(times int, said string) *obstacle {
-	if times < 2 {
-		return nil
+// stays returns since when the server has said that the pod goes, or is gone, and what holds a pod of which it has done so
+// for long: at first, the watch may just be late.
+func (t try) stays(now time.Time, said string) (since time.Time, hold *obstacle) {
+	if t.idle.IsZero() {
+		return now, nil
 	}
-	return &obstacle{reason: EvictionWithoutEffect, message: EvictionWithoutEffect.advise(fmt.Sprintf("the pod was asked to end %d times "+
-		"without effect: the server has %s, and it is seen to stay", times, said))}
+	if now.Before(t.idle.Add(safetyNet / 2)) { // as soon as an eviction that was accepted is sent again
+		return t.idle, nil
+	}
+	return t.idle, &obstacle{reason: EvictionWithoutEffect, message: EvictionWithoutEffect.advise("the server " + said +
+		" whenever it is asked, and the pod is seen to stay")}
 }
 
 // holds tells whether the last answer still keeps this pod from being tried again, and until when at most.
@@ -164,6 +166,9 @@ func newTrials() trials { return trials{tries: map[types.UID]try{}} }
 // sent notes an eviction that is on its way.
 func (t *trials) sent(s send) {
 	next := t.tries[s.pod.UID]
+	if (s.by == byKill) != (next.by == byKill) {
+		next.idle = time.Time{} // it is ending: what is asked for now is another thing
+	}
 	next.inFlight, next.stamp, next.by = true, stampOf(s.pod, s.guards), s.by
 	t.tries[s.pod.UID] = next
 	t.inFlight++

@@ -66,8 +66,8 @@ var blockersOfPods = ofBlockers(
 		Helps: "look at the admission webhooks for pods/eviction; it is tried again with growing pauses", Passes: true,
 	},
 	Entry{
-		Code: "EvictionWithoutEffect", Means: "The server has accepted the eviction more than once, or says that the pod is gone, and it is seen, and does not end: a mutating webhook or policy makes evictions of it dry runs, or what is seen is late.",
-		Helps: "look for a webhook or policy that makes evictions of the pod dry runs; it is tried again each minute",
+		Code: "EvictionWithoutEffect", Means: "The server accepts the eviction whenever it is asked, or says that the pod is gone, and it is seen, and does not end: a mutating webhook or policy makes evictions of it dry runs, or what is seen is late.",
+		Helps: "look for a webhook or policy that makes evictions of the pod dry runs; it is tried again",
 	},
 	Entry{
 		Code: "NamespaceTerminating", Means: "The pod's namespace is being deleted and takes no evictions. The pod goes with it.",

@@ -41,14 +41,29 @@ func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 		return false, err
 	}
 	never, known := drain.NeverEvictable(pod, budgets)
-	if !known {
+	if !known && s.clock.Now().Before(beginning(pod, budgets).Add(countedWithin)) {
 		s.seen.forget(pod.Namespace)
 		return false, errNotCounted
 	}
 	return never, nil
 }
 
-// errNotCounted is for a pod that is asked about as soon as it is there. Nobody could evict it yet.
+// countedWithin is how long the controller of budgets may take to count a pod. Later than that it is off, or never counts
+// it, and other responders need not wait.
+const countedWithin = time.Minute
+
+// beginning is when the pod and all of the budgets were there.
+func beginning(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) time.Time {
+	last := pod.CreationTimestamp.Time
+	for _, b := range budgets {
+		if b.CreationTimestamp.After(last) {
+			last = b.CreationTimestamp.Time
+		}
+	}
+	return last
+}
+
+// errNotCounted is for a pod that is asked about as soon as it is there.
 var errNotCounted = errors.New("the controller of disruption budgets has yet to count the pod for its budget")
 
 // believed is how long an answer is believed: of the pods of a node, many are of the same

@@ -57,7 +57,9 @@ func TestANamespaceThatIsSlowToReadHoldsUpNoOther(t *testing.T) {
 // TestABudgetThatSaysNothingYetIsAskedForAgain: who evicts a pod as soon as it is there must not
 // go past us because its budget's controller is slower.
 func TestABudgetThatSaysNothingYetIsAskedForAgain(t *testing.T) {
-	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 1}}
+	budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "web", Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Add(-countedWithin / 2)),
+	}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	n := served(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/poddisruptionbudgets") {
@@ -71,12 +73,18 @@ func TestABudgetThatSaysNothingYetIsAskedForAgain(t *testing.T) {
 	n.surger.scope = Blocked
 	pod, _ := n.show(t, "web")
 
+	pod.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
 	for _, seen := range []func(){func() {}, func() { budget.Status.ObservedGeneration = 1 }} {
 		seen()
 		if applies, err := n.surger.Applies(t.Context(), pod); !errors.Is(err, errNotCounted) || applies {
 			t.Errorf("with %+v, it applies: %t, %v", budget.Status, applies, err)
 		}
 	}
+	budget.CreationTimestamp.Time = time.Now().Add(-countedWithin)
+	if applies, err := n.surger.Applies(t.Context(), pod); err != nil || applies {
+		t.Errorf("of a budget that never counts the pod, it applies: %t, %v", applies, err)
+	}
+	n.surger.seen.forget(pod.Namespace)
 	budget.Status.ExpectedPods, budget.Status.DesiredHealthy = 1, 1
 	if applies, err := n.surger.Applies(t.Context(), pod); err != nil || !applies {
 		t.Errorf("it applies: %t, %v", applies, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,6 +19,8 @@ import (
 func KillStrays(marker string) error {
 	deadline := time.Now().Add(10 * time.Second)
 	// One that is just about to run another program shows no environment for a moment.
+	moment := time.NewTicker(pollInterval)
+	defer moment.Stop()
 	for none := 0; none < 2; {
 		strays, err := withEnvironment(marker)
 		if err != nil {
@@ -25,6 +28,7 @@ func KillStrays(marker string) error {
 		}
 		if len(strays) == 0 {
 			none++
+			<-moment.C
 			continue
 		}
 		none = 0
@@ -61,17 +65,13 @@ func withEnvironment(marker string) ([]Identity, error) {
 	return found, nil
 }
 
-// hasEnvironment reads the environment that the process was started with. That
-// of other users' processes cannot be read: those are not ours.
+// hasEnvironment reads the environment that the process was started with, of any
+// thread: one that has ended has none. That of other users' processes cannot be
+// read: those are not ours.
 func hasEnvironment(pid int, marker string) bool {
-	environment, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(environment, []byte{0}) {
-		if string(entry) == marker {
-			return true
-		}
-	}
-	return false
+	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "environ")) // the pattern is good
+	return slices.ContainsFunc(threads, func(thread string) bool {
+		environment, _ := os.ReadFile(thread)
+		return slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(entry []byte) bool { return string(entry) == marker })
+	})
 }

@@ -34,8 +34,9 @@ func tellWhenHeadless(pipe string) {
 	select {}
 }
 
-// The API server's first thread was seen to end half a second before its connections did.
-func TestAProcessIsAliveUntilItsLastThreadHasEnded(t *testing.T) {
+// startHeadless starts a process without its first thread.
+func startHeadless(t *testing.T, env ...string) Identity {
+	t.Helper()
 	pipe, err := os.OpenFile(fifo(t), os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestAProcessIsAliveUntilItsLastThreadHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := Start(Spec{Path: self, Env: []string{headless + "=" + pipe.Name()}, Dir: t.TempDir(), Log: filepath.Join(t.TempDir(), "log")})
+	started, err := Start(Spec{Path: self, Env: append(env, headless+"="+pipe.Name()), Dir: t.TempDir(), Log: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +57,24 @@ func TestAProcessIsAliveUntilItsLastThreadHasEnded(t *testing.T) {
 	if _, err := pipe.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
+	return started
+}
+
+// The API server's first thread was seen to end half a second before its connections did.
+func TestAProcessIsAliveUntilItsLastThreadHasEnded(t *testing.T) {
+	started := startHeadless(t)
 	if !started.Alive() {
 		t.Error("it has threads, and counts as gone")
 	}
 	if err := Kill(started); err != nil || started.Alive() {
+		t.Errorf("alive: %t, %v", started.Alive(), err)
+	}
+}
+
+func TestKillStraysFindsOneWithoutItsFirstThread(t *testing.T) {
+	const marker = "LOCALCLUSTER_TEST=headless-of-this-test"
+	started := startHeadless(t, marker)
+	if err := KillStrays(marker); err != nil || started.Alive() {
 		t.Errorf("alive: %t, %v", started.Alive(), err)
 	}
 }
