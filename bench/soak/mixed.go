@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -39,7 +40,9 @@ func (g *stage) measureMixed(ctx context.Context) (r mixedResults, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = g.withLog(err) }()
+	ctx, stop := g.controller.While(ctx)
+	defer stop()
+	defer func() { err = g.withLog(because(ctx, err)) }()
 	if err := load.keepUp(ctx, s.mixed/warmUp); err != nil {
 		return r, err
 	}
@@ -61,6 +64,14 @@ func (g *stage) measureMixed(ctx context.Context) (r mixedResults, err error) {
 	r.Looks, r.Done = append(r.Looks, r.End), load.done()
 	r.Broken, err = g.judged(ctx, j, auditcheck.Options{})
 	return r, err
+}
+
+// because is the error, if it is one, with why ctx has ended, if it has.
+func because(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return errors.Join(context.Cause(ctx), err)
 }
 
 func (g *stage) startForMixed(ctx context.Context) (err error) {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -135,7 +136,7 @@ func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
 	}, flags...)
 }
 
-// AgentConfig are credentials of the node's agent pod, good for an hour.
+// AgentConfig are credentials of the node's agent pod, good for [tokenLife].
 func (c *Cluster) AgentConfig(ctx context.Context, node string) (*rest.Config, error) {
 	pod, err := c.AgentPod(ctx, node)
 	if err != nil {
@@ -146,10 +147,13 @@ func (c *Cluster) AgentConfig(ctx context.Context, node string) (*rest.Config, e
 	})
 }
 
-// ControllerConfig are credentials of the controller, good for an hour.
+// ControllerConfig are credentials of the controller, good for [tokenLife].
 func (c *Cluster) ControllerConfig(ctx context.Context) (*rest.Config, error) {
 	return c.tokenOf(ctx, ControllerServiceAccount, authenticationv1.TokenRequestSpec{})
 }
+
+// tokenLife is longer than anybody keeps such a cluster. In a pod, the kubelet renews the token: here nobody does.
+const tokenLife = 7 * 24 * time.Hour
 
 // tokenOf are credentials with a token of the service account.
 func (c *Cluster) tokenOf(ctx context.Context, account string, spec authenticationv1.TokenRequestSpec) (*rest.Config, error) {
@@ -157,6 +161,7 @@ func (c *Cluster) tokenOf(ctx context.Context, account string, spec authenticati
 	if err != nil {
 		return nil, fmt.Errorf("build the administrator's client: %w", err)
 	}
+	spec.ExpirationSeconds = new(int64(tokenLife.Seconds()))
 	token, err := clients.CoreV1().ServiceAccounts(Namespace).
 		CreateToken(ctx, account, &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {

@@ -6,7 +6,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +35,8 @@ type Options struct {
 type Process struct {
 	command *exec.Cmd
 	log     *os.File
+	gone    chan struct{} // closed when it has ended
+	why     error
 }
 
 // Start starts the controller of a cluster. It ends with ctx, with this process, or with
@@ -69,7 +73,26 @@ func Start(ctx context.Context, cluster *devcluster.Cluster, o Options) (*Proces
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start the controller: %w", err)
 	}
-	return &Process{command: command, log: log}, nil
+	p := &Process{command: command, log: log, gone: make(chan struct{})}
+	go func() {
+		defer close(p.gone)
+		p.why = command.Wait()
+	}()
+	return p, nil
+}
+
+// While is a context that ends with the process, and says why that ended. Without it, who waits
+// for what the controller does would wait for ever.
+func (p *Process) While(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-p.gone:
+			cancel(fmt.Errorf("the controller has ended: %w", errors.Join(p.why, io.ErrUnexpectedEOF)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // PID is its process id.
@@ -83,7 +106,10 @@ func (p *Process) Memory(field string) (int, error) {
 // Kill ends it at once.
 func (p *Process) Kill() error {
 	err := p.command.Process.Kill()
-	_ = p.command.Wait() // it was killed
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	<-p.gone
 	_ = p.log.Close()
 	return err
 }
