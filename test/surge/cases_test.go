@@ -150,7 +150,7 @@ var cases = map[string]func(*scene){
 	},
 	"a replacement that cannot be scheduled": func(s *scene) {
 		node := s.node("a")
-		d := s.deploy(2, startUp, 2, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(4)) })
+		d := s.deploy(2, startUp, 2, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(15)) })
 		all := s.pods.now()
 		s.cordon(node)
 		s.ask(all[0])
