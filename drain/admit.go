@@ -22,9 +22,10 @@ const maxUnconfirmed = 2000
 type budget struct {
 	*policyv1.PodDisruptionBudget
 	selector labels.Selector
-	// selects is another text for selectors that differ: none and all have none of their own.
-	selects string
 }
+
+// selects is another text for selectors that differ: those that select all and none have the same by themselves.
+func (b *budget) selects() string { return fmt.Sprint(b.selector.Empty(), b.selector) }
 
 // newBudget compiles the selector. One that cannot be compiled selects nothing, as for the server.
 func newBudget(pdb *policyv1.PodDisruptionBudget) *budget {
@@ -32,7 +33,7 @@ func newBudget(pdb *policyv1.PodDisruptionBudget) *budget {
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	return &budget{PodDisruptionBudget: pdb, selector: selector, selects: fmt.Sprint(selector.Empty(), selector)}
+	return &budget{PodDisruptionBudget: pdb, selector: selector}
 }
 
 // guards returns the budgets of the pod's namespace that select the pod, by name.

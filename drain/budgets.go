@@ -82,7 +82,7 @@ func newBudgetWatch(l *ledger) *budgetWatch {
 	b := &budgetWatch{users: map[signal]map[types.UID]bool{}, ended: make(chan struct{})}
 	b.shelf = newShelf(toBudget, b.wakeAll)
 	b.kept, b.touched = l.observe, b.wake
-	b.shape = func(b *budget) string { return b.selects }
+	b.shape = (*budget).selects
 	return b
 }
 

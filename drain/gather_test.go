@@ -10,16 +10,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// While one of the watches has failed that say whether a pod is refused, nobody can know.
-func TestWhichWatchesAreToBeHeard(t *testing.T) {
-	client, err := kubernetes.NewForConfig(&rest.Config{}) // it is asked for nothing
+// unconnected has clients of no server, which are asked for nothing.
+func unconnected(tb testing.TB) *Drainer {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	d, err := New(Config{Pods: client.CoreV1(), Budgets: client.PolicyV1()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	return d
+}
+
+// While one of the watches has failed that say whether a pod is refused, nobody can know.
+func TestWhichWatchesAreToBeHeard(t *testing.T) {
+	d := unconnected(t)
 	r := newRun(d, Request{NodeName: "w1"})
 	r.budgets["default"] = &guarding{budgetWatch: newBudgetWatch(d.ledger)}
 	r.rules["default"] = &ruleWatch{}

@@ -123,7 +123,7 @@ func (g *ground) news() (changed []*budget, moved bool) {
 			continue
 		}
 		changed = append(changed, b)
-		moved = moved || before == nil || before.selects != b.selects
+		moved = moved || before == nil || before.selects() != b.selects()
 	}
 	for uid := range g.budgets {
 		moved = moved || now[uid] == nil

@@ -11,8 +11,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -157,14 +155,7 @@ func TestADrainIsWokenByTheEvictionsOfItsOwnPods(t *testing.T) {
 // of 200 budgets, of 10 pods each: whoever is woken gathers the facts and decides.
 func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 	const drains, podsEach, budgets = 100, 20, 200
-	client, err := kubernetes.NewForConfig(&rest.Config{}) // it is asked for nothing
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := New(Config{Pods: client.CoreV1(), Budgets: client.PolicyV1()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	d := unconnected(b)
 	labelled := func(app int) map[string]string { return map[string]string{"app": fmt.Sprint(app)} }
 	watch := newBudgetWatch(d.ledger)
 	pdbs := make([]any, budgets)

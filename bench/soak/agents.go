@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 
+	"github.com/slipway-k8s/slipway/bench/internal/child"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
@@ -33,7 +33,13 @@ func (g *stage) measureAgents(ctx context.Context, r *results, nodes []string) (
 		return nil, err
 	}
 	defer p.close()
-	ctx = p.while(ctx)
+	ctx, stop := p.While(ctx)
+	defer stop()
+	defer func() {
+		if err != nil {
+			err = errors.Join(p.Ended(), err)
+		}
+	}()
 	r.Agents = &fleet{}
 	running := 0
 	for _, size := range g.settings.agents {
@@ -42,13 +48,13 @@ func (g *stage) measureAgents(ctx context.Context, r *results, nodes []string) (
 		}
 		running = size
 		rest := atRest{Size: size, Pods: r.Pods}
-		if err := g.rest(ctx, &rest, p.pid()); err != nil {
+		if err := g.rest(ctx, &rest, p.PID()); err != nil {
 			return nil, err
 		}
 		r.Agents.Rest = append(r.Agents.Rest, rest)
 	}
 	for _, n := range g.settings.agentSteps {
-		s, err := g.drain(ctx, p.pid(), nodes[len(drained):len(drained)+n])
+		s, err := g.drain(ctx, p.PID(), nodes[len(drained):len(drained)+n])
 		if err != nil {
 			return drained, err
 		}
@@ -91,11 +97,9 @@ func (f *fleet) count(requests []auditlog.Request) {
 
 // agentsProcess is a process with many agents in it: this program, told to be that.
 type agentsProcess struct {
-	dir     string
-	command *exec.Cmd
-	orders  io.WriteCloser
-	gone    chan struct{} // closed when it has ended
-	why     error
+	*child.Process
+	dir    string
+	orders io.WriteCloser
 }
 
 func (g *stage) startAgents(ctx context.Context) (*agentsProcess, error) {
@@ -104,37 +108,20 @@ func (g *stage) startAgents(ctx context.Context) (*agentsProcess, error) {
 		return nil, err
 	}
 	// Short, because unix sockets are in it.
-	p := &agentsProcess{dir: filepath.Join(g.dir, "a"), gone: make(chan struct{})}
+	p := &agentsProcess{dir: filepath.Join(g.dir, "a")}
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		return nil, err
 	}
-	p.command = exec.CommandContext(ctx, program)
-	p.command.Env = append(os.Environ(), beAgents+"=yes")
-	p.command.Stderr = g.progress
-	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if p.orders, err = p.command.StdinPipe(); err != nil {
+	command := exec.CommandContext(ctx, program)
+	command.Env = append(os.Environ(), beAgents+"=yes")
+	command.Stderr = g.progress
+	if p.orders, err = command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := p.command.Start(); err != nil {
-		return nil, fmt.Errorf("start the agents: %w", err)
+	if p.Process, err = child.Start("the process of the agents", command); err != nil {
+		return nil, err
 	}
-	go func() {
-		defer close(p.gone)
-		p.why = p.command.Wait()
-	}()
 	return p, nil
-}
-
-func (p *agentsProcess) pid() int { return p.command.Process.Pid }
-
-// while is a context that ends with the process, and says why that ended.
-func (p *agentsProcess) while(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		<-p.gone
-		cancel(fmt.Errorf("the process of the agents has ended: %w", errors.Join(p.why, io.ErrUnexpectedEOF)))
-	}()
-	return ctx
 }
 
 // add has it start one more agent.
@@ -148,6 +135,5 @@ func (p *agentsProcess) add(a agentOf) error {
 // close ends the process.
 func (p *agentsProcess) close() {
 	_ = p.orders.Close() // it has ended, or is killed now
-	_ = p.command.Process.Kill()
-	<-p.gone
+	_ = p.Kill()
 }

@@ -78,6 +78,8 @@ func (g *stage) measureController(ctx context.Context, r *results) (drained []st
 	}
 	r.Rest = append(r.Rest, rest)
 	r.Steps = append(r.Steps, step{measured: rest.measured})
+	ctx, stop := g.controller.While(ctx)
+	defer stop()
 	for _, n := range g.settings.steps {
 		s, err := g.drain(ctx, g.controller.PID(), g.cluster.Nodes[len(drained):len(drained)+n])
 		if err != nil {
@@ -102,6 +104,8 @@ func (g *stage) controllerAtRest(ctx context.Context, pods int) (atRest, error) 
 	if err := g.start(ctx); err != nil {
 		return r, err
 	}
+	ctx, stop := g.controller.While(ctx)
+	defer stop()
 	g.say("the controller of %d nodes has been started: it returns one, which shows that it works", size)
 	if _, err := g.carryOut(ctx, returnTransition, g.cluster.Nodes[size-1:]); err != nil {
 		return r, err

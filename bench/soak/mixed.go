@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"time"
 
@@ -42,7 +41,7 @@ func (g *stage) measureMixed(ctx context.Context) (r mixedResults, err error) {
 	}
 	ctx, stop := g.controller.While(ctx)
 	defer stop()
-	defer func() { err = g.withLog(because(ctx, err)) }()
+	defer func() { err = g.withLog(err) }()
 	if err := load.keepUp(ctx, s.mixed/warmUp); err != nil {
 		return r, err
 	}
@@ -64,14 +63,6 @@ func (g *stage) measureMixed(ctx context.Context) (r mixedResults, err error) {
 	r.Looks, r.Done = append(r.Looks, r.End), load.done()
 	r.Broken, err = g.judged(ctx, j, auditcheck.Options{})
 	return r, err
-}
-
-// because is the error, if it is one, with why ctx has ended, if it has.
-func because(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return errors.Join(context.Cause(ctx), err)
 }
 
 func (g *stage) startForMixed(ctx context.Context) (err error) {

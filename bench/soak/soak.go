@@ -123,12 +123,12 @@ func (g *stage) stop() error {
 	return c.Kill()
 }
 
-// withLog is the error, if it is one, with the end of the controller's log.
+// withLog is the error, if it is one, with how the controller has ended, if it has, and the end of its log.
 func (g *stage) withLog(err error) error {
 	if err == nil || g.controller == nil {
 		return err
 	}
-	return fmt.Errorf("%w; the controller's log:\n%s", err, g.controller.Tail())
+	return fmt.Errorf("%w; the controller's log:\n%s", errors.Join(g.controller.Ended(), err), g.controller.Tail())
 }
 
 // close ends the controller, takes the cluster down and removes its files.

@@ -6,14 +6,12 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 
+	"github.com/slipway-k8s/slipway/bench/internal/child"
 	"github.com/slipway-k8s/slipway/bench/internal/proc"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
@@ -33,10 +31,8 @@ type Options struct {
 
 // Process is a controller that runs.
 type Process struct {
-	command *exec.Cmd
-	log     *os.File
-	gone    chan struct{} // closed when it has ended
-	why     error
+	*child.Process
+	log *os.File
 }
 
 // Start starts the controller of a cluster. It ends with ctx, with this process, or with
@@ -69,47 +65,21 @@ func Start(ctx context.Context, cluster *devcluster.Cluster, o Options) (*Proces
 		"--kubeconfig=" + kubeconfig, "--socket-dir=" + o.Dir, "--health-probe-bind-address=0",
 	}, o.Flags...)...)
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start the controller: %w", err)
+	process, err := child.Start("the controller", command)
+	if err != nil {
+		return nil, err
 	}
-	p := &Process{command: command, log: log, gone: make(chan struct{})}
-	go func() {
-		defer close(p.gone)
-		p.why = command.Wait()
-	}()
-	return p, nil
+	return &Process{Process: process, log: log}, nil
 }
-
-// While is a context that ends with the process, and says why that ended. Without it, who waits
-// for what the controller does would wait for ever.
-func (p *Process) While(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-p.gone:
-			cancel(fmt.Errorf("the controller has ended: %w", errors.Join(p.why, io.ErrUnexpectedEOF)))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
-// PID is its process id.
-func (p *Process) PID() int { return p.command.Process.Pid }
 
 // Memory reads a field of its status, in KiB: VmRSS, VmHWM.
 func (p *Process) Memory(field string) (int, error) {
-	return proc.Memory(p.command.Process.Pid, field)
+	return proc.Memory(p.PID(), field)
 }
 
 // Kill ends it at once.
 func (p *Process) Kill() error {
-	err := p.command.Process.Kill()
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	<-p.gone
+	err := p.Process.Kill()
 	_ = p.log.Close()
 	return err
 }
