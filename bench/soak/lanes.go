@@ -101,6 +101,10 @@ func (m *maintainer) once(ctx context.Context) (string, error) {
 
 func (m *maintainer) maintenance() *slipwayv1alpha1.NodeMaintenance {
 	const most = 3
+	rollout := &slipwayv1alpha1.MaintenanceRollout{
+		MaxUnavailable: new(intstr.FromInt(1 + m.random.IntN(most))),
+		MaxPendingPods: new(int32(2 * drainers * mixedPods)), // those of others' drains begin all the time, and are no reason to wait
+	}
 	return &slipwayv1alpha1.NodeMaintenance{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("soak-%d", m.number)},
 		Spec: slipwayv1alpha1.NodeMaintenanceSpec{
@@ -108,7 +112,7 @@ func (m *maintainer) maintenance() *slipwayv1alpha1.NodeMaintenance {
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: m.nodes}},
 			}}},
 			Stage:   slipwayv1alpha1.StageDrain,
-			Rollout: &slipwayv1alpha1.MaintenanceRollout{MaxUnavailable: new(intstr.FromInt(1 + m.random.IntN(most)))},
+			Rollout: rollout,
 			Work:    &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkNone},
 		},
 	}

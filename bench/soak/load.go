@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -133,6 +134,7 @@ func follow[T client.Object](ctx context.Context, c client.WithWatch, list clien
 	if err := do(); err != nil {
 		return err
 	}
+	var last T
 	for seen := range w.ResultChan() {
 		o, ok := seen.Object.(T)
 		if !ok {
@@ -141,8 +143,10 @@ func follow[T client.Object](ctx context.Context, c client.WithWatch, list clien
 		if done, err := wanted(o, seen.Type == watch.Deleted); done || err != nil {
 			return err
 		}
+		last = o
 	}
-	return fmt.Errorf("watch %s: %w", name, errors.Join(errWatchEnded, context.Cause(ctx)))
+	text, err := json.Marshal(last)
+	return fmt.Errorf("watch %s, last seen as %s: %w", name, text, errors.Join(err, errWatchEnded, context.Cause(ctx)))
 }
 
 var errWatchEnded = errors.New("the watch has ended")
