@@ -65,10 +65,15 @@ func (p *Process) Loop(reconciler reconcile.TypedReconciler[string]) reconcile.T
 // The loop is called as people would call it.
 func (p *Process) Pass(of string) (ended func()) { return p.passes.begin(of) }
 
-// AddTo serves the checks at the manager's /healthz and /readyz, and in metrics. No check
-// can be added after it.
+// AddTo is [Process.Serve], for a process whose caches are the manager's.
 func (p *Process) AddTo(m manager.Manager, registerer prometheus.Registerer) error {
-	errs := []error{observe.RegisterHealth(registerer, p.checks), m.Add((*filled)(p))}
+	return errors.Join(p.Serve(m, registerer), m.Add((*filled)(p)))
+}
+
+// Serve serves the checks at the manager's /healthz and /readyz, and in metrics. No check
+// can be added after it. That its caches are filled, the process says ([Process.Filled]).
+func (p *Process) Serve(m manager.Manager, registerer prometheus.Registerer) error {
+	errs := []error{observe.RegisterHealth(registerer, p.checks)}
 	for _, c := range p.checks {
 		check := func(*http.Request) error { return c.Check() }
 		if c.Probe == Liveness {
@@ -78,6 +83,12 @@ func (p *Process) AddTo(m manager.Manager, registerer prometheus.Registerer) err
 		errs = append(errs, m.AddReadyzCheck(c.Name, check))
 	}
 	return errors.Join(errs...)
+}
+
+// Filled notes that the caches are filled.
+func (p *Process) Filled(ctx context.Context) {
+	p.filled.Store(true)
+	klog.FromContext(ctx).V(1).Info("The caches are filled")
 }
 
 func (p *Process) loop() error {
@@ -98,8 +109,7 @@ type filled Process
 
 // Start notes it.
 func (f *filled) Start(ctx context.Context) error {
-	f.filled.Store(true)
-	klog.FromContext(ctx).V(1).Info("The caches are filled")
+	(*Process)(f).Filled(ctx)
 	return nil
 }
 

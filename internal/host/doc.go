@@ -7,6 +7,9 @@
 //	the Node, watched as the node ────┼─▶ shutdown.Hold ──▶ a lock of logind's, here and at the keeper
 //	boot ID ──────────────────────────┘                └──▶ the announcement on the Node, by nodestate
 //
+// The lock needs no API server, which may be away when this process begins: what needs one is
+// connected to it beside the holder, as soon as it answers.
+//
 // Beside it, in the same process, runs who moves manifests of static pods (internal/manifests).
 //
 // It decides nothing, and remembers nothing that is not on the Node, at logind or at the

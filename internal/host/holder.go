@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/internal/health"
 	"github.com/slipway-k8s/slipway/internal/keeper"
 	"github.com/slipway-k8s/slipway/internal/logind"
-	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
@@ -26,13 +24,12 @@ const again = time.Second
 // errBusGone means that the process cannot see shutdowns any more. What has a lock keeps it.
 var errBusGone = errors.New("the connection to the system bus has ended")
 
-// holder holds the shutdowns of a machine. All but asked and held is its loop's.
+// holder holds the shutdowns of a machine. All but server, asked and held is its loop's.
 type holder struct {
 	options Options
 	bootID  string
 	bus     *logind.Manager
-	cached  client.Reader
-	node    *nodestate.Writer
+	server  atomic.Pointer[apiServer] // nil: it has not answered yet
 	clock   clock.WithTicker
 	well    *health.Process
 	metrics *observe.Host

@@ -87,8 +87,12 @@ func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err erro
 			facts.Stopping = true
 		}
 	}
+	server := h.server.Load()
+	if server == nil {
+		return facts, nil
+	}
 	var node corev1.Node
-	switch err := h.cached.Get(ctx, client.ObjectKey{Name: h.options.NodeName}, &node); {
+	switch err := server.cached.Get(ctx, client.ObjectKey{Name: h.options.NodeName}, &node); {
 	case apierrors.IsNotFound(err):
 		return facts, nil
 	case err != nil:
@@ -111,7 +115,7 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 		if err != nil {
 			return err
 		}
-		if err := h.node.AnnounceShutdown(ctx, text, s.Condition); err != nil {
+		if err := h.server.Load().node.AnnounceShutdown(ctx, text, s.Condition); err != nil {
 			return err
 		}
 		if h.begun.IsZero() { // until the watch shows it, the same is to be said
@@ -121,7 +125,7 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 		faultpoint.Reach(faultpoint.ShutdownAnnounced)
 		return nil
 	case shutdown.Withdraw:
-		if err := h.node.AnnounceShutdown(ctx, "", s.Condition); err != nil {
+		if err := h.server.Load().node.AnnounceShutdown(ctx, "", s.Condition); err != nil {
 			return err
 		}
 		logger.Info("Withdrawn: the shutdown was called off")
@@ -137,7 +141,7 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 // sayDelay says on the Node how long logind waits. Less than drains take is nothing that this
 // process could mend, and nobody would notice before a machine goes down half drained.
 func (h *holder) sayDelay(ctx context.Context, delay time.Duration) error {
-	if err := h.node.SayShutdownDelay(ctx, delay); err != nil {
+	if err := h.server.Load().node.SayShutdownDelay(ctx, delay); err != nil {
 		return err
 	}
 	logger := log.FromContext(ctx).WithValues("delay", delay.String())

@@ -12,24 +12,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/slipway-k8s/slipway/internal/health"
-	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/logind"
 	"github.com/slipway-k8s/slipway/internal/manifests"
-	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
@@ -64,72 +57,41 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	if err != nil {
 		return fmt.Errorf("read the boot ID (--boot-id-file): %w", err)
 	}
-	well := health.New(clock.RealClock{})
-	asNode, user, err := identity.AsNode(ctx, well.Seen(self), options.NodeName)
-	if err != nil {
-		return err
-	}
-	_, err = identity.Preflight(ctx, self, asNode, identity.Agent{NodeName: options.NodeName, As: identity.ActAsNode, OnlyAnnounces: true})
-	if err != nil {
-		return err
-	}
 	bus, err := logind.Connect(ctx, options.Bus)
 	if err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user)
-	h := newHolder(options, strings.TrimSpace(string(bootID)), bus, well, clock.RealClock{})
-	m, err := h.manager(ctx, asNode)
+	h := newHolder(options, strings.TrimSpace(string(bootID)), bus, health.New(clock.RealClock{}), clock.RealClock{})
+	m, err := h.manager(ctx, self)
 	if err != nil {
 		return errors.Join(err, bus.Close())
 	}
 	return errors.Join(m.Start(ctx), h.close())
 }
 
-// manager is what the holder runs in: with the Node watched, and as healthy as it is.
-func (h *holder) manager(ctx context.Context, asNode *rest.Config) (manager.Manager, error) {
-	m, err := ctrl.NewManager(asNode, manager.Options{
-		Logger:         log.FromContext(ctx),
-		MapperProvider: mapper,
-		Cache: cache.Options{
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.Node{}: {Field: fields.OneTermEqualSelector("metadata.name", h.options.NodeName)},
-			},
-			DefaultTransform: cache.TransformStripManagedFields(),
-		},
+// manager is what the holder runs in, as healthy as it is. It asks the API server nothing: the lock
+// is there before the API server has to be.
+func (h *holder) manager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
+	m, err := ctrl.NewManager(self, manager.Options{
+		Logger:                 log.FromContext(ctx),
+		MapperProvider:         mapper,
 		Metrics:                metricsserver.Options{BindAddress: h.options.MetricsAddress},
 		HealthProbeBindAddress: h.options.HealthAddress,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
-	clients, err := kubernetes.NewForConfig(asNode)
-	if err != nil {
-		return nil, fmt.Errorf("build the node's client: %w", err)
-	}
-	h.cached = m.GetCache()
-	h.node = nodestate.NewWriter(clients.CoreV1().Nodes(), h.options.NodeName, h.clock)
 	if h.metrics, err = observe.NewHost(metrics.Registry); err != nil {
 		return nil, err
 	}
-	mover := manifests.New(h.options.statics(), h.cached, h.node, h.well, h.clock)
-	err = wake(ctx, m.GetCache(), func() { h.look(); mover.Look() })
 	h.well.Check(health.Readiness, "lock", h.unlocked)
-	return m, errors.Join(err, m.Add(h), m.Add(mover), h.well.AddTo(m, metrics.Registry))
-}
-
-// wake has look called when the Node has changed.
-func wake(ctx context.Context, nodes cache.Cache, look func()) error {
-	informer, err := nodes.GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return fmt.Errorf("watch the node: %w", err)
-	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { look() },
-		UpdateFunc: func(any, any) { look() },
-		DeleteFunc: func(any) { look() },
+	connect := manager.RunnableFunc(func(ctx context.Context) error {
+		if err := h.connect(ctx, m, self); ctx.Err() == nil {
+			return err
+		}
+		return nil // it is to end, and nothing has failed
 	})
-	return err
+	return m, errors.Join(m.Add(h), m.Add(connect), h.well.Serve(m, metrics.Registry))
 }
 
 // statics are the settings of who moves manifests.

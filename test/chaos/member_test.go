@@ -99,7 +99,7 @@ func (s *stage) member(i int, binary string, credentials *rest.Config) *member {
 	if err := os.WriteFile(filepath.Join(dir, clockFile), make([]byte, 8), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	metrics := freeAddress(s.t)
+	metrics := harness.FreeAddress(s.t)
 	return &member{
 		metrics: metrics,
 		t:       s.t, name: plan.NameOf(i), dir: dir, link: l, binary: harness.Binary(s.t, binary), ended: make(chan struct{}), started: make(chan struct{}),

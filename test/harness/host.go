@@ -4,6 +4,7 @@ package harness
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -69,12 +70,15 @@ func (n *Node) HostCredentials() *rest.Config {
 	return config
 }
 
-// Host starts slipway-host on the node, with the bus of a logind. Later flags count.
+// Host starts slipway-host on the node, with the bus of a logind. Later flags count. Once it has
+// been there, it can be started without an API server.
 func (n *Node) Host(bus string, flags ...string) *Process {
 	n.t.Helper()
 	kubeconfig := filepath.Join(n.Dir, "host-kubeconfig")
-	if err := devcluster.WriteKubeconfig(kubeconfig, n.HostCredentials()); err != nil {
-		n.t.Fatal(err)
+	if _, err := os.Stat(kubeconfig); os.IsNotExist(err) {
+		if err := devcluster.WriteKubeconfig(kubeconfig, n.HostCredentials()); err != nil {
+			n.t.Fatal(err)
+		}
 	}
 	arguments := append([]string{"--node-name=" + n.Name, "--system-bus=" + bus, "--health-probe-bind-address=0", "-v=2"}, flags...)
 	return StartProcess(n.t, "slipway-host of "+n.Name, []string{"KUBECONFIG=" + kubeconfig}, Binary(n.t, "slipway-host"), arguments...)

@@ -3,9 +3,6 @@
 package homes
 
 import (
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,10 +22,10 @@ func TestTheAPIMovesAndComesBack(t *testing.T) {
 	env := harness.Own(t, harness.Options{})
 	node := env.Worker(t, "worker-1", "seed")
 	node.Expect(harness.CordonLeft, "the last event is a drain, and the node is not returned after it")
-	address := freeAddress(t)
+	address := harness.FreeAddress(t)
 	agent := node.Agent("", "--health-probe-bind-address="+address)
 	agent.AwaitLog("Driver registered")
-	if code, said := readiness(t, address); code != http.StatusOK {
+	if code, said := harness.Get(t, address, "/readyz/api-home"); code != http.StatusOK {
 		t.Fatalf("the agent is not ready: %d %s", code, said)
 	}
 	old := node.Event("old", harness.Drain, func(e *lifecyclev1alpha1.LifecycleEvent) {
@@ -69,36 +66,8 @@ func TestTheAPIMovesAndComesBack(t *testing.T) {
 func unready(t *testing.T, agent *harness.Process, address, message string) {
 	t.Helper()
 	agent.AwaitLog(message)
-	code, said := readiness(t, address)
+	code, said := harness.Get(t, address, "/readyz/api-home")
 	if code != http.StatusInternalServerError || !strings.Contains(said, message) {
 		t.Errorf("readiness is %d, %q; want 500, %q", code, said, message)
 	}
-}
-
-func readiness(t *testing.T, address string) (code int, said string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/readyz/api-home", address), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -4,8 +4,6 @@ package outage
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -33,48 +31,20 @@ func (l *lookedAt) flags() []string {
 	return []string{"--health-probe-bind-address=" + l.health, "--metrics-bind-address=" + l.metrics}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-func get(t *testing.T, address, path string) (code int, text string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(body)
-}
-
 // is checks that it is alive, and ready or not, and that its metrics say the same.
 func (l *lookedAt) is(t *testing.T, ready bool) {
 	t.Helper()
-	if code, text := get(t, l.health, "/healthz?verbose"); code != http.StatusOK {
+	if code, text := harness.Get(t, l.health, "/healthz?verbose"); code != http.StatusOK {
 		t.Errorf("the liveness of the %s is %d: %s", l.name, code, text)
 	}
 	want, value := http.StatusOK, 1
 	if !ready {
 		want, value = http.StatusInternalServerError, 0
 	}
-	if code, text := get(t, l.health, "/readyz?verbose"); code != want {
+	if code, text := harness.Get(t, l.health, "/readyz?verbose"); code != want {
 		t.Errorf("the readiness of the %s is %d, want %d: %s", l.name, code, want, text)
 	}
-	_, text := get(t, l.metrics, "/metrics")
+	_, text := harness.Get(t, l.metrics, "/metrics")
 	if line := fmt.Sprintf("slipway_health_check{check=\"api-server\",probe=\"readiness\"} %d\n", value); !strings.Contains(text, line) {
 		t.Errorf("the metrics of the %s do not have: %s", l.name, line)
 	}
@@ -117,7 +87,7 @@ func probed(t *testing.T) map[string][]string {
 func (l *lookedAt) answers(t *testing.T, paths []string) {
 	t.Helper()
 	for _, path := range paths {
-		if code, text := get(t, l.health, path); code != http.StatusOK {
+		if code, text := harness.Get(t, l.health, path); code != http.StatusOK {
 			t.Errorf("a probe of the %s at %s is answered with %d: %s", l.name, path, code, text)
 		}
 	}
@@ -127,7 +97,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	look := func(name string) *lookedAt {
-		return &lookedAt{name: name, health: freeAddress(t), metrics: freeAddress(t)}
+		return &lookedAt{name: name, health: harness.FreeAddress(t), metrics: harness.FreeAddress(t)}
 	}
 	agent, driver, others := look("agent"), look("driver"), look("agent without a driver of its own")
 	holder := look("holder of a machine")
@@ -149,7 +119,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	for l, leading := range map[*lookedAt]string{controller: "slipway_controller_leading 1\n", standby: "slipway_controller_leading 0\n"} {
 		l.AwaitLog("The caches are filled")
 		l.is(t, true)
-		if _, text := get(t, l.metrics, "/metrics"); !strings.Contains(text, leading) {
+		if _, text := harness.Get(t, l.metrics, "/metrics"); !strings.Contains(text, leading) {
 			t.Errorf("the metrics of the %s do not have: %s", l.name, leading)
 		}
 		l.Kill()

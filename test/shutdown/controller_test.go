@@ -21,7 +21,7 @@ import (
 // that done, and asks for no second drain. It is not needed while the node is drained, nor when the
 // machine is let go. This test is alone: it has each controller lead at once.
 func TestAControllerThatIsKilledDuringAShutdown(t *testing.T) {
-	g := withHosts(t)
+	g := withHosts(t, harness.Shared(t))
 	m := g.machine(t, "controller", time.Hour)
 	pod := m.HeldPod("controller-" + m.Name)
 	lead := func(point string) *harness.Process {

@@ -80,9 +80,9 @@ func (m *machine) startKeeper() {
 	m.keep = harness.StartProcess(m.t, "keeper of "+m.Name, nil, harness.Binary(m.t, "slipway-host"), "keep", "--keeper="+m.path("keeper"))
 }
 
-func (m *machine) startHost() {
+func (m *machine) startHost(flags ...string) {
 	m.t.Helper()
-	m.host = m.Host(m.Socket, "--keeper="+m.path("keeper"), "--boot-id-file="+m.path("boot_id"))
+	m.host = m.Host(m.Socket, append(flags, "--keeper="+m.path("keeper"), "--boot-id-file="+m.path("boot_id"))...)
 }
 
 // powerOff ends all that runs on the machine, and restart is its next boot.

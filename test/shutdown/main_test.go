@@ -13,9 +13,8 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // ground is a cluster with what is optional for shutdowns.
 type ground struct{ *harness.Env }
 
-func withHosts(t *testing.T) ground {
+func withHosts(t *testing.T, env *harness.Env) ground {
 	t.Helper()
-	env := harness.Shared(t)
 	env.Hosts(t)
 	return ground{env}
 }

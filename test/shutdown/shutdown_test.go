@@ -21,7 +21,7 @@ import (
 // TestShutdowns has one controller for all of its parts.
 func TestShutdowns(t *testing.T) {
 	t.Parallel()
-	g := withHosts(t)
+	g := withHosts(t, harness.Shared(t))
 	g.Controller(t, "leader", "").AwaitLeading()
 	for name, test := range map[string]func(*testing.T, ground){
 		"a machine goes down when its pods are gone, whoever is killed": killed,

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shutdown
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/test/harness"
+	"github.com/slipway-k8s/slipway/test/logind"
+)
+
+// Both that have the lock open die while the API server is away, and the machine is shut down before
+// it is back. Who begins then holds the machine all the same, and is not killed for being there alone.
+func TestAMachineIsHeldByWhoBeginsWithoutTheAPIServer(t *testing.T) {
+	t.Parallel()
+	g := withHosts(t, harness.Own(t, harness.Options{}))
+	m := g.machine(t, "alone", time.Hour)
+	pod := m.HeldPod("alone-" + m.Name)
+	m.host.Kill()
+	m.keep.Kill()
+	m.AwaitLocks(0)
+
+	var down <-chan logind.Ending
+	g.Outage(t, "kube-apiserver", 0, func() {
+		m.startKeeper()
+		health := harness.FreeAddress(t)
+		m.startHost("--health-probe-bind-address=" + health)
+		m.host.AwaitLog("Took a lock of logind")
+		m.host.AwaitLog("the API server is asked again")
+		if code, text := harness.Get(t, health, "/healthz?verbose"); code != http.StatusOK {
+			t.Errorf("a kubelet would kill it: %s", text)
+		}
+		if code, text := harness.Get(t, health, "/readyz?verbose"); code == http.StatusOK {
+			t.Errorf("it says that it can do all of its work: %s", text)
+		}
+		down = m.Shutdown()
+	})
+	g.Controller(t, "leader", "").AwaitLeading()
+	event := m.event()
+	pod.AwaitHeld(t, event.Name)
+	m.awaitSaid(shutdown.ReasonNodeShutdown)
+	stillUp(t, "it has a pod", down)
+	pod.LetGo(t)
+	if how := m.AwaitDown(down); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	m.awaitReturned()
+}
