@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/internal/drainplugin"
 	"github.com/slipway-k8s/slipway/internal/health"
+	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/observe"
 )
 
@@ -34,6 +35,12 @@ type addresses struct{ health, metrics string }
 func run(ctx context.Context, self *rest.Config, options drainplugin.Options, at addresses) error {
 	well := health.New(clock.RealClock{})
 	self = well.Seen(self)
+	if err := well.Begin(ctx, at.health, func(ctx context.Context) error {
+		_, _, err := identity.For(ctx, self, options.NodeName, options.ActAs)
+		return err
+	}); err != nil {
+		return err
+	}
 	m, err := ctrl.NewManager(self, manager.Options{
 		Logger:                 log.FromContext(ctx),
 		MapperProvider:         noMapper,

@@ -70,20 +70,18 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	}
 	well := health.New(clock.RealClock{})
 	self = well.Seen(self)
-	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
-	if err != nil {
-		return err
-	}
 	httpClient, err := rest.HTTPClientFor(self)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	found, err := home.Find(ctx, self, httpClient)
-	if err != nil {
+	var (
+		asNode *rest.Config
+		found  home.Home
+	)
+	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) (err error) {
+		asNode, found, err = introduce(ctx, self, httpClient, options)
 		return err
-	}
-	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
-	if err := checkRights(ctx, self, asNode, found, options); err != nil {
+	}); err != nil {
 		return err
 	}
 
@@ -93,6 +91,20 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	}
 	defer p.close()
 	return p.manager.Start(ctx)
+}
+
+// introduce finds out as whom the node's requests are made, whether that is enough, and where the
+// API is.
+func introduce(ctx context.Context, self *rest.Config, httpClient *http.Client, options Options) (asNode *rest.Config, found home.Home, err error) {
+	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
+	if err != nil {
+		return nil, found, err
+	}
+	if found, err = home.Find(ctx, self, httpClient); err != nil {
+		return nil, found, err
+	}
+	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
+	return asNode, found, checkRights(ctx, self, asNode, found, options)
 }
 
 // checkRights fails where the agent could not do its work, and tells what it does

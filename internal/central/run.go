@@ -34,8 +34,11 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	found, err := home.Find(ctx, self, httpClient)
-	if err != nil {
+	var found home.Home
+	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) (err error) {
+		found, err = home.Find(ctx, self, httpClient)
+		return err
+	}); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())

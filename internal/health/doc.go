@@ -9,7 +9,9 @@
 //	loops ─────▶ passes ─┼─▶ checks ─▶ /healthz, /readyz, metrics
 //	manager ───▶ filled ─┘
 //
-// It asks the API server nothing: at rest a process makes no requests, and probes come
+// A process that begins in an outage waits for its end (Begin), and answers both probes meanwhile.
+//
+// It asks the API server nothing by itself: at rest a process makes no requests, and probes come
 // every few seconds on every node. What it knows it sees on the requests of others. While
 // the API server is away nothing is restarted: drains go on when it is back.
 package health

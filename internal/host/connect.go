@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -59,30 +57,19 @@ func (h *holder) connect(ctx context.Context, m manager.Manager, self *rest.Conf
 	return m.Add(mover)
 }
 
-// introduce finds out as whom the node's requests are made, and asks again until the API server
-// answers that.
+// introduce finds out as whom the node's requests are made.
 func (h *holder) introduce(ctx context.Context, self *rest.Config) (asNode *rest.Config, err error) {
-	logger := log.FromContext(ctx)
 	agent := identity.Agent{NodeName: h.options.NodeName, As: identity.ActAsNode, OnlyAnnounces: true}
-	ask := func(ctx context.Context) (known bool, err error) {
+	err = h.well.Ask(ctx, func(ctx context.Context) (err error) {
 		var user string
-		if asNode, user, err = identity.AsNode(ctx, self, agent.NodeName); err == nil {
-			_, err = identity.Preflight(ctx, self, asNode, agent)
+		if asNode, user, err = identity.AsNode(ctx, self, agent.NodeName); err != nil {
+			return err
 		}
-		switch {
-		case err == nil:
-			logger.Info("Known to the API server", "node", agent.NodeName, "actingAs", user)
-			return true, nil
-		case identity.IsUnanswered(err) && ctx.Err() == nil:
-			logger.Error(err, "A shutdown would wait, and nobody would be told of it: the API server is asked again")
-			return false, nil
-		default:
-			return false, err
-		}
-	}
-	// From one second to a quarter of a minute: each node asks.
-	backoff := wait.Backoff{Duration: again, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 15 * time.Second}
-	return asNode, backoff.DelayWithReset(h.clock, time.Hour).Until(ctx, true, true, ask)
+		log.FromContext(ctx).Info("Known to the API server", "node", agent.NodeName, "actingAs", user)
+		_, err = identity.Preflight(ctx, self, asNode, agent)
+		return err
+	})
+	return asNode, err
 }
 
 // nodes has the one Node in it.

@@ -4,15 +4,11 @@ package identity
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
@@ -72,17 +68,6 @@ func For(ctx context.Context, self *rest.Config, nodeName string, as ActAs) (*re
 	}
 	config.Impersonate = rest.ImpersonationConfig{UserName: nodeUserPrefix + nodeName}
 	return config, config.Impersonate.UserName, nil
-}
-
-// IsUnanswered says of an error of this package that the API server was not there to answer, or was
-// not able to: another time it may be.
-func IsUnanswered(err error) bool {
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		code := status.Status().Code
-		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
-	}
-	var unreached *url.Error
-	return errors.As(err, &unreached)
 }
 
 func isServiceAccount(user *authenticationv1.UserInfo) bool {

@@ -122,30 +122,3 @@ func TestCredentialsComeFromTheFlagThenTheEnvironment(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatIsWorthAskingAgain(t *testing.T) {
-	status := func(code int) *httptest.Server {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
-		t.Cleanup(s.Close)
-		return s
-	}
-	gone := status(http.StatusOK)
-	gone.Close()
-	for name, tc := range map[string]struct {
-		self *rest.Config
-		want bool
-	}{
-		"nobody is there":                 {&rest.Config{Host: gone.URL}, true},
-		"the server is not ready":         {&rest.Config{Host: status(http.StatusServiceUnavailable).URL}, true},
-		"the server fails":                {&rest.Config{Host: status(http.StatusInternalServerError).URL}, true},
-		"there are too many who ask":      {&rest.Config{Host: status(http.StatusTooManyRequests).URL}, true},
-		"the token is nobody's":           {&rest.Config{Host: status(http.StatusUnauthorized).URL}, false},
-		"it may not be asked":             {&rest.Config{Host: status(http.StatusForbidden).URL}, false},
-		"a token that names another node": {serverFor(t, boundTo("worker-2")), false},
-	} {
-		_, _, err := AsNode(t.Context(), tc.self, "worker-1")
-		if err == nil || IsUnanswered(err) != tc.want {
-			t.Errorf("%s: %v: worth asking again: %v, want %v", name, err, IsUnanswered(err), tc.want)
-		}
-	}
-}

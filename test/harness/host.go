@@ -4,7 +4,6 @@ package harness
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -70,15 +69,12 @@ func (n *Node) HostCredentials() *rest.Config {
 	return config
 }
 
-// Host starts slipway-host on the node, with the bus of a logind. Later flags count. Once it has
-// been there, it can be started without an API server.
+// Host starts slipway-host on the node, with the bus of a logind. Later flags count.
 func (n *Node) Host(bus string, flags ...string) *Process {
 	n.t.Helper()
 	kubeconfig := filepath.Join(n.Dir, "host-kubeconfig")
-	if _, err := os.Stat(kubeconfig); os.IsNotExist(err) {
-		if err := devcluster.WriteKubeconfig(kubeconfig, n.HostCredentials()); err != nil {
-			n.t.Fatal(err)
-		}
+	if err := devcluster.WriteKubeconfig(kubeconfig, n.HostCredentials()); err != nil {
+		n.t.Fatal(err)
 	}
 	arguments := append([]string{"--node-name=" + n.Name, "--system-bus=" + bus, "--health-probe-bind-address=0", "-v=2"}, flags...)
 	return StartProcess(n.t, "slipway-host of "+n.Name, []string{"KUBECONFIG=" + kubeconfig}, Binary(n.t, "slipway-host"), arguments...)

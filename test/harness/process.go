@@ -19,6 +19,7 @@ import (
 type Process struct {
 	t       *testing.T
 	name    string
+	added   []string // to the environment
 	command *exec.Cmd
 	exited  chan struct{}
 
@@ -31,7 +32,7 @@ type Process struct {
 // is shown: the end of it only where go test keeps artifacts, the whole being among these.
 func StartProcess(t *testing.T, name string, environment []string, path string, arguments ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, name: name, exited: make(chan struct{}), changed: make(chan struct{})}
+	p := &Process{t: t, name: name, added: environment, exited: make(chan struct{}), changed: make(chan struct{})}
 	p.command = exec.Command(path, arguments...)
 	p.command.Env = append(os.Environ(), environment...)
 	// A Ctrl-C is for this process alone. Should it die, so does the program: nothing
@@ -60,6 +61,12 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 		}
 	})
 	return p
+}
+
+// Again starts the same program once more, with the same credentials: without any API server, too.
+func (p *Process) Again() *Process {
+	p.t.Helper()
+	return StartProcess(p.t, p.name, p.added, p.command.Path, p.command.Args[1:]...)
 }
 
 func (p *Process) read(out io.Reader) {

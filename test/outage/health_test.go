@@ -53,6 +53,17 @@ func (l *lookedAt) is(t *testing.T, ready bool) {
 	}
 }
 
+// waits checks that it is alive, and not ready, while it waits for the API server to answer at all.
+func (l *lookedAt) waits(t *testing.T) {
+	t.Helper()
+	if code, text := harness.Get(t, l.health, "/healthz"); code != http.StatusOK {
+		t.Errorf("the liveness of the %s is %d: %s", l.name, code, text)
+	}
+	if code, text := harness.Get(t, l.health, "/readyz"); code != http.StatusInternalServerError {
+		t.Errorf("the readiness of the %s is %d: %s", l.name, code, text)
+	}
+}
+
 // host is the container that drains nothing.
 const host = "slipway-host"
 
@@ -128,6 +139,18 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--claim-mode=central")...)
 	alone.AwaitLog("Registered with the agent")
 
+	// These begin in the outage, with the credentials of those that were there before.
+	later := env.Node(t, "later")
+	late, lateDriver, lateController := look("agent that begins"), look("driver that begins"), look("controller that begins")
+	late.Process = later.Agent("", append(late.flags(), "--builtin-drivers=")...)
+	lateDriver.Process = later.Driver("", lateDriver.flags()...)
+	lateController.Process = env.Controller(t, "late", "", lateController.flags()...)
+	begin := []*lookedAt{late, lateDriver, lateController}
+	for _, l := range begin {
+		l.AwaitLog("The caches are filled")
+		l.Kill()
+	}
+
 	all := []*lookedAt{agent, driver, others, alone}
 	agent.container, alone.container, holder.container = "node-agent", "controller", host
 	paths := probed(t)
@@ -157,7 +180,15 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 			}
 		}
 		driver.is(t, true)
+		for _, l := range begin {
+			l.Process = l.Again()
+			l.AwaitLog("The API server does not answer yet")
+			l.waits(t)
+		}
 	})
+	for _, l := range begin {
+		l.AwaitLog("The caches are filled")
+	}
 	for _, l := range all {
 		if l != driver {
 			l.AwaitLog("The API server answers again")

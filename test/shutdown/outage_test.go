@@ -20,16 +20,19 @@ func TestAMachineIsHeldByWhoBeginsWithoutTheAPIServer(t *testing.T) {
 	m := g.machine(t, "alone", time.Hour)
 	pod := m.HeldPod("alone-" + m.Name)
 	m.host.Kill()
+	health := harness.FreeAddress(t)
+	m.startHost("--health-probe-bind-address=" + health)
+	m.host.AwaitLog("The caches are filled")
+	m.host.Kill()
 	m.keep.Kill()
 	m.AwaitLocks(0)
 
 	var down <-chan logind.Ending
 	g.Outage(t, "kube-apiserver", 0, func() {
 		m.startKeeper()
-		health := harness.FreeAddress(t)
-		m.startHost("--health-probe-bind-address=" + health)
+		m.host = m.host.Again()
 		m.host.AwaitLog("Took a lock of logind")
-		m.host.AwaitLog("the API server is asked again")
+		m.host.AwaitLog("The API server does not answer yet")
 		if code, text := harness.Get(t, health, "/healthz?verbose"); code != http.StatusOK {
 			t.Errorf("a kubelet would kill it: %s", text)
 		}
