@@ -28,7 +28,7 @@ import (
 func Await[T client.Object](t *testing.T, e *Env, what string, list client.ObjectList, wanted func(T) bool, options ...client.ListOption) T {
 	t.Helper()
 	var last T
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	_, err := watchtools.UntilWithSync(ctx, lister(e, list, options), last, nil, func(event watch.Event) (bool, error) {
 		object, ok := event.Object.(T)
@@ -47,7 +47,7 @@ func Await[T client.Object](t *testing.T, e *Env, what string, list client.Objec
 // AwaitNone waits until there is no object that the options list.
 func AwaitNone[T client.Object](t *testing.T, e *Env, list client.ObjectList, options ...client.ListOption) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	present := map[string]T{}
 	none := errors.New("none")

@@ -23,7 +23,7 @@ import (
 // empty. It works when it is the leader: [Process.AwaitLeading].
 func (e *Env) Controller(t *testing.T, name, faultPoint string, flags ...string) *Process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	config, err := e.ControllerConfig(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *Process) AwaitStandby() {
 // sees its process begin or end. kwok leaves that condition alone once a pod runs.
 func (n *Node) SetAgentReady(ready bool) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), Patience)
 	defer cancel()
 	pod, err := n.env.AgentPod(ctx, n.Name)
 	if err != nil {

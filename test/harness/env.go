@@ -32,9 +32,9 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
-// patience is how long a test waits for something that should come. It is only
+// Patience is how long a test waits for something that should come. It is only
 // reached when the test fails.
-const patience = 3 * time.Minute
+const Patience = 3 * time.Minute
 
 // Env is a cluster with Slipway's kinds and rights on it.
 type Env struct {
@@ -139,7 +139,7 @@ func start(options Options) (*Env, error) {
 	if options.Group == "" {
 		options.Group = lifecyclev1alpha1.GroupKubernetes
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*Patience)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "slipway-test-")
 	if err != nil {
@@ -151,7 +151,7 @@ func start(options Options) (*Env, error) {
 	}
 	// The cluster outlives ctx: it goes when it is closed, or with this process.
 	cluster, err := devcluster.Run(context.WithoutCancel(ctx), devcluster.Options{
-		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: append([]string{"--audit-policy=" + policy, "--timeout=" + patience.String()}, options.LauncherArgs...),
+		Dir: filepath.Join(dir, "cluster"), Nodes: 1, Args: append([]string{"--audit-policy=" + policy, "--timeout=" + Patience.String()}, options.LauncherArgs...),
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import "time"
 // AwaitExit waits until the program has ended by itself, and returns what it printed.
 func (p *Process) AwaitExit() string {
 	p.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	select {
 	case <-p.exited:

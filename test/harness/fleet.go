@@ -105,7 +105,7 @@ func SideBySide(t *testing.T, times int, do func(i int) error) {
 // AwaitAll waits until each of the named objects has been as wanted.
 func (e *Env) AwaitAll(t *testing.T, what string, list client.ObjectList, names []string, wanted func(client.Object) bool, options ...client.ListOption) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	missing := map[string]bool{}
 	for _, name := range names {

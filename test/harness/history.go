@@ -134,7 +134,7 @@ func (h *History) MostClaimed() int {
 // Await waits until the line was seen.
 func (h *History) Await(line string) {
 	h.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	for {
 		h.mu.Lock()

@@ -128,7 +128,7 @@ func (n *Node) environment(faultPoint string) []string {
 // Credentials are those of the node's agent.
 func (n *Node) Credentials() *rest.Config {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), Patience)
 	defer cancel()
 	config, err := n.env.AgentConfig(ctx, n.Name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // AwaitNoneThat waits until none of the listed objects is as it must not be.
 func (e *Env) AwaitNoneThat(t *testing.T, list client.ObjectList, unwanted func(client.Object) bool, options ...client.ListOption) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	present := map[string]bool{}
 	look := func(o client.Object, gone bool) {

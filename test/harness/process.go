@@ -91,7 +91,7 @@ func (p *Process) Log() string {
 // AwaitLog waits until the program has printed the text.
 func (p *Process) AwaitLog(text string) {
 	p.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	for {
 		p.mu.Lock()

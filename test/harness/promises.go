@@ -109,7 +109,7 @@ func (e *Env) broken(from int, options auditcheck.Options) (broken []string, err
 // settle waits until the log has what was answered so far: until it has a request that
 // is made now.
 func (e *Env) settle() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	for {
 		var nobody corev1.Node

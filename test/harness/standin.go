@@ -150,7 +150,7 @@ func (d *StandIn) Calls() []string {
 // AwaitCall waits until the call has come.
 func (d *StandIn) AwaitCall(call string) {
 	d.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	for {
 		d.mu.Lock()

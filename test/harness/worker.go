@@ -58,7 +58,7 @@ func (n *Node) In(group string) *Node {
 // launcher. What was stored is there again, at the same address.
 func (e *Env) Restart(t *testing.T, launcherArgs ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	for _, component := range []string{"kwok", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"} {
 		if err := e.Stop(ctx, component); err != nil {

@@ -56,9 +56,9 @@ var cases = map[string]func(*scene){
 		pod := s.pod(s.node, "a")
 		s.leave(pod)
 		s.awaitActive(pod)
-		intents := s.untilDeleted()
+		intents, canceled := s.untilDeleted(), s.untilCanceled(pod)
 		s.must(s.env.Client.Delete(s.t.Context(), s.event))
-		s.awaitCanceled(pod)
+		canceled()
 		s.awaitNoRequests()
 		want := []evictionv1alpha1.EvictionRequestIntent{evictionv1alpha1.EvictionRequestIntentEviction, evictionv1alpha1.EvictionRequestIntentWithdrawn}
 		if diff := cmp.Diff(want, intents()); diff != "" {
@@ -69,8 +69,9 @@ var cases = map[string]func(*scene){
 		pod := s.pod(s.node, "a")
 		s.leave(pod)
 		s.awaitActive(pod)
+		canceled := s.untilCanceled(pod)
 		s.write(func(status *lifecyclev1alpha1.LifecycleEventStatus) { status.ClaimStatus = lifecyclev1alpha1.Failed })
-		s.awaitCanceled(pod)
+		canceled()
 		s.awaitNoRequests()
 	},
 	"a pod that the drain does not leave to responders any more": func(s *scene) {
@@ -78,8 +79,9 @@ var cases = map[string]func(*scene){
 		s.leave(a, b)
 		s.awaitActive(a)
 		s.awaitActive(b)
+		canceled := s.untilCanceled(a)
 		s.leave(b)
-		s.awaitCanceled(a)
+		canceled()
 		s.leave(a, b)
 		s.awaitActive(a)
 		if diff := cmp.Diff(map[string]bool{"a": true, "b": true}, s.asked()); diff != "" {

@@ -48,10 +48,10 @@ func TestAKilledControllerLeavesNothingBehind(t *testing.T) {
 			if n := len(s.requests()); n != 2 {
 				t.Errorf("there are %d requests for two pods", n)
 			}
+			canceled := s.untilCanceled(a, b)
 			s.must(s.env.Client.Delete(t.Context(), s.event))
 			next(faultpoint.RequestWithdrawn)
-			s.awaitCanceled(a)
-			s.awaitCanceled(b)
+			canceled()
 			next(faultpoint.RequestDeleted)
 			s.awaitNoRequests()
 			controller.Stop()

@@ -5,6 +5,7 @@ package requester
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
@@ -132,14 +133,37 @@ func (s *scene) awaitActive(pod *corev1.Pod) {
 	}, client.InNamespace(s.namespace))
 }
 
-// awaitCanceled waits until the responder was told that nobody wants the eviction.
-func (s *scene) awaitCanceled(pod *corev1.Pod) {
+// untilCanceled begins to watch the Evictions of pods: those that are canceled are soon gone. The
+// answer waits until the responder was told, of each, that nobody wants it.
+func (s *scene) untilCanceled(pods ...*corev1.Pod) (await func()) {
 	s.t.Helper()
-	harness.Await(s.t, s.env, "the eviction of "+pod.Name+" is canceled", &evictionv1alpha1.EvictionList{}, func(e *evictionv1alpha1.Eviction) bool {
-		failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed))
-		return e.Spec.Target.Pod.UID == pod.UID && failed != nil &&
-			failed.Reason == string(evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters)
-	}, client.InNamespace(s.namespace))
+	w, err := s.env.Client.Watch(s.t.Context(), &evictionv1alpha1.EvictionList{}, client.InNamespace(s.namespace))
+	s.must(err)
+	s.t.Cleanup(w.Stop)
+	missing := map[types.UID]string{}
+	for _, p := range pods {
+		missing[p.UID] = p.Name
+	}
+	return func() {
+		s.t.Helper()
+		timeout := time.NewTimer(harness.Patience)
+		defer timeout.Stop()
+		for len(missing) > 0 {
+			select {
+			case event := <-w.ResultChan():
+				if e, ok := event.Object.(*evictionv1alpha1.Eviction); ok && isCanceled(e) {
+					delete(missing, e.Spec.Target.Pod.UID)
+				}
+			case <-timeout.C:
+				s.t.Fatalf("the evictions of %v are not canceled", missing)
+			}
+		}
+	}
+}
+
+func isCanceled(e *evictionv1alpha1.Eviction) bool {
+	failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed))
+	return failed != nil && failed.Reason == string(evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters)
 }
 
 func (s *scene) awaitNoRequests() {

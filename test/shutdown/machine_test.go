@@ -102,6 +102,15 @@ func (m *machine) restart() {
 	m.AwaitLocks(1)
 }
 
+// bootsAndReturns is all that comes after a machine that was drained has gone down.
+func (m *machine) bootsAndReturns() *corev1.Node {
+	m.t.Helper()
+	m.powerOff()
+	m.restart()
+	m.awaitSaid(shutdown.ReasonFinished)
+	return m.awaitReturned()
+}
+
 // event waits for that of the shutdown.
 func (m *machine) event() *lifecyclev1alpha1.LifecycleEvent {
 	m.t.Helper()

@@ -50,8 +50,5 @@ func TestAMachineIsHeldByWhoBeginsWithoutTheAPIServer(t *testing.T) {
 	if how := m.AwaitDown(down); how != logind.Released {
 		t.Errorf("the machine went down: %s", how)
 	}
-	m.powerOff()
-	m.restart()
-	m.awaitSaid(shutdown.ReasonFinished)
-	m.awaitReturned()
+	m.bootsAndReturns()
 }

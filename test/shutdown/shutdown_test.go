@@ -88,10 +88,7 @@ func killed(t *testing.T, g ground) {
 		c := conditionOf(n, lifecyclev1alpha1.NodeConditionLifecycleTransition)
 		return c != nil && c.Reason == shutdown.StateShuttingDown && n.Spec.Unschedulable
 	})
-	m.powerOff()
-	m.restart()
-	m.awaitSaid(shutdown.ReasonFinished)
-	n := m.awaitReturned()
+	n := m.bootsAndReturns()
 	if c := conditionOf(n, corev1.NodeDrained); c == nil || c.Status != corev1.ConditionFalse {
 		t.Errorf("the Node says %v", c)
 	}
@@ -193,10 +190,7 @@ func unseen(t *testing.T, g ground) {
 	if how := m.AwaitDown(down); how != logind.Released {
 		t.Errorf("the machine went down: %s", how)
 	}
-	m.powerOff()
-	m.restart()
-	m.awaitSaid(shutdown.ReasonFinished)
-	m.awaitReturned()
+	m.bootsAndReturns()
 }
 
 // powerLost has the machine die in the middle, and not come back for long. Somebody takes the
