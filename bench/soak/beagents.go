@@ -74,9 +74,9 @@ func (a agentOf) run(ctx context.Context) error {
 	}
 	self = alone(self, a.Node)
 	registration := filepath.Join(a.Dir, "r")
-	serve := func(ctx context.Context, drains *observe.Drains) error {
+	serve := func(ctx context.Context, asNode *rest.Config, drains *observe.Drains) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: a.Node, ActAs: identity.ActAsNode, Namespace: drainplugin.DefaultNamespace,
+			DriverName: drainplugin.DefaultDriverName, NodeName: a.Node, AsNode: asNode, Namespace: drainplugin.DefaultNamespace,
 			DataDir: filepath.Join(a.Dir, "d"), RegistrationDir: registration, Observer: drains,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})

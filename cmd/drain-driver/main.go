@@ -29,7 +29,8 @@ func newCommand() *cobra.Command {
 func newPluginCommand() *cobra.Command {
 	var (
 		client    daemon.Client
-		options   = drainplugin.Options{ActAs: identity.ActAsNode}
+		options   drainplugin.Options
+		as        = identity.ActAsNode
 		addresses addresses
 	)
 	command := &cobra.Command{
@@ -61,14 +62,14 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 			if err != nil {
 				return err
 			}
-			return run(command.Context(), self, options, addresses)
+			return run(command.Context(), self, options, as, addresses)
 		},
 	}
 	flags := command.Flags()
 	client.AddFlags(flags)
 	flags.StringVar(&options.DriverName, "driver-name", drainplugin.DefaultDriverName, "name of the driver and of its drain transition")
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
-	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
+	flags.Var(&as, "act-as", identity.ActAsUsage)
 	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.DurationVar(&options.SLA, "sla", drainplugin.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
 	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", drainplugin.DefaultEvictionTimeout, "how long one eviction request may take")

@@ -32,11 +32,11 @@ const probeTimeout = 500 * time.Millisecond
 type addresses struct{ health, metrics string }
 
 // run serves the driver, its health and its metrics until ctx ends.
-func run(ctx context.Context, self *rest.Config, options drainplugin.Options, at addresses) error {
+func run(ctx context.Context, self *rest.Config, options drainplugin.Options, as identity.ActAs, at addresses) error {
 	well := health.New(clock.RealClock{})
 	self = well.Seen(self)
-	if err := well.Begin(ctx, at.health, func(ctx context.Context) error {
-		_, _, err := identity.For(ctx, self, options.NodeName, options.ActAs)
+	if err := well.Begin(ctx, at.health, func(ctx context.Context) (err error) {
+		options.AsNode, _, err = identity.For(ctx, self, options.NodeName, as)
 		return err
 	}); err != nil {
 		return err

@@ -90,9 +90,9 @@ func builtinDriver(name string, self *rest.Config, options agent.Options, dataDi
 	if name != "drain" {
 		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
 	}
-	return agent.Builtin{Name: drainplugin.DefaultDriverName, Serve: func(ctx context.Context, drains *observe.Drains) error {
+	return agent.Builtin{Name: drainplugin.DefaultDriverName, Serve: func(ctx context.Context, asNode *rest.Config, drains *observe.Drains) error {
 		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, ActAs: options.ActAs, Namespace: namespace,
+			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
 			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: drains,
 			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -59,8 +59,10 @@ type Options struct {
 
 // Builtin is a driver that runs in the agent's process.
 type Builtin struct {
-	Name  string
-	Serve func(ctx context.Context, drains *observe.Drains) error
+	Name string
+	// Serve runs it until ctx ends; asNode are the credentials with which it acts on the Node and its
+	// pods.
+	Serve func(ctx context.Context, asNode *rest.Config, drains *observe.Drains) error
 }
 
 // Run runs the agent of a node until ctx ends.
@@ -74,92 +76,50 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	var (
-		asNode *rest.Config
-		found  home.Home
-	)
-	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) (err error) {
-		asNode, found, err = introduce(ctx, self, httpClient, options)
-		return err
-	}); err != nil {
+	p := &process{options: options, health: well}
+	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) error { return p.introduce(ctx, self, httpClient) }); err != nil {
 		return err
 	}
-
-	p := &process{options: options, home: found, watch: home.NewWatch(self, httpClient, found), health: well}
-	if err := p.build(ctx, self, asNode); err != nil {
+	p.watch = home.NewWatch(self, httpClient, p.home)
+	if err := p.build(ctx, self); err != nil {
 		return err
 	}
 	defer p.close()
 	return p.manager.Start(ctx)
 }
 
-// introduce finds out as whom the node's requests are made, whether that is enough, and where the
-// API is.
-func introduce(ctx context.Context, self *rest.Config, httpClient *http.Client, options Options) (asNode *rest.Config, found home.Home, err error) {
-	asNode, user, err := identity.For(ctx, self, options.NodeName, options.ActAs)
-	if err != nil {
-		return nil, found, err
-	}
-	if found, err = home.Find(ctx, self, httpClient); err != nil {
-		return nil, found, err
-	}
-	log.FromContext(ctx).Info("Starting", "node", options.NodeName, "actingAs", user, "home", found.Group())
-	return asNode, found, checkRights(ctx, self, asNode, found, options)
-}
-
-// checkRights fails where the agent could not do its work, and tells what it does
-// without.
-func checkRights(ctx context.Context, self, asNode *rest.Config, found home.Home, options Options) error {
-	logger := log.FromContext(ctx)
-	if options.ActAs == identity.ActAsSelf {
-		logger.Info(identity.WeakerWarning)
-	}
-	without, err := identity.Preflight(ctx, self, asNode, identity.Agent{
-		NodeName: options.NodeName, Group: found.Group(), As: options.ActAs, Drains: len(options.Builtin) > 0,
-	})
-	if len(without) > 0 {
-		logger.Info("Some rights are not given; what needs them is not done", "rights", without)
-	}
-	return err
-}
-
 // process is an agent with what it runs on.
 type process struct {
-	options  Options
-	home     home.Home
-	watch    *home.Watch
-	manager  manager.Manager
-	node     cluster.Cluster // the same API server, as the node
-	observer *observe.Source
-	calls    *dispatch.Dispatcher
-	health   *health.Process
+	options   Options
+	asNode    *rest.Config // credentials
+	writer    *nodestate.Writer
+	events    corev1client.EventsGetter
+	home      home.Home
+	homeSince time.Time
+	watch     *home.Watch
+	manager   manager.Manager
+	node      cluster.Cluster // the same API server, as the node
+	observer  *observe.Source
+	calls     *dispatch.Dispatcher
+	health    *health.Process
 }
 
 // build puts the agent together; nothing of it runs yet.
-func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err error) {
+func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	if p.manager, err = p.newManager(ctx, self); err != nil {
 		return fmt.Errorf("build the manager: %w", err)
 	}
-	if p.node, err = p.newNodeCluster(asNode); err != nil {
+	if p.node, err = p.newNodeCluster(p.asNode); err != nil {
 		return fmt.Errorf("build the node's cache: %w", err)
 	}
-	nodeClient, err := kubernetes.NewForConfig(asNode)
-	if err != nil {
-		return fmt.Errorf("build the node's client: %w", err)
-	}
 	if p.observer, err = observe.New(ctx, observe.Options{
-		Component: observe.NodeAgent, APIGroup: p.home.Group(), Events: nodeClient.CoreV1(), Metrics: p.options.Metrics,
+		Component: observe.NodeAgent, APIGroup: p.home.Group(), Events: p.events, Metrics: p.options.Metrics,
 	}); err != nil {
-		return err
-	}
-	writer := nodestate.NewWriter(nodeClient.CoreV1().Nodes(), p.options.NodeName, clock.RealClock{})
-	homeSince, err := writer.RememberHome(ctx, p.home.Group())
-	if err != nil {
 		return err
 	}
 	loop := &loop{nodeName: p.options.NodeName}
 	var drivers *plugins.Registry
-	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, writer.SetDrivers)
+	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, p.writer.SetDrivers)
 	drivers = plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
 		loop.wake()
 		told.look()
@@ -169,11 +129,11 @@ func (p *process) build(ctx context.Context, self, asNode *rest.Config) (err err
 		NodeName:         p.options.NodeName,
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
 		FinishedEventTTL: p.options.FinishedEventTTL,
-		HomeSince:        homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
+		HomeSince:        p.homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
 		Cached:  Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
 		Live:    Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
 		Drivers: drivers, Calls: p.calls,
-		Recorder: record.New(p.manager.GetClient()), Node: writer, Observer: p.observer.Node(p.options.NodeName),
+		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
 	})
 	if err := loop.add(p.manager, p.node, p.health.Loop(agent)); err != nil {
 		return err
@@ -189,7 +149,7 @@ func (p *process) addRunnables(drivers *plugins.Registry, told *registered) erro
 	}
 	for _, b := range p.options.Builtin {
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			return b.Serve(ctx, p.observer.Drains())
+			return b.Serve(ctx, p.asNode, p.observer.Drains())
 		})))
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)

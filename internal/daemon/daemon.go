@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,13 +23,13 @@ import (
 )
 
 // Main runs a command until it returns or a signal ends it, and returns the exit
-// code of the process. A second signal ends the process at once.
+// code of the process: 0 where nothing but the signal has ended it. A second signal ends the process at once.
 func Main(command *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	command.SilenceUsage, command.SilenceErrors = true, true
-	if err := command.ExecuteContext(ctx); err != nil {
+	if err := command.ExecuteContext(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", command.Name(), err)
 		return 1
 	}

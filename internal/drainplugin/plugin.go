@@ -3,6 +3,7 @@
 package drainplugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/drainrequest"
 	"github.com/slipway-k8s/slipway/internal/drainrules"
 	"github.com/slipway-k8s/slipway/internal/faultpoint"
-	"github.com/slipway-k8s/slipway/internal/identity"
 	"github.com/slipway-k8s/slipway/internal/nodestate"
 	"github.com/slipway-k8s/slipway/internal/responders"
 	"github.com/slipway-k8s/slipway/internal/serverclock"
@@ -63,8 +63,9 @@ type Options struct {
 	NodeName   string
 	// AnyNode: for all nodes, as the process itself. NodeName is then empty.
 	AnyNode bool
-	// ActAs is as whom it acts on the Node and its pods. Empty: as the node.
-	ActAs identity.ActAs
+	// AsNode are the credentials with which it acts on the Node and its pods. Nil: those of the
+	// process.
+	AsNode *rest.Config
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
 	Namespace       string
@@ -189,13 +190,7 @@ func (p *plugin) node(name string) *nodestate.Writer {
 }
 
 func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin, error) {
-	asNode := self
-	if !options.AnyNode {
-		var err error
-		if asNode, _, err = identity.For(ctx, self, options.NodeName, options.ActAs); err != nil {
-			return nil, err
-		}
-	}
+	asNode := cmp.Or(options.AsNode, self)
 	judged := serverclock.New(clock.RealClock{}, klog.FromContext(ctx))
 	nodeClient, err := kubernetes.NewForConfig(judged.Seen(asNode))
 	if err != nil {

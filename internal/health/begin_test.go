@@ -4,10 +4,14 @@ package health
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +41,7 @@ func TestWhatIsWorthAskingAgain(t *testing.T) {
 		"it may not be asked":        {status(http.StatusForbidden), false},
 		"there is no such API":       {status(http.StatusNotFound), false},
 		"something else":             {errors.New("missing rights"), false},
+		"it is another's server":     {&url.Error{Op: "Get", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}, false},
 		"of several, one is":         {errors.Join(errors.New("missing rights"), &apierrors.StatusError{ErrStatus: metav1.Status{Code: 503}}), true},
 	} {
 		if got := isUnanswered(tc.err); got != tc.want {
@@ -86,7 +91,7 @@ func TestAProcessDoesNotBelieveAnAPIServerThatHasJustBegun(t *testing.T) {
 						return forbidden
 					}
 					return nil
-				})
+				}, func() {})
 				if took := time.Since(began) - outage; !errors.Is(err, tc.want) || took > 2*settling {
 					t.Errorf("%s after the outage: %v, want %v", took, err, tc.want)
 				}
@@ -96,46 +101,71 @@ func TestAProcessDoesNotBelieveAnAPIServerThatHasJustBegun(t *testing.T) {
 }
 
 func TestAProcessThatCannotWorkFailsAtOnce(t *testing.T) {
-	want := errors.New("missing rights")
-	err := New(clock.RealClock{}).Begin(t.Context(), "0", func(context.Context) error { return want })
-	if !errors.Is(err, want) {
-		t.Errorf("it fails with %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		began, asked, want := time.Now(), 0, errors.New("missing rights")
+		err := New(clock.RealClock{}).Begin(t.Context(), "0", func(context.Context) error {
+			asked++
+			return want
+		})
+		if !errors.Is(err, want) || asked != 1 || !time.Now().Equal(began) {
+			t.Errorf("it was asked %d times, and fails after %s with %v", asked, time.Since(began), err)
+		}
+	})
 }
 
 func TestAProcessThatIsToEndWhileItWaitsEnds(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	err := New(clock.RealClock{}).Begin(ctx, "0", func(context.Context) error {
-		end()
-		return errAway
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		err := New(clock.RealClock{}).Begin(ctx, "0", func(context.Context) error { return errAway })
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
+			t.Errorf("it ends after %s with %v", took, err)
+		}
 	})
-	if err == nil {
-		t.Error("it goes on as if it had been answered")
-	}
+}
+
+// An API server that takes a request and never answers is as one that is away.
+func TestAQuestionThatIsNotAnsweredIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, asked := time.Now(), 0
+		err := New(clock.RealClock{}).Ask(t.Context(), func(ctx context.Context) error {
+			if asked++; asked == 2 {
+				return nil
+			}
+			<-ctx.Done()
+			return &url.Error{Op: "Post", URL: "https://10.0.0.1", Err: ctx.Err()}
+		}, func() {})
+		if took := time.Since(began); err != nil || took > 2*asking {
+			t.Errorf("it took %s: %v", took, err)
+		}
+	})
 }
 
 // The address is the manager's when Begin has returned.
-func TestAProcessThatWaitsIsAliveAndNotReady(t *testing.T) {
-	address, asked := freeAddress(t), 0
-	err := New(clock.RealClock{}).Begin(t.Context(), address, func(context.Context) error {
-		if asked++; asked == 1 {
-			return errAway
-		}
-		for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusInternalServerError} {
-			if code := get(t, address, path); code != want {
-				t.Errorf("%s is answered with %d, want %d", path, code, want)
+func TestAProcessThatWaitsIsAliveAndSaysWhatFor(t *testing.T) {
+	p, address, asked := New(clock.RealClock{}), freeAddress(t), 0
+	answers := []error{errAway, nil}
+	err := p.Begin(t.Context(), address, func(context.Context) error {
+		if asked++; asked > 1 {
+			if code, _ := get(t, address, "/healthz"); code != http.StatusOK {
+				t.Errorf("its liveness is %d", code)
+			}
+			if code, text := get(t, address, "/readyz"); code != http.StatusInternalServerError || !strings.Contains(text, errAway.Error()) {
+				t.Errorf("its readiness is %d, %q", code, text)
+			}
+			if p.reach.check() == nil {
+				t.Error("by its checks, the API server answers")
 			}
 		}
-		return nil
+		return answers[asked-1]
 	})
-	if err != nil || asked != 2 {
+	if err != nil || asked != len(answers) {
 		t.Errorf("it was asked %d times: %v", asked, err)
 	}
-	again, err := serveWaiting(t.Context(), address)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatalf("nobody else can answer there: %v", err)
 	}
-	if err := again(); err != nil {
-		t.Error(err)
-	}
+	listener.Close()
 }

@@ -5,6 +5,7 @@ package health
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -179,10 +180,10 @@ func TestEachProcessAnswersBothProbes(t *testing.T) {
 	})
 	defer running.Wait()
 	defer end()
-	if code := get(t, address, "/healthz"); code != http.StatusOK {
+	if code, _ := get(t, address, "/healthz"); code != http.StatusOK {
 		t.Errorf("the liveness is %d", code)
 	}
-	if code := get(t, address, "/readyz"); code == http.StatusNotFound {
+	if code, _ := get(t, address, "/readyz"); code == http.StatusNotFound {
 		t.Errorf("the readiness is %d", code)
 	}
 }
@@ -197,7 +198,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func get(t *testing.T, address, path string) (code int) {
+func get(t *testing.T, address, path string) (code int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
@@ -208,7 +209,11 @@ func get(t *testing.T, address, path string) (code int) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	return response.StatusCode
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
 }
 
 func TestAPassThatPanicsGoesOnNoLonger(t *testing.T) {

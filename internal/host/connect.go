@@ -57,7 +57,9 @@ func (h *holder) connect(ctx context.Context, m manager.Manager, self *rest.Conf
 	return m.Add(mover)
 }
 
-// introduce finds out as whom the node's requests are made.
+// introduce finds out as whom the node's requests are made. From when that is known, or nobody
+// answers it, shutdowns are held: not before, because who lacks the rights for a drain would hold up
+// each of them until logind's limit, and nobody would drain the node meanwhile.
 func (h *holder) introduce(ctx context.Context, self *rest.Config) (asNode *rest.Config, err error) {
 	agent := identity.Agent{NodeName: h.options.NodeName, As: identity.ActAsNode, OnlyAnnounces: true}
 	err = h.well.Ask(ctx, func(ctx context.Context) (err error) {
@@ -68,7 +70,10 @@ func (h *holder) introduce(ctx context.Context, self *rest.Config) (asNode *rest
 		log.FromContext(ctx).Info("Known to the API server", "node", agent.NodeName, "actingAs", user)
 		_, err = identity.Preflight(ctx, self, asNode, agent)
 		return err
-	})
+	}, h.begin)
+	if err == nil {
+		h.begin()
+	}
 	return asNode, err
 }
 

@@ -7,8 +7,8 @@
 //	the Node, watched as the node ────┼─▶ shutdown.Hold ──▶ a lock of logind's, here and at the keeper
 //	boot ID ──────────────────────────┘                └──▶ the announcement on the Node, by nodestate
 //
-// The lock needs no API server, which may be away when this process begins: what needs one is
-// connected to it beside the holder, as soon as it answers.
+// The lock needs no API server, which may be away when this process begins: then what needs one is
+// connected to it beside the holder, when it answers.
 //
 // Beside it, in the same process, runs who moves manifests of static pods (internal/manifests).
 //

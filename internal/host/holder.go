@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,7 @@ const again = time.Second
 // errBusGone means that the process cannot see shutdowns any more. What has a lock keeps it.
 var errBusGone = errors.New("the connection to the system bus has ended")
 
-// holder holds the shutdowns of a machine. All but server, asked and held is its loop's.
+// holder holds the shutdowns of a machine. All but server, begins, asked and held is its loop's.
 type holder struct {
 	options Options
 	bootID  string
@@ -34,8 +35,10 @@ type holder struct {
 	well    *health.Process
 	metrics *observe.Host
 
-	asked chan struct{} // somebody wants a pass
-	held  atomic.Bool   // there is a lock, or none is wanted
+	begins chan struct{} // closed by begin
+	begin  func()
+	asked  chan struct{} // somebody wants a pass
+	held   atomic.Bool   // there is a lock, or none is wanted
 
 	known     bool      // whether preparing was ever asked
 	preparing bool      // a shutdown goes on, when logind was asked last
@@ -48,7 +51,9 @@ type holder struct {
 }
 
 func newHolder(options Options, bootID string, bus *logind.Manager, well *health.Process, clock clock.WithTicker) *holder {
-	return &holder{options: options, bootID: bootID, bus: bus, clock: clock, well: well, asked: make(chan struct{}, 1)}
+	h := &holder{options: options, bootID: bootID, bus: bus, clock: clock, well: well, begins: make(chan struct{}), asked: make(chan struct{}, 1)}
+	h.begin = sync.OnceFunc(func() { close(h.begins) })
+	return h
 }
 
 // look asks for a pass.
@@ -67,8 +72,13 @@ func (h *holder) unlocked() error {
 	return nil
 }
 
-// Start makes a pass whenever something has changed, until ctx ends.
+// Start makes a pass whenever something has changed, from when it may begin until ctx ends.
 func (h *holder) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.begins:
+	}
 	defer h.letKeeperBe()
 	timer := h.clock.NewTimer(0)
 	defer timer.Stop()

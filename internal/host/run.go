@@ -69,8 +69,8 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	return errors.Join(m.Start(ctx), h.close())
 }
 
-// manager is what the holder runs in, as healthy as it is. It asks the API server nothing: the lock
-// is there before the API server has to be.
+// manager is what the holder runs in, as healthy as it is. It asks the API server nothing, which may
+// be away.
 func (h *holder) manager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(self, manager.Options{
 		Logger:                 log.FromContext(ctx),

@@ -36,8 +36,13 @@ func TestAMachineIsHeldByWhoBeginsWithoutTheAPIServer(t *testing.T) {
 		if code, text := harness.Get(t, health, "/healthz?verbose"); code != http.StatusOK {
 			t.Errorf("a kubelet would kill it: %s", text)
 		}
-		if code, text := harness.Get(t, health, "/readyz?verbose"); code == http.StatusOK {
-			t.Errorf("it says that it can do all of its work: %s", text)
+		for _, check := range []string{"/readyz", "/readyz/api-server", "/readyz/caches"} {
+			if code, _ := harness.Get(t, health, check); code != http.StatusInternalServerError {
+				t.Errorf("%s is answered with %d", check, code)
+			}
+		}
+		if code, text := harness.Get(t, health, "/readyz/lock"); code != http.StatusOK {
+			t.Errorf("it holds the machine, and says: %s", text)
 		}
 		down = m.Shutdown()
 	})
