@@ -33,7 +33,11 @@ func (m *memory) forget(uid types.UID) {
 
 // newest are the objects as they are by whichever is newer, the watch or the memory. what
 // of the memory has no counterpart among them yet is added if belongs says so.
-func newest[T metav1.Object](m *memory, seen []T, belongs func(T) bool) []T {
+//
+// shown is the resource version up to which the watch has shown all there is, from before seen was
+// read. What was written before it, and is not among what is seen, is gone: also where the watch told
+// of that before the server's answer to the write was there to be kept.
+func newest[T metav1.Object](m *memory, shown string, seen []T, belongs func(T) bool) []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all, there := make([]T, 0, len(seen)), map[types.UID]bool{}
@@ -48,11 +52,22 @@ func newest[T metav1.Object](m *memory, seen []T, belongs func(T) bool) []T {
 		all = append(all, o)
 	}
 	for uid, o := range m.objects {
-		if kept, ok := o.(T); ok && !there[uid] && belongs(kept) {
+		kept, ok := o.(T)
+		switch {
+		case !ok:
+		case isShown(kept, shown):
+			delete(m.objects, uid)
+		case !there[uid] && belongs(kept):
 			all = append(all, kept)
 		}
 	}
 	return all
+}
+
+// isShown says whether the watch has come as far as the object; not, if nobody knows how far it is.
+func isShown(o metav1.Object, shown string) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), shown)
+	return err == nil && order <= 0
 }
 
 func isNewer(a, b metav1.Object) bool {

@@ -195,6 +195,7 @@ func ofTarget[T metav1.Object](c *Controller, informer cache.SharedIndexInformer
 
 // of are the objects about pods of that name, as new as they are known.
 func of[T metav1.Object](c *Controller, informer cache.SharedIndexInformer, pod types.NamespacedName) ([]T, error) {
+	shown := informer.GetIndexer().LastStoreSyncResourceVersion()
 	objects, err := informer.GetIndexer().ByIndex(byPod, pod.String())
 	if err != nil {
 		return nil, err
@@ -203,7 +204,7 @@ func of[T metav1.Object](c *Controller, informer cache.SharedIndexInformer, pod 
 	for _, o := range objects {
 		seen = append(seen, o.(T))
 	}
-	return newest(c.written, seen, func(o T) bool {
+	return newest(c.written, shown, seen, func(o T) bool {
 		of, _, ok := targetOf(o)
 		return ok && of == pod
 	}), nil

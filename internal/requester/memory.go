@@ -44,7 +44,11 @@ func (m *memory) forget(uid types.UID) {
 
 // newest are the requests of an event as they are by whichever is newer, the watch or the
 // memory.
-func (m *memory) newest(event types.UID, seen []*evictionv1alpha1.EvictionRequest) []*evictionv1alpha1.EvictionRequest {
+//
+// shown is the resource version up to which the watch has shown all there is, from before seen was
+// read. What was written before it, and is not among what is seen, is gone: also where the watch told
+// of that before the server's answer to the write was there to be kept.
+func (m *memory) newest(event types.UID, shown string, seen []*evictionv1alpha1.EvictionRequest) []*evictionv1alpha1.EvictionRequest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all, there := make([]*evictionv1alpha1.EvictionRequest, 0, len(seen)), map[types.UID]bool{}
@@ -58,11 +62,22 @@ func (m *memory) newest(event types.UID, seen []*evictionv1alpha1.EvictionReques
 		all = append(all, r)
 	}
 	for uid, r := range m.requests {
-		if of, _ := eventOf(r); of == event && !there[uid] {
+		of, _ := eventOf(r)
+		switch {
+		case there[uid]:
+		case r.DeletionTimestamp == nil && isShown(r, shown):
+			delete(m.requests, uid)
+		case of == event:
 			all = append(all, r)
 		}
 	}
 	return all
+}
+
+// isShown says whether the watch has come as far as the object; not, if nobody knows how far it is.
+func isShown(o metav1.Object, shown string) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), shown)
+	return err == nil && order <= 0
 }
 
 func isNewer(a, b metav1.Object) bool {

@@ -75,6 +75,7 @@ func (r *Requester) gather(ctx context.Context, event types.UID, looked *looked)
 	if err := r.events.List(ctx, &events, client.MatchingFields{eventUID: string(event)}); err != nil {
 		return Facts{}, fmt.Errorf("look for the event with UID %s: %w", event, err)
 	}
+	shown := r.requests.GetIndexer().LastStoreSyncResourceVersion()
 	objects, err := r.requests.GetIndexer().ByIndex(byEvent, string(event))
 	if err != nil {
 		return Facts{}, err
@@ -84,7 +85,7 @@ func (r *Requester) gather(ctx context.Context, event types.UID, looked *looked)
 		requests = append(requests, o.(*evictionv1alpha1.EvictionRequest))
 	}
 	f := Facts{
-		UID: event, Requests: r.written.newest(event, requests),
+		UID: event, Requests: r.written.newest(event, shown, requests),
 		Seen: maps.Clone(looked.seen), Confirmed: looked.gone,
 	}
 	f.Settled, f.Waits = r.pods.of(event, r.clock.Now())

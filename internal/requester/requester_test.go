@@ -93,9 +93,10 @@ func TestWhatWasWrittenCountsUntilTheWatchShowsIt(t *testing.T) {
 		return r
 	}
 	m := newMemory()
+	shown := ""
 	version := func(seen ...*evictionv1alpha1.EvictionRequest) string {
 		var all []string
-		for _, r := range m.newest("e1", seen) {
+		for _, r := range m.newest("e1", shown, seen) {
 			text := r.ResourceVersion
 			if r.DeletionTimestamp != nil {
 				text += " deleted"
@@ -119,8 +120,29 @@ func TestWhatWasWrittenCountsUntilTheWatchShowsIt(t *testing.T) {
 	if got := version(at("6")); got != "6 deleted" {
 		t.Errorf("deleted, and the watch is late: got %q", got)
 	}
+	shown = "7"
+	if got := version(at("6")); got != "6 deleted" {
+		t.Errorf("deleted, and the watch shows something else: got %q", got)
+	}
 	m.forget("r1")
 	if got := version(); got != "" {
 		t.Errorf("forgotten: got %q", got)
+	}
+}
+
+// The answer to a write may come after the watch has shown that the object was deleted.
+func TestWhatIsGoneBeforeItCouldBeKeptIsNotThere(t *testing.T) {
+	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "drain-n1", UID: "e1"}}
+	r := newRequest(e, reference("a"))
+	r.UID, r.ResourceVersion = "r1", "5"
+	for shown, want := range map[string]int{"": 1, "4": 1, "5": 0, "6": 0} {
+		m := newMemory()
+		m.keep(r)
+		if got := len(m.newest("e1", shown, nil)); got != want {
+			t.Errorf("written at 5, and all up to %q is shown: there are %d requests, want %d", shown, got, want)
+		}
+		if got := len(m.requests); got != want {
+			t.Errorf("written at 5, and all up to %q is shown: %d are kept, want %d", shown, got, want)
+		}
 	}
 }

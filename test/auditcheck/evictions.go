@@ -150,6 +150,9 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 	if known != nil && o.olderThan(&known.thing) {
 		return
 	}
+	if o.partial() && known != nil {
+		o.Spec, o.Status = known.Spec, known.Status
+	}
 	o.ours = ours && r.Verb == "create" || known != nil && known.ours
 	switch {
 	case !ours:

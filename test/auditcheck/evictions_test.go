@@ -7,7 +7,10 @@ import (
 	"testing"
 )
 
-const controller = "system:serviceaccount:slipway-system:slipway-controller"
+const (
+	controller = "system:serviceaccount:slipway-system:slipway-controller"
+	collector  = "system:serviceaccount:kube-system:generic-garbage-collector"
+)
 
 // eviction writes an Eviction of pod a, as it is after that.
 func (s *script) eviction(who, verb, resource, name, uid, version, conditions string) *script {
@@ -53,6 +56,11 @@ func TestCheckOfEvictions(t *testing.T) {
 		},
 		"an eviction when the Eviction has ended": {
 			script: asked("1", ended).evict(controller, "a", "1"), want: []string{"no drain was going on"},
+		},
+		"an eviction after the garbage collector has taken an owner away": {
+			script: asked("1", "").add(collector, "patch", "evictions", "shop/e", "",
+				`{"kind":"PartialObjectMetadata","metadata":{"name":"e","namespace":"shop","uid":"e","resourceVersion":"2"}}`).in("lifecycle.k8s.io").
+				evict(controller, "a", "1"),
 		},
 		"an eviction while one of another pod runs": {
 			script: asked("2", "").evict(controller, "a", "1"), want: []string{"no drain was going on"},

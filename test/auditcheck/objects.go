@@ -12,6 +12,7 @@ import (
 
 // thing is what all objects have, as far as it matters.
 type thing struct {
+	Kind     string `json:"kind"`
 	Metadata struct {
 		Name                       string            `json:"name"`
 		Namespace                  string            `json:"namespace"`
@@ -32,6 +33,10 @@ type thing struct {
 }
 
 func (t *thing) name() string { return t.Metadata.Name }
+
+// partial says whether the answer had no more of the object than this: the garbage collector asks for
+// no more.
+func (t *thing) partial() bool { return t.Kind == "PartialObjectMetadata" }
 
 // olderThan says whether the other is a later version of the same object: of two writes
 // at the same time, the one that came first may be answered last.
