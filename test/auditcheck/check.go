@@ -56,7 +56,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
 		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, worked: map[string]string{},
-		rights: map[right]bool{},
+		rights: map[right]bool{}, ranUntil: map[string]time.Time{},
 	}
 	for _, e := range ordered(requests) {
 		c.replay(e.Request)
@@ -116,6 +116,7 @@ type checker struct {
 	nodes     map[string]*node
 	leases    map[string]*lease          // by node
 	evictions map[string]*evictionObject // by resource and namespace/name
+	ranUntil  map[string]time.Time       // by the UID of their pod: when the last of them ended
 
 	maintenances map[string]*maintenance // by UID
 	out          map[string]out          // by node

@@ -138,6 +138,7 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 	c.rights[rightTo(r)] = true
 	k := r.Resource + " " + key(r.Namespace, r.Name)
 	if deletes(r) {
+		c.over(c.evictions[k], r)
 		delete(c.evictions, k)
 		return
 	}
@@ -161,7 +162,21 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 	case known != nil && known.Metadata.UID == o.Metadata.UID && known.Metadata.ResourceVersion == o.Metadata.ResourceVersion:
 		c.violated(r, "has written what was there already")
 	}
+	if o.ended() {
+		c.over(o, r)
+	}
 	c.evictions[k] = o
+}
+
+// over notes that an Eviction, or a request for one, has come to its end, if it had not yet.
+func (c *checker) over(o *evictionObject, r auditlog.Request) {
+	if o == nil || r.Resource != "evictions" {
+		return
+	}
+	if known := c.evictions[r.Resource+" "+key(o.Metadata.Namespace, o.Metadata.Name)]; known != nil && known.ended() {
+		return
+	}
+	c.ranUntil[o.Spec.Target.Pod.UID] = r.Ended
 }
 
 // judgeAlone: of a pod, we let one Eviction run at a time.

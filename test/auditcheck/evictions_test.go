@@ -55,7 +55,17 @@ func TestCheckOfEvictions(t *testing.T) {
 			script: asked("1", "").evict(agent, "a", "1").as("system:node:w1"), want: []string{"no drain was going on"},
 		},
 		"an eviction when the Eviction has ended": {
-			script: asked("1", ended).evict(controller, "a", "1"), want: []string{"no drain was going on"},
+			script: asked("1", ended).passes(6).evict(controller, "a", "1"), want: []string{"no drain was going on"},
+		},
+		"an eviction when it has only just ended, which nobody can know yet": {
+			script: asked("1", "").eviction(controller, "update", "evictions/status", "e", "1", "2", ended).evict(controller, "a", "1"),
+		},
+		"an eviction when the Eviction has only just gone": {
+			script: asked("1", "").add(collector, "delete", "evictions", "shop/e", "", "{}").in("lifecycle.k8s.io").evict(controller, "a", "1"),
+		},
+		"an eviction when the Eviction has gone": {
+			script: asked("1", "").add(collector, "delete", "evictions", "shop/e", "", "{}").in("lifecycle.k8s.io").passes(6).evict(controller, "a", "1"),
+			want:   []string{"no drain was going on"},
 		},
 		"an eviction after the garbage collector has taken an owner away": {
 			script: asked("1", "").add(collector, "patch", "evictions", "shop/e", "",

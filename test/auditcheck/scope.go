@@ -28,7 +28,7 @@ func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	if as := nodeOf(r); as != "" && as != p.Spec.NodeName {
 		c.violated(r, "evicted from node %q as node %q", p.Spec.NodeName, as)
 	}
-	if nodeOf(r) == "" && c.isAskedFor(p) {
+	if nodeOf(r) == "" && c.isAskedFor(p, r) {
 		return
 	}
 	drains := c.drainsOf(p.Spec.NodeName, r)
@@ -40,8 +40,12 @@ func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	c.judgeRules(r, p, drains)
 }
 
-// isAskedFor says whether an Eviction of the pod runs.
-func (c *checker) isAskedFor(p *pod) bool {
+// isAskedFor says whether an Eviction of the pod runs, or did when who evicts heard of it last: nobody
+// waits for them when it is called off.
+func (c *checker) isAskedFor(p *pod, r auditlog.Request) bool {
+	if until := c.ranUntil[p.Metadata.UID]; until.After(r.Began.Add(-hearsay)) {
+		return true
+	}
 	for k, e := range c.evictions {
 		if strings.HasPrefix(k, "evictions ") && !e.ended() && e.Metadata.Namespace == p.Metadata.Namespace && e.Spec.Target.Pod.UID == p.Metadata.UID {
 			return true
