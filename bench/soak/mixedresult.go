@@ -24,7 +24,7 @@ type mixedResults struct {
 	Seed       uint64     `json:"seed"`
 	// Done is how often each thing was done.
 	Done map[string]int `json:"done"`
-	// Start is the controller at rest after a tenth of the time, End the same at the end, and Looks both, with what
+	// Start is the controller at rest after half of the time, End the same at the end, and Looks both, with what
 	// was seen between them.
 	Start look   `json:"start"`
 	End   look   `json:"end"`
@@ -83,7 +83,7 @@ func (r mixedResults) markdown() string {
 	for _, at := range []struct {
 		when string
 		look
-	}{{"after a tenth of the time", r.Start}, {"at the end", r.End}} {
+	}{{"after half of the time", r.Start}, {"at the end", r.End}} {
 		row(&b, []string{at.when, fmt.Sprintf("%.1f MiB", float64(at.LiveKiB)/kib), mib(at.RSSKiB), fmt.Sprint(at.Goroutines), fmt.Sprintf("%.0f s", at.CPUSeconds)})
 	}
 	kept := "No promise was broken"
