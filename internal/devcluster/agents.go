@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,11 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	watchtools "k8s.io/client-go/tools/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/oversight"
 )
@@ -68,49 +63,6 @@ func (c *Cluster) CreateAgentPods(ctx context.Context) error {
 		return fmt.Errorf("create the agents' DaemonSet: %w", err)
 	}
 	return nil
-}
-
-// AgentPod waits until the node has its agent's pod.
-func (c *Cluster) AgentPod(ctx context.Context, node string) (*corev1.Pod, error) {
-	admin, err := c.installClient()
-	if err != nil {
-		return nil, err
-	}
-	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels(agentLabels),
-		client.MatchingFields{"spec.nodeName": node})
-	event, err := watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
-		pod, ok := e.Object.(*corev1.Pod)
-		return ok && e.Type != watch.Deleted && pod.DeletionTimestamp == nil, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("wait for the pod of the agent on %s: %w", node, err)
-	}
-	return event.Object.(*corev1.Pod), nil
-}
-
-// ControllerPods waits until the Deployment of the controllers has that many pods on nodes.
-func (c *Cluster) ControllerPods(ctx context.Context, many int) ([]*corev1.Pod, error) {
-	admin, err := c.installClient()
-	if err != nil {
-		return nil, err
-	}
-	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels(controllerLabels))
-	found := map[string]*corev1.Pod{}
-	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
-		pod, ok := e.Object.(*corev1.Pod)
-		if !ok {
-			return false, nil
-		}
-		delete(found, pod.Name)
-		if e.Type != watch.Deleted && pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" {
-			found[pod.Name] = pod
-		}
-		return len(found) >= many, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("wait for the %d pods of the controllers: %w", many, err)
-	}
-	return slices.Collect(maps.Values(found)), nil
 }
 
 // StartPod runs a command as the process of a pod, until the pod or the cluster goes: with
