@@ -133,17 +133,24 @@ func (c *Cluster) kindsClient(group string) (client.Client, error) {
 const admissionPeriod = 50 * time.Millisecond
 
 // awaitAdmission returns when the admission policies are in force, and the API server has
-// the schema that they need. Until then it may answer 503, which no watch shows: it has
-// when an event that would be created gets its requester.
+// the schemas that they need. Until then it may answer 503, which no watch shows: it has
+// when an event and a maintenance that would be created get their requester.
 func awaitAdmission(ctx context.Context, kinds client.Client) error {
+	event := lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
+	}
+	maintenance := slipwayv1alpha1.NodeMaintenance{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
+		Spec: slipwayv1alpha1.NodeMaintenanceSpec{NodeSelector: corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"none"}}},
+		}}}},
+	}
 	var last error
 	err := wait.PollUntilContextCancel(ctx, admissionPeriod, true, func(ctx context.Context) (bool, error) {
-		event := &lifecyclev1alpha1.LifecycleEvent{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
-			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
-		}
-		last = kinds.Create(ctx, event, client.DryRunAll)
-		return last == nil && event.Spec.RequestedBy != "", nil
+		e, m := event.DeepCopy(), maintenance.DeepCopy()
+		last = errors.Join(kinds.Create(ctx, e, client.DryRunAll), kinds.Create(ctx, m, client.DryRunAll))
+		return last == nil && e.Spec.RequestedBy != "" && m.Spec.RequestedBy != "", nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until the admission policies are in force: %w", errors.Join(err, last))

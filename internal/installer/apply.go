@@ -4,20 +4,14 @@ package installer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
 	"github.com/slipway-k8s/slipway/internal/release"
 )
 
@@ -94,7 +88,7 @@ func (c *Cluster) AwaitReady(ctx context.Context, r release.Release, group strin
 			return fmt.Errorf("wait for %s: %w; 'kubectl get pods -n %s' says more", what, err, release.Namespace)
 		}
 	}
-	waiting("LifecycleEvents to be accepted")
+	waiting("events and maintenances to be accepted")
 	return c.awaitAdmission(ctx, group, mutates(r))
 }
 
@@ -123,31 +117,4 @@ func daemonSetIsReady(o *unstructured.Unstructured) bool {
 	}
 	s := d.Status
 	return s.ObservedGeneration >= d.Generation && s.UpdatedNumberScheduled >= s.DesiredNumberScheduled && s.NumberAvailable >= s.DesiredNumberScheduled
-}
-
-// admissionPeriod is how often it is tried whether events can be created.
-const admissionPeriod = 200 * time.Millisecond
-
-// awaitAdmission returns when the admission policies are in force, and the API server has
-// the schema that they need. Until then it may answer 503, and no watch shows when that
-// ends: an event is created as a dry run.
-func (c *Cluster) awaitAdmission(ctx context.Context, group string, mutates bool) error {
-	in := home.In(group)
-	kinds, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: in.Scheme(), Mapper: in.Mapper()})
-	if err != nil {
-		return fmt.Errorf("build the client for %s: %w", group, err)
-	}
-	var last error
-	err = wait.PollUntilContextCancel(ctx, admissionPeriod, true, func(ctx context.Context) (bool, error) {
-		event := &lifecyclev1alpha1.LifecycleEvent{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
-			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
-		}
-		last = kinds.Create(ctx, event, client.DryRunAll)
-		return last == nil && (!mutates || event.Spec.RequestedBy != ""), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait until LifecycleEvents are accepted: %w", errors.Join(err, last))
-	}
-	return nil
 }
