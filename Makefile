@@ -146,7 +146,7 @@ fuzz: ## Run each fuzz test for FUZZTIME=30s: whatever is parsed, from parameter
 
 # PACKAGES of make mutation, and MUTATION: further flags of test/mutation, as in
 # make mutation PACKAGES=./drain MUTATION='-only ledger.go'
-PACKAGES ?= ./internal/transition ./internal/evictionrequest ./internal/maintenance ./drain
+PACKAGES ?= ./internal/lifecycle/transition ./internal/eviction/request ./internal/maintenance ./drain
 
 .PHONY: mutation
 mutation: ## Make one mistake after the other in PACKAGES=..., and see which their own tests do not find (an hour)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/story"
+	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
 )
 
 func newDemo(local where) *cobra.Command {
@@ -57,7 +57,7 @@ type demo struct {
 type act struct {
 	manifest string
 	took     time.Duration
-	story    *story.Stories
+	story    *progress.Stories
 }
 
 func (d *demo) run(ctx context.Context) (err error) {

@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/follow"
-	"github.com/slipway-k8s/slipway/internal/home"
-	"github.com/slipway-k8s/slipway/internal/show"
-	"github.com/slipway-k8s/slipway/internal/story"
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
 // errand is what an event is asked for.
@@ -105,22 +105,22 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 }
 
 // follow has the event applied, and shows what becomes of it.
-func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*story.Stories, error) {
+func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*progress.Stories, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
-	found, err := home.Find(ctx, config, httpClient)
+	found, err := apigroup.Find(ctx, config, httpClient)
 	if err != nil {
 		return nil, err
 	}
 	cluster := follow.Cluster{Config: config, HTTP: httpClient, Home: found}
-	asked := story.Asked{Node: node, Event: e.event(node)}
+	asked := progress.Asked{Node: node, Event: e.event(node)}
 	return follow.New(cluster, screenOn(out), clock.RealClock{}, asked).Follow(ctx, apply)
 }
 
 func screenOn(out io.Writer) follow.Screen {
-	style := func() show.Style { return show.StyleOf(out, os.Getenv) }
+	style := func() ui.Style { return ui.StyleOf(out, os.Getenv) }
 	if style().Terminal {
 		return &follow.Terminal{Out: out, Style: style}
 	}
@@ -128,7 +128,7 @@ func screenOn(out io.Writer) follow.Screen {
 }
 
 // outcome is how the only event has ended.
-func outcome(told *story.Stories) story.Outcome { return told.All()[0].Outcome() }
+func outcome(told *progress.Stories) progress.Outcome { return told.All()[0].Outcome() }
 
 // verdict is an error unless the event has succeeded.
 func (e errand) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {

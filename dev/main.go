@@ -4,7 +4,7 @@
 // control plane, and drains nodes of it. The Makefile calls it.
 //
 //	up, demo ──▶ devcluster: control plane, CRDs, agents
-//	drain, demo ──▶ kubectl apply ──▶ internal/follow
+//	drain, demo ──▶ kubectl apply ──▶ internal/kubectl/follow
 package main
 
 import (

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
 // publisher creates the transitions that are absent. It does not watch them: one
@@ -48,7 +48,7 @@ func connect(ctx context.Context, config *rest.Config) (client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build HTTP client: %w", err)
 	}
-	found, err := home.Find(ctx, config, httpClient)
+	found, err := apigroup.Find(ctx, config, httpClient)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
 var resource = schema.GroupResource{Group: lifecyclev1alpha1.GroupKubernetes, Resource: "lifecycletransitions"}
@@ -43,7 +43,7 @@ type server struct {
 }
 
 func (s server) client() client.WithWatch {
-	builder := fake.NewClientBuilder().WithScheme(home.In(lifecyclev1alpha1.GroupKubernetes).Scheme())
+	builder := fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupKubernetes).Scheme())
 	for _, transition := range s.exist {
 		builder = builder.WithObjects(&transition)
 	}
@@ -134,7 +134,7 @@ func TestPublish(t *testing.T) {
 			wantTook: time.Second,
 		},
 		"the API not being installed yet is waited for": {
-			server:   server{connect: once(home.ErrNotInstalled)},
+			server:   server{connect: once(apigroup.ErrNotInstalled)},
 			want:     []lifecyclev1alpha1.LifecycleTransition{transition("t", "d"), transition("u", "d")},
 			wantLogs: 1,
 			wantTook: time.Second,

@@ -22,7 +22,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/bench/internal/proc"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -68,7 +68,7 @@ func (m *measurement) start(ctx context.Context) (err error) {
 	if m.clients, err = kubernetes.NewForConfig(m.cluster.Admin); err != nil {
 		return err
 	}
-	in := home.In(lifecyclev1alpha1.GroupKubernetes)
+	in := apigroup.In(lifecyclev1alpha1.GroupKubernetes)
 	if m.events, err = client.NewWithWatch(m.cluster.Admin, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()}); err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-k8s/slipway/internal/agent"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/identity"
-	"github.com/slipway-k8s/slipway/internal/observe"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
 // beAgents is the variable that makes this program a process with many agents in it.
@@ -74,17 +74,17 @@ func (a agentOf) run(ctx context.Context) error {
 	}
 	self = alone(self, a.Node)
 	registration := filepath.Join(a.Dir, "r")
-	serve := func(ctx context.Context, asNode *rest.Config, drains *observe.Drains) error {
-		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: a.Node, AsNode: asNode, Namespace: drainplugin.DefaultNamespace,
+	serve := func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
+		return draindriver.Serve(ctx, self, draindriver.Options{
+			DriverName: draindriver.DefaultDriverName, NodeName: a.Node, AsNode: asNode, Namespace: draindriver.DefaultNamespace,
 			DataDir: filepath.Join(a.Dir, "d"), RegistrationDir: registration, Observer: drains,
-			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+			SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})
 	}
 	err = agent.Run(ctx, self, agent.Options{
 		NodeName: a.Node, ActAs: identity.ActAsNode, RegistrationDir: registration,
 		HealthAddress: "0", MetricsAddress: "0", Metrics: prometheus.NewRegistry(),
-		Builtin: []agent.Builtin{{Name: drainplugin.DefaultDriverName, Serve: serve}},
+		Builtin: []agent.Builtin{{Name: draindriver.DefaultDriverName, Serve: serve}},
 	})
 	if err != nil {
 		return fmt.Errorf("the agent of %s: %w", a.Node, err)

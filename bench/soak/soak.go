@@ -19,7 +19,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/bench/internal/controller"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
@@ -103,7 +103,7 @@ func (g *stage) open(ctx context.Context) (err error) {
 	if g.clients, err = kubernetes.NewForConfig(g.admin); err != nil {
 		return err
 	}
-	in := home.In(lifecyclev1alpha1.GroupKubernetes)
+	in := apigroup.In(lifecyclev1alpha1.GroupKubernetes)
 	g.events, err = client.NewWithWatch(g.admin, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	return err
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-k8s/slipway/internal/central"
-	"github.com/slipway-k8s/slipway/internal/daemon"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/surger"
+	"github.com/slipway-k8s/slipway/internal/controller"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
+	"github.com/slipway-k8s/slipway/internal/platform/daemon"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -20,7 +20,7 @@ func newCommand() *cobra.Command {
 	var (
 		// It asks for the whole cluster.
 		client  = daemon.Client{QPS: 200, Burst: 400}
-		options central.Options
+		options controller.Options
 		mode    string
 		scope   string
 	)
@@ -52,7 +52,7 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			options.ClaimMode, options.Surge = central.ClaimMode(mode), surger.Scope(scope)
+			options.ClaimMode, options.Surge = controller.ClaimMode(mode), surgecontroller.Scope(scope)
 			if err := options.Validate(); err != nil {
 				return err
 			}
@@ -60,14 +60,14 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 			if err != nil {
 				return err
 			}
-			return central.Run(command.Context(), self, options)
+			return controller.Run(command.Context(), self, options)
 		},
 	}
 	daemon.Logging(command)
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&mode, "claim-mode", string(central.ClaimByNode), "who claims events: node (the agents) or central (the controller)")
-	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace,
+	flags.StringVar(&mode, "claim-mode", string(controller.ClaimByNode), "who claims events: node (the agents) or central (the controller)")
+	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: the agents' pods, the Lease of the leader and the DrainRules of the cluster are in it")
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "of several controllers, let one work; without it, run one only")
 	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
@@ -75,7 +75,7 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 	flags.BoolVar(&options.NodeLeases, "node-leases", false,
 		"take the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out, and hold it until it is back; drains wait for "+
 			"leases of others, at the gate slipway.dev/lease; needs the rights in config/rbac/leases")
-	flags.StringVar(&scope, "surge", string(surger.Labelled),
+	flags.StringVar(&scope, "surge", string(surgecontroller.Labelled),
 		"with --eviction-requests, for which pods of Deployments a replacement is started first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose budget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/driverkit"
-	"github.com/slipway-k8s/slipway/internal/daemon"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/identity"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/platform/daemon"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -29,7 +29,7 @@ func newCommand() *cobra.Command {
 func newPluginCommand() *cobra.Command {
 	var (
 		client    daemon.Client
-		options   drainplugin.Options
+		options   draindriver.Options
 		as        = identity.ActAsNode
 		addresses addresses
 	)
@@ -67,12 +67,12 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 	}
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&options.DriverName, "driver-name", drainplugin.DefaultDriverName, "name of the driver and of its drain transition")
+	flags.StringVar(&options.DriverName, "driver-name", draindriver.DefaultDriverName, "name of the driver and of its drain transition")
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
 	flags.Var(&as, "act-as", identity.ActAsUsage)
-	flags.StringVar(&options.Namespace, "namespace", drainplugin.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
-	flags.DurationVar(&options.SLA, "sla", drainplugin.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
-	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", drainplugin.DefaultEvictionTimeout, "how long one eviction request may take")
+	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
+	flags.DurationVar(&options.SLA, "sla", draindriver.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
+	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", draindriver.DefaultEvictionTimeout, "how long one eviction request may take")
 	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "seconds that each pod may take to end; -1: the pod's own")
 	flags.StringVar(&options.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory in which the driver registers")

@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/health"
-	"github.com/slipway-k8s/slipway/internal/identity"
-	"github.com/slipway-k8s/slipway/internal/observe"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/platform/health"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
 // probeTimeout is how long the driver may take to answer a probe, which itself may take
@@ -32,7 +32,7 @@ const probeTimeout = 500 * time.Millisecond
 type addresses struct{ health, metrics string }
 
 // run serves the driver, its health and its metrics until ctx ends.
-func run(ctx context.Context, self *rest.Config, options drainplugin.Options, as identity.ActAs, at addresses) error {
+func run(ctx context.Context, self *rest.Config, options draindriver.Options, as identity.ActAs, at addresses) error {
 	well := health.New(clock.RealClock{})
 	self = well.Seen(self)
 	if err := well.Begin(ctx, at.health, func(ctx context.Context) (err error) {
@@ -50,7 +50,7 @@ func run(ctx context.Context, self *rest.Config, options drainplugin.Options, as
 	if err != nil {
 		return fmt.Errorf("build the manager: %w", err)
 	}
-	drains, err := observe.NewDrains(metrics.Registry)
+	drains, err := telemetry.NewDrains(metrics.Registry)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func run(ctx context.Context, self *rest.Config, options drainplugin.Options, as
 	well.Check(health.Liveness, "driver", answers)
 	well.Check(health.Readiness, "driver", answers)
 	if err := errors.Join(
-		m.Add(manager.RunnableFunc(func(ctx context.Context) error { return drainplugin.Serve(ctx, self, options) })),
+		m.Add(manager.RunnableFunc(func(ctx context.Context) error { return draindriver.Serve(ctx, self, options) })),
 		well.AddTo(m, metrics.Registry),
 	); err != nil {
 		return err

@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"github.com/slipway-k8s/slipway/internal/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cmd"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() { os.Exit(cmd.Main()) }

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-k8s/slipway/driverkit"
-	"github.com/slipway-k8s/slipway/internal/agent"
-	"github.com/slipway-k8s/slipway/internal/daemon"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/identity"
-	"github.com/slipway-k8s/slipway/internal/observe"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
+	"github.com/slipway-k8s/slipway/internal/platform/daemon"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -76,7 +76,7 @@ What rights are missing it says when it starts.`,
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir,
 		"directory in which drivers register")
 	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
-	flags.StringVar(&namespace, "namespace", drainplugin.DefaultNamespace,
+	flags.StringVar(&namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
 	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
@@ -90,11 +90,11 @@ func builtinDriver(name string, self *rest.Config, options agent.Options, dataDi
 	if name != "drain" {
 		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
 	}
-	return agent.Builtin{Name: drainplugin.DefaultDriverName, Serve: func(ctx context.Context, asNode *rest.Config, drains *observe.Drains) error {
-		return drainplugin.Serve(ctx, self, drainplugin.Options{
-			DriverName: drainplugin.DefaultDriverName, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
+	return agent.Builtin{Name: draindriver.DefaultDriverName, Serve: func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
+		return draindriver.Serve(ctx, self, draindriver.Options{
+			DriverName: draindriver.DefaultDriverName, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
 			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: drains,
-			SLA: drainplugin.DefaultSLA, EvictionTimeout: drainplugin.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+			SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})
 	}}, nil
 }

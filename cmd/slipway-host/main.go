@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-k8s/slipway/internal/daemon"
-	"github.com/slipway-k8s/slipway/internal/host"
-	"github.com/slipway-k8s/slipway/internal/keeper"
-	"github.com/slipway-k8s/slipway/internal/logind"
+	"github.com/slipway-k8s/slipway/internal/host/holder"
+	"github.com/slipway-k8s/slipway/internal/host/keeper"
+	"github.com/slipway-k8s/slipway/internal/host/logind"
+	"github.com/slipway-k8s/slipway/internal/platform/daemon"
 )
 
 func main() { os.Exit(daemon.Main(newCommand())) }
@@ -20,7 +20,7 @@ func main() { os.Exit(daemon.Main(newCommand())) }
 func newCommand() *cobra.Command {
 	var (
 		client  daemon.Client
-		options host.Options
+		options holder.Options
 	)
 	command := &cobra.Command{
 		Use:   "slipway-host",
@@ -52,7 +52,7 @@ or newer (constrained impersonation).`,
 			if err != nil {
 				return err
 			}
-			return host.Run(command.Context(), self, options)
+			return holder.Run(command.Context(), self, options)
 		},
 	}
 	daemon.Logging(command)
@@ -62,7 +62,7 @@ or newer (constrained impersonation).`,
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node of this machine (required)")
 	flags.StringVar(&options.Bus, "system-bus", logind.DefaultBus, "socket of the machine's D-Bus system bus")
 	flags.StringVar(&options.Keeper, "keeper", "", "socket of slipway-host keep, which keeps the lock besides; without it, who kills this process lets the machine go")
-	flags.StringVar(&options.BootIDFile, "boot-id-file", host.DefaultBootIDFile, "file with the boot ID of the machine, as its kubelet reports it")
+	flags.StringVar(&options.BootIDFile, "boot-id-file", holder.DefaultBootIDFile, "file with the boot ID of the machine, as its kubelet reports it")
 	flags.StringVar(&options.StaticPods, "static-pods", "", "folder from which the kubelet reads static pods (its staticPodPath): their manifests are taken away for drains that ask for it; empty: never")
 	flags.BoolVar(&options.ControlPlane, "control-plane-static-pods", false, "take those of the control plane away, too: without them the machine has no API server of its own, and no etcd member")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")

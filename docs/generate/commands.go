@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-k8s/slipway/internal/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cmd"
 )
 
-const pluginHead = `<!-- Written by docs/generate, from internal/cli. make generate -->
+const pluginHead = `<!-- Written by docs/generate, from internal/kubectl/cmd. make generate -->
 
 # kubectl slipway
 
@@ -26,7 +26,7 @@ const pluginHead = `<!-- Written by docs/generate, from internal/cli. make gener
 func plugin() string {
 	var page strings.Builder
 	page.WriteString(pluginHead)
-	root := cli.NewCommand()
+	root := cmd.NewCommand()
 	fmt.Fprintf(&page, "%s\n\n", root.Long)
 	commands := commandsOf(root)
 	for _, c := range commands {

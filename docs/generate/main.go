@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
 func main() {

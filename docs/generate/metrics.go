@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
 // metricsPage is where the reference of metrics is.
 const metricsPage = "docs/reference/metrics.md"
 
-const metricsHead = `<!-- Written by docs/generate, from internal/observe. make generate -->
+const metricsHead = `<!-- Written by docs/generate, from internal/platform/telemetry. make generate -->
 
 # Metrics
 
@@ -34,7 +34,7 @@ Alerts that use them: [runbooks.md](../runbooks.md). A dashboard: ` + "`config/m
 func metrics() string {
 	var page strings.Builder
 	page.WriteString(metricsHead)
-	for _, m := range observe.Metrics() {
+	for _, m := range telemetry.Metrics() {
 		labels := make([]string, len(m.Labels))
 		for i, l := range m.Labels {
 			labels[i] = "`" + l + "`"
@@ -46,14 +46,14 @@ func metrics() string {
 }
 
 // unit is in the name, by the conventions of Prometheus.
-func unit(m observe.Metric) string {
+func unit(m telemetry.Metric) string {
 	name := strings.TrimSuffix(m.Name, "_total")
 	switch {
 	case strings.HasSuffix(name, "_timestamp_seconds"):
 		return "Unix time"
 	case strings.HasSuffix(name, "_seconds"):
 		return "seconds"
-	case m.Type == observe.Counter:
+	case m.Type == telemetry.Counter:
 		return "count"
 	default:
 		return ""

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
-const reasonsHead = `<!-- Written by docs/generate, from internal/explain. make generate -->
+const reasonsHead = `<!-- Written by docs/generate, from internal/kubectl/explain. make generate -->
 
 # Reason codes
 

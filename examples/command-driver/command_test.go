@@ -18,7 +18,7 @@ import (
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 	"github.com/slipway-k8s/slipway/driverkit"
-	"github.com/slipway-k8s/slipway/internal/plugins"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 )
 
 func TestMain(m *testing.M) {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-k8s/slipway/internal/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 )
 
 const (

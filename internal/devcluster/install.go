@@ -27,7 +27,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
 // fieldManager is who installs.
@@ -121,7 +121,7 @@ func (c *Cluster) finishInstall(ctx context.Context, admin client.WithWatch, roo
 
 // kindsClient knows the two kinds without discovery, which may not have them yet.
 func (c *Cluster) kindsClient(group string) (client.Client, error) {
-	in := home.In(group)
+	in := apigroup.In(group)
 	kinds, err := client.New(c.Admin, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("build the client for %s: %w", group, err)

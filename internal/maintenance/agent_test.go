@@ -15,8 +15,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/ask"
-	"github.com/slipway-k8s/slipway/internal/oversight"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 )
 
 // others lets the agents and the Job controller do one thing each, and says what they did.
@@ -81,7 +81,7 @@ func (w *world) agent(e *lifecyclev1alpha1.LifecycleEvent) string {
 		e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
 		w.condition(e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "")
 		return "agent: claims " + e.Name
-	case e.Spec.TransitionName == ask.DrainTransition:
+	case e.Spec.TransitionName == request.DrainTransition:
 		return w.drive(e, n)
 	default:
 		return w.putBack(e, n)

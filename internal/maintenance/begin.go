@@ -7,7 +7,7 @@ import (
 	"time"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/rollout"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
 // begin has the maintenance take up the nodes whose turn it is. They join what the node is

@@ -12,7 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
 // conditions says whether a maintenance is accepted, moves, is drained and is over.

@@ -14,7 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/deadlock"
+	"github.com/slipway-k8s/slipway/internal/maintenance/deadlock"
 )
 
 // MaxGivesWay is how often a node gives way for a maintenance, until spec.retry is raised:

@@ -14,7 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/rollout"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
 // blocked has a budget refuse all that the drain has left.

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 )
 
 const wantJob = `
@@ -124,8 +124,8 @@ func prune(value any) {
 
 func TestTheConditionsOfTheDrainAreNamedAsTheDriverNamesThem(t *testing.T) {
 	for want, got := range map[string]string{
-		drainplugin.ConditionTargetsReached: conditionTargetsReached,
-		drainplugin.ConditionSchedulable:    conditionSchedulable,
+		draindriver.ConditionTargetsReached: conditionTargetsReached,
+		draindriver.ConditionSchedulable:    conditionSchedulable,
 	} {
 		if got != want {
 			t.Errorf("got %q; want %q", got, want)

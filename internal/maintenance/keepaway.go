@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
 // Pods of DaemonSets that a drain plan names are not to come back to the node until it returns.

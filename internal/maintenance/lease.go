@@ -9,8 +9,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/explain"
-	"github.com/slipway-k8s/slipway/internal/rollout"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 

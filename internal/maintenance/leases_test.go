@@ -16,7 +16,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/leases"
+	leases "github.com/slipway-k8s/slipway/internal/node/lease"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 

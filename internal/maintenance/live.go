@@ -14,7 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
 // standing says what a node is to a maintenance that it is out for.

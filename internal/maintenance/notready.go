@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/sharing"
+	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
 )
 
 // NotReadyPod is a pod that does not run: it is Pending, or not Ready.
@@ -42,7 +42,7 @@ func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return NotReadyPod{}, false
 	default:
-		if sharing.BelongsToNode(pod) || runsToAnEnd(pod) || isReady(pod) {
+		if sharedpdbs.BelongsToNode(pod) || runsToAnEnd(pod) || isReady(pod) {
 			return NotReadyPod{}, false
 		}
 	}

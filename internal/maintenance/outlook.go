@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
-	"github.com/slipway-k8s/slipway/internal/rollout"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
 // Outlook is where the nodes of a maintenance are before anything more is done.

@@ -16,8 +16,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
-	"github.com/slipway-k8s/slipway/internal/rollout"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
 // pass is one look at everything. The facts are never changed; what is to become of them is

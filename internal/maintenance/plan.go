@@ -10,7 +10,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
 // plan finds how far the drains go: of the nodes that are being drained, and of those that

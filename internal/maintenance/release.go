@@ -11,8 +11,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/ask"
-	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 )
 
 // release has a node that nobody needs any more go back. If its drain has been of use, it
@@ -105,7 +105,7 @@ func endOf(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
 // putBack asks for the return of a node. What is left of an earlier one goes first.
 func (p *pass) putBack(n *node, fors []For) {
 	if !p.awaitsLease(n, fors) && p.clear(n, ReturnName(n.name)) {
-		p.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, ask.ReturnTransition, n.name, fors)})
+		p.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, request.ReturnTransition, n.name, fors)})
 	}
 }
 

@@ -4,7 +4,7 @@ package maintenance
 
 import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplan"
+	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
 // A node whose drain nobody has claimed yet is not cordoned: its event waits for a hook, a

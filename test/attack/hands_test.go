@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
 // Whose credentials a scene has.
@@ -63,7 +63,7 @@ func (s *scene) as(t *testing.T, who string) hand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := home.In(s.env.Group)
+	in := apigroup.In(s.env.Group)
 	kinds, err := client.New(config, client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	if err != nil {
 		t.Fatal(err)

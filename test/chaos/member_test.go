@@ -175,7 +175,7 @@ func (m *member) signal(ctx context.Context, signal syscall.Signal) error {
 	}
 }
 
-// clockFile says how far the clock of the process is off: internal/faultpoint.
+// clockFile says how far the clock of the process is off: internal/platform/faultpoint.
 const clockFile = "clock"
 
 // setClock sets its clock, which stays so when it is started again, and says whether it was

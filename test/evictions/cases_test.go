@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 )
 
 const (

@@ -21,8 +21,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/utils/clock"
 
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
-	"github.com/slipway-k8s/slipway/internal/evictor"
+	"github.com/slipway-k8s/slipway/internal/eviction/evictor"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 	"github.com/slipway-k8s/slipway/test/harness"
 )

@@ -15,8 +15,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
-	"github.com/slipway-k8s/slipway/internal/evictions"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -170,7 +170,7 @@ func run(t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} 
 
 func start(ctx context.Context, t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
 	t.Helper()
-	controller, err := evictions.New(config, c)
+	controller, err := evictioncontroller.New(config, c)
 	if err != nil {
 		t.Fatal(err)
 	}

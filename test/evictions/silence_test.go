@@ -10,7 +10,7 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/utils/clock"
 
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-k8s/slipway/internal/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
 // alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go and responders_test.go, and those

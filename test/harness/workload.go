@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 )
 
 // PodOptions say how simulated pods behave.
@@ -127,7 +127,7 @@ func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*life
 // they are for all nodes, so that no driver may. It returns the name of the drain.
 func (e *Env) PublishDrain(t *testing.T, driver string) string {
 	t.Helper()
-	transitions := drainplugin.Transitions(driver, drainplugin.DefaultSLA)
+	transitions := draindriver.Transitions(driver, draindriver.DefaultSLA)
 	for _, transition := range transitions {
 		if err := e.Client.Create(t.Context(), &transition); err != nil {
 			t.Fatal(err)

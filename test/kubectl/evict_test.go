@@ -20,8 +20,8 @@ import (
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
-	"github.com/slipway-k8s/slipway/internal/evictions"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -195,7 +195,7 @@ func (s *stage) run(want int, arguments ...string) (out, trouble string) {
 // runEvictions has an evictionrequest-controller at work until the test ends.
 func (s *stage) runEvictions() {
 	s.t.Helper()
-	controller, err := evictions.New(s.config(), clock.RealClock{})
+	controller, err := evictioncontroller.New(s.config(), clock.RealClock{})
 	s.must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/nodelease"
 	"github.com/slipway-k8s/slipway/test/harness"
 )

@@ -17,7 +17,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

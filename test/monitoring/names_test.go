@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
 // series are the labels of all series that there can be, by name.
 func series() map[string][]string {
 	found := map[string][]string{}
-	for _, m := range observe.Metrics() {
-		if m.Type != observe.Histogram {
+	for _, m := range telemetry.Metrics() {
+		if m.Type != telemetry.Histogram {
 			found[m.Name] = m.Labels
 			continue
 		}
@@ -106,7 +106,7 @@ func TestTheDashboardNamesMetricsThatThereAreAndLeavesNoneOut(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, m := range observe.Metrics() {
+	for _, m := range telemetry.Metrics() {
 		if m.Name != "slipway_node_claimed_timestamp_seconds" { // for the alert
 			want = append(want, m.Name)
 		}

@@ -38,7 +38,7 @@ type settings struct {
 
 func run(ctx context.Context, s settings, packages []string) error {
 	if len(packages) == 0 {
-		return fmt.Errorf("no packages: name some, such as ./internal/transition")
+		return fmt.Errorf("no packages: name some, such as ./internal/lifecycle/transition")
 	}
 	explained, err := readEquivalents(equivalents)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
-	"github.com/slipway-k8s/slipway/internal/observe"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -68,7 +68,7 @@ func TestADrainOutlives30sWithoutTheAPIServer(t *testing.T) {
 	failures := env.CoreEvents(t, func(e corev1.Event) bool {
 		// That a budget holds a pod for 30 s is told, and is what most of them wait for.
 		return strings.HasPrefix(e.Reason, "LifecycleEvent") && e.Type != corev1.EventTypeNormal &&
-			e.Reason != observe.ReasonBlocked
+			e.Reason != telemetry.ReasonBlocked
 	})
 	for _, e := range failures {
 		t.Errorf("reported for %s: %s: %s", e.InvolvedObject.Name, e.Reason, e.Message)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-k8s/slipway/drain"
-	"github.com/slipway-k8s/slipway/internal/plan"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 )
 
 // The fates of pods, in words that both a prediction and an observer can use. A pod that

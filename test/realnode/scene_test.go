@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/slipway-k8s/slipway/internal/shutdown"
-	"github.com/slipway-k8s/slipway/internal/statics"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -50,7 +50,7 @@ func newScene(t *testing.T) *scene {
 	// Those of the last test may be ending still.
 	harness.AwaitNone[*corev1.Pod](t, env, &corev1.PodList{}, client.MatchingFields{"spec.nodeName": nodeName})
 	// A slipway-host that is gone for good has said what it does on the Node. Who uninstalls it takes that off.
-	env.Kubectl(t, "annotate", "node", nodeName, statics.HostAnnotation+"-", shutdown.DelayAnnotation+"-")
+	env.Kubectl(t, "annotate", "node", nodeName, staticpod.HostAnnotation+"-", shutdown.DelayAnnotation+"-")
 	s.startAgent()
 	return s
 }

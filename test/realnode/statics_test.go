@@ -17,9 +17,9 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
-	"github.com/slipway-k8s/slipway/internal/drainplugin"
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
-	"github.com/slipway-k8s/slipway/internal/statics"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/node/staticpod"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"
 )
@@ -44,7 +44,7 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 		})
 	})
 	s.wantStory(slow, "started", "asked to end", "ended")
-	s.env.AwaitCondition(t, drained.Name, drainplugin.ConditionPodsLeft, string(drain.StaticPodLeft), etcd.Name)
+	s.env.AwaitCondition(t, drained.Name, draindriver.ConditionPodsLeft, string(drain.StaticPodLeft), etcd.Name)
 
 	hosts := s.hostWithStaticPods(false, faultpoint.StaticPodTaken)
 	host := s.killHostAt(faultpoint.StaticPodTaken, s.startHost(logind.Start(t, time.Minute), hosts))
@@ -109,7 +109,7 @@ func (s *scene) wantAway(pods ...*corev1.Pod) {
 		names = append(names, p.Namespace+"/"+p.Name)
 	}
 	s.node.Await("says that the pods are away", func(n *corev1.Node) bool {
-		r := statics.ReportedOn(n)
+		r := staticpod.ReportedOn(n)
 		return r != nil && slices.Equal(r.Away, names)
 	})
 	for _, p := range pods {
@@ -123,8 +123,8 @@ func (s *scene) wantAway(pods ...*corev1.Pod) {
 func (s *scene) wantNothingAway() {
 	s.t.Helper()
 	s.node.Await("says that nothing is away", func(n *corev1.Node) bool {
-		r := statics.ReportedOn(n)
-		return r != nil && len(r.Away)+len(r.Trouble) == 0 && n.Annotations[statics.Annotation] == ""
+		r := staticpod.ReportedOn(n)
+		return r != nil && len(r.Away)+len(r.Trouble) == 0 && n.Annotations[staticpod.Annotation] == ""
 	})
 }
 

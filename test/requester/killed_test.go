@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictions"
-	"github.com/slipway-k8s/slipway/internal/home"
-	"github.com/slipway-k8s/slipway/internal/requester"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
+	"github.com/slipway-k8s/slipway/internal/eviction/requester"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -95,7 +95,7 @@ func (g *ground) config() *rest.Config {
 // runEvictions has an evictionrequest-controller at work until the test ends.
 func (g *ground) runEvictions(t *testing.T) {
 	t.Helper()
-	controller, err := evictions.New(g.config(), clock.RealClock{})
+	controller, err := evictioncontroller.New(g.config(), clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (g *ground) runEvictions(t *testing.T) {
 // runRequester has a requester at work until the test ends.
 func (g *ground) runRequester(t *testing.T) {
 	t.Helper()
-	in := home.In(g.env.Group)
+	in := apigroup.In(g.env.Group)
 	events, err := cache.New(g.config(), cache.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	if err != nil {
 		t.Fatal(err)

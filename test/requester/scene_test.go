@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
-	"github.com/slipway-k8s/slipway/internal/home"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -39,7 +39,7 @@ type scene struct {
 func (g *ground) scene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{ground: g, t: t, node: g.env.Node(t, "a"), other: g.env.Node(t, "b"), namespace: g.env.Namespace(t, nil).Name}
-	in := home.In(g.env.Group)
+	in := apigroup.In(g.env.Group)
 	agent, err := client.New(s.node.Credentials(), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	s.must(err)
 	s.agent = agent

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/slipway-k8s/slipway/internal/evictions"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -128,7 +128,7 @@ func (s *server) run(t *testing.T, cases map[string]func(*testing.T, *server)) {
 // control has an evictionrequest-controller at work until stop, or the end of the test.
 func (s *server) control(t *testing.T, c clock.WithTicker) (stop func()) {
 	t.Helper()
-	controller, err := evictions.New(s.config(), c)
+	controller, err := evictioncontroller.New(s.config(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/slipway-k8s/slipway/internal/evictionrequest"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 )
 
 // patience is how long a test waits; it is only reached when the test fails.

@@ -21,7 +21,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/drainrules"
+	drainrules "github.com/slipway-k8s/slipway/internal/drainer/rules"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

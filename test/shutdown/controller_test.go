@@ -10,8 +10,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
-	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"

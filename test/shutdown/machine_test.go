@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"
 )

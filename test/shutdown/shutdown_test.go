@@ -12,8 +12,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/nodestate"
-	"github.com/slipway-k8s/slipway/internal/shutdown"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/test/harness"
 	"github.com/slipway-k8s/slipway/test/logind"
 )

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	kubectldrain "k8s.io/kubectl/pkg/drain"
 
-	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
+	surgeroom "github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
 // startUp is how long the pods of most tests take to become Ready.

@@ -5,7 +5,7 @@ package surge
 import (
 	"testing"
 
-	"github.com/slipway-k8s/slipway/internal/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/evictions"
-	"github.com/slipway-k8s/slipway/internal/evictor"
-	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
-	"github.com/slipway-k8s/slipway/internal/surger"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
+	"github.com/slipway-k8s/slipway/internal/eviction/evictor"
+	surgeroom "github.com/slipway-k8s/slipway/internal/eviction/surge"
+	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -75,11 +75,11 @@ func (g *ground) controller(t *testing.T) {
 		t.Fatal(err)
 	}
 	config = unhurried(config)
-	s, err := surger.New(config, clock.RealClock{}, surger.Blocked)
+	s, err := surgecontroller.New(config, clock.RealClock{}, surgecontroller.Blocked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests, err := evictions.New(config, clock.RealClock{}, evictions.WithResponder(surgeroom.Itself(), s.Applies))
+	requests, err := evictioncontroller.New(config, clock.RealClock{}, evictioncontroller.WithResponder(surgeroom.Itself(), s.Applies))
 	if err != nil {
 		t.Fatal(err)
 	}

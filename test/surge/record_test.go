@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
+	surgeroom "github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
 // patience is how long a test waits for something that should come.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
-	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
+	surgeroom "github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
 // awaitSaid waits until the responder's turn for a pod is over, and it has said so with

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 
-	surgeroom "github.com/slipway-k8s/slipway/internal/surge"
+	surgeroom "github.com/slipway-k8s/slipway/internal/eviction/surge"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// recorded is where internal/evictionrequest leaves what its scripts ask of the server.
+// recorded is where internal/eviction/request leaves what its scripts ask of the server.
 var recorded = filepath.Join("..", "..", "internal", "evictionrequest", "testdata", "writes")
 
 // asked is one write of a recording.

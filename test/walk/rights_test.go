@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-k8s/slipway/internal/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 

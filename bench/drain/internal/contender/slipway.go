@@ -14,7 +14,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/bench/drain/internal/stage"
 	"github.com/slipway-k8s/slipway/bench/internal/controller"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -35,7 +35,7 @@ type slipway struct {
 // newSlipway is for nodes whose agents have been started. That they are there shows in the
 // first drain, which is not measured.
 func newSlipway(s *stage.Stage) (*slipway, error) {
-	in := home.In(stage.Group)
+	in := apigroup.In(stage.Group)
 	events, err := client.NewWithWatch(s.Config("slipway-bench"), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)

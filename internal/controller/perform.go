@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+)
+
+// perform does one step.
+func (o *overseer) perform(ctx context.Context, facts oversight.Facts, step oversight.Step) (err error) {
+	if irrevocable(step) {
+		if step, err = o.confirm(ctx, facts, step); err != nil {
+			return err
+		}
+	}
+	switch s := step.(type) {
+	case oversight.WriteStatus:
+		return o.writeStatus(ctx, facts.NodeName, s)
+	case oversight.RemoveGate:
+		log.FromContext(ctx).Info("Let pass by the guards", "event", s.Event.Name)
+		return o.recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards)
+	case oversight.MarkNode:
+		return o.writer(facts.NodeName).SetConditions(ctx, s.Conditions)
+	case oversight.ReleaseCordon:
+		return o.writer(facts.NodeName).Release(ctx, s.Event.UID)
+	case oversight.Unprotect:
+		return o.recorder.Unprotect(ctx, s.Event)
+	case oversight.Delete:
+		return o.recorder.Delete(ctx, s.Event)
+	default:
+		return fmt.Errorf("no way to perform a %T", step)
+	}
+}
+
+// irrevocable steps end an event, or let it pass.
+func irrevocable(step oversight.Step) bool {
+	switch s := step.(type) {
+	case oversight.WriteStatus:
+		return s.Ends()
+	case oversight.RemoveGate:
+		return true
+	default:
+		return false
+	}
+}
+
+// writeStatus writes a status, and tells about it.
+func (o *overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
+	if _, err := o.recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+		return err
+	}
+	o.observer.Node(node).Wrote(s.Event, s.Status, o.clock.Now())
+	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
+	if !s.Ends() {
+		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
+		return nil
+	}
+	logger.Info("Ended for an agent that does not", "phase", s.Status.ClaimStatus)
+	return nil
+}

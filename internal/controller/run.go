@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/internal/platform/health"
+	"github.com/slipway-k8s/slipway/internal/platform/serverclock"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
+)
+
+// Run runs the controller until ctx ends. It fails when it was the leader and is not
+// any more: a process that begins anew has forgotten what it must not go on with.
+func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
+	if err := options.Validate(); err != nil {
+		return err
+	}
+	well, judged := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
+	self = judged.Seen(well.Seen(self))
+	httpClient, err := rest.HTTPClientFor(self)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	var found apigroup.Home
+	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) (err error) {
+		found, err = apigroup.Find(ctx, self, httpClient)
+		return err
+	}); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
+
+	p := &process{options: options, home: found, watch: apigroup.NewWatch(self, httpClient, found), clock: clock.RealClock{}, judged: judged, health: well}
+	if err := p.build(ctx, self); err != nil {
+		return errors.Join(err, p.close())
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.manager.Start(ctx)
+}
+
+// process is a controller with what it runs on.
+type process struct {
+	options Options
+	home    apigroup.Home
+	watch   *apigroup.Watch
+	clock   clock.WithTicker
+	judged  *serverclock.Clock // for times that the API server judges
+
+	manager  manager.Manager
+	nodes    corev1client.NodeInterface
+	observer *telemetry.Source
+	fleet    *fleet // nil in node mode
+	health   *health.Process
+}
+
+// build puts the controller together; nothing of it runs yet.
+func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
+	if p.manager, err = p.newManager(ctx, self); err != nil {
+		return fmt.Errorf("build the manager: %w", err)
+	}
+	clients, err := kubernetes.NewForConfig(self)
+	if err != nil {
+		return fmt.Errorf("build the client for Nodes: %w", err)
+	}
+	p.nodes = clients.CoreV1().Nodes()
+	if p.observer, err = telemetry.New(ctx, telemetry.Options{
+		Component: telemetry.Controller, APIGroup: p.home.Group(), Events: clients.CoreV1(), Metrics: metrics.Registry,
+	}); err != nil {
+		return err
+	}
+	if err := p.addOverseer(); err != nil {
+		return err
+	}
+	if p.options.ClaimMode == ClaimCentrally {
+		if err := p.addFleet(self); err != nil {
+			return err
+		}
+	}
+	if p.options.NodeLeases {
+		if err := p.addLeaseholder(clients.CoordinationV1()); err != nil {
+			return err
+		}
+	}
+	if p.options.EvictionRequests {
+		if err := p.addEvictions(ctx, self); err != nil {
+			return err
+		}
+	}
+	if err := p.addMaintenances(ctx, self); err != nil {
+		return err
+	}
+	if err := p.addShutdowns(); err != nil {
+		return err
+	}
+	p.health.Check(health.Readiness, "api-home", p.watch.Check)
+	return errors.Join(
+		p.manager.Add(manager.RunnableFunc(p.lead)),
+		p.health.AddTo(p.manager, metrics.Registry),
+	)
+}
+
+// lead says that the process works from now on: it is the leader.
+func (p *process) lead(ctx context.Context) error {
+	p.observer.Leads()
+	log.FromContext(ctx).Info("Leading")
+	return nil
+}
+
+// close ends what the manager does not.
+func (p *process) close() (err error) {
+	if p.fleet != nil {
+		err = p.fleet.close()
+	}
+	if p.observer != nil {
+		p.observer.Close()
+	}
+	return err
+}
+
+// writer is that of the given Node.
+func (p *process) writer(node string) *nodestate.Writer {
+	return nodestate.NewWriter(p.nodes, node, p.clock)
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+)
+
+// The conditions of an event that drains a node, besides
+// [lifecyclev1alpha1.ConditionBudgetsOverridden].
+const (
+	// ConditionTargetsReached is True when nothing is left of what the drain is to move.
+	// While a drain that holds has something to move, it is False.
+	ConditionTargetsReached = "TargetsReached"
+	// ConditionPodsLeft is True while there are pods or volumes that the drain leaves on
+	// the node although they are in its scope.
+	ConditionPodsLeft = "PodsLeft"
+)
+
+// Reasons of these conditions. ConditionPodsLeft has that of what is left, such as
+// [drain.PodSkipped], where all that is left has the same.
+const (
+	ReasonReached    = "Reached"
+	ReasonDraining   = "Draining"
+	ReasonNoneLeft   = "NoneLeft"
+	ReasonLeftBehind = "LeftBehind"
+	ReasonEscalated  = "Escalated"
+)
+
+// maxNamed is how many objects a condition names.
+const maxNamed = 10
+
+// conditions says what blockers and progress do not. The agent keeps a condition until
+// it is told otherwise, and after a restart nothing of it is known here: so what can
+// end is always said, and what cannot is only said when it is so.
+func conditions(request drain.Request, s drain.Status) []driverkit.Condition {
+	all := []driverkit.Condition{podsLeft(request.NodeName, s.Left)}
+	if request.Hold || s.Reached {
+		all = append(all, targetsReached(s.Reached, request.Hold))
+	}
+	if len(s.Overridden) > 0 {
+		all = append(all, budgetsOverridden(s))
+	}
+	return all
+}
+
+func targetsReached(reached, hold bool) driverkit.Condition {
+	if !reached {
+		return driverkit.Condition{Type: ConditionTargetsReached, Status: metav1.ConditionFalse, Reason: ReasonDraining}
+	}
+	c := driverkit.Condition{
+		Type: ConditionTargetsReached, Status: metav1.ConditionTrue, Reason: ReasonReached,
+		Message: "nothing is left to move",
+	}
+	if hold {
+		c.Message += "; what comes is evicted, until spec.parameters.hold is false"
+	}
+	return c
+}
+
+func podsLeft(node string, left []drain.Blocker) driverkit.Condition {
+	c := driverkit.Condition{Type: ConditionPodsLeft, Status: metav1.ConditionFalse, Reason: ReasonNoneLeft}
+	if len(left) == 0 {
+		return c
+	}
+	c.Status, c.Reason = metav1.ConditionTrue, string(left[0].Reason)
+	var names []string
+	for _, l := range left {
+		if string(l.Reason) != c.Reason {
+			c.Reason = ReasonLeftBehind
+		}
+		names = append(names, leftBehind(node, l))
+	}
+	c.Message = fmt.Sprintf("%d left on the node: %s", len(left), named(names))
+	return c
+}
+
+// leftBehind is what is left, why, and because of what.
+func leftBehind(node string, l drain.Blocker) string {
+	b := blocker(node, l)
+	if l.Reason == drain.VolumeAttached && b.By != "" {
+		return fmt.Sprintf("%s (%s)", b.By, b.Reason)
+	}
+	if b.By == "" {
+		return fmt.Sprintf("%s (%s)", b.Object, b.Reason)
+	}
+	return fmt.Sprintf("%s (%s, %s)", b.Object, b.Reason, b.By)
+}
+
+func budgetsOverridden(s drain.Status) driverkit.Condition {
+	var names []string
+	for _, pod := range s.Overridden {
+		names = append(names, "Pod "+pod.String())
+	}
+	return driverkit.Condition{
+		Type: lifecyclev1alpha1.ConditionBudgetsOverridden, Status: metav1.ConditionTrue, Reason: ReasonEscalated,
+		Message: fmt.Sprintf("%d deleted although the eviction was not accepted: %s", len(names), named(names)),
+	}
+}
+
+// named lists the first of the names, and says how many more there are.
+func named(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
+)
+
+// drain cordons the node and evicts its pods. It returns when they are gone.
+func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
+	request, err := p.request(call)
+	if err != nil {
+		return err
+	}
+	begun := driverkit.Answer{NodeConditions: goingOn(lifecyclev1alpha1.NodeReasonAdminRequested, "")}
+	if request.Hold {
+		// Newer parameters begin a new run: what was reached with the older ones is no more.
+		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
+	}
+	report(begun)
+	err = persist(ctx, report, func(ctx context.Context) error {
+		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
+	})
+	if err != nil {
+		return err
+	}
+	return p.drainStatics(ctx, call, request, report)
+}
+
+func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
+	request, err := drainparameters.Parse(call.Parameters)
+	if err != nil {
+		return drain.Request{}, err
+	}
+	request.NodeName = call.Node
+	if request.GracePeriodSeconds == nil && p.options.GracePeriodSeconds >= 0 {
+		request.GracePeriodSeconds = new(p.options.GracePeriodSeconds)
+	}
+	return request, nil
+}
+
+// answer says how far a drain is.
+func answer(request drain.Request, s drain.Status) driverkit.Answer {
+	a := driverkit.Answer{
+		Message:         s.Message,
+		Progress:        &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
+		BlockersTotal:   len(s.Blockers),
+		EventConditions: conditions(request, s), NodeConditions: nodeConditions(request, s),
+	}
+	if s.Named != nil {
+		a.LeftToResponders = []driverkit.Pod{}
+	}
+	for _, named := range s.Named {
+		a.LeftToResponders = append(a.LeftToResponders, driverkit.Pod{Namespace: named.Namespace, Name: named.Name, UID: string(named.UID)})
+	}
+	for _, b := range s.Blockers {
+		a.Blockers = append(a.Blockers, blocker(request.NodeName, b))
+	}
+	return a
+}
+
+func blocker(node string, b drain.Blocker) driverkit.Blocker {
+	object := "Node " + node
+	if b.Pod.Name != "" {
+		object = fmt.Sprintf("Pod %s", b.Pod)
+	}
+	return driverkit.Blocker{Object: object, Reason: string(b.Reason), By: inTheWay(b), Message: b.Message, Since: b.Since}
+}
+
+// inTheWay names the object in the way with its kind.
+func inTheWay(b drain.Blocker) string {
+	if b.By == "" {
+		return ""
+	}
+	switch b.Reason {
+	case drain.BudgetExhausted, drain.BudgetImpossible, drain.BudgetNotObserved, drain.BudgetSyncFailed, drain.MultipleBudgets:
+		names := strings.Split(b.By, ", ")
+		for i, name := range names {
+			names[i] = fmt.Sprintf("PodDisruptionBudget %s/%s", b.Pod.Namespace, name)
+		}
+		return strings.Join(names, ", ")
+	case drain.NamespaceTerminating:
+		return "Namespace " + b.By
+	case drain.NodeNotCordoned, drain.NodeTaintMissing, drain.NodeGone, drain.NodeNotReady:
+		return "Node " + b.By
+	case drain.WaitingForCompletion, drain.PodSkipped:
+		return "DrainRule " + b.By
+	case drain.AwaitingResponder, drain.ResponderMissing, drain.RespondersFailed:
+		return "Eviction " + b.By
+	case drain.VolumeAttached, drain.LocalStorage:
+		return "Volume " + b.By
+	default:
+		return b.By
+	}
+}

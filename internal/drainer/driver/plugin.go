@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/driverkit"
+	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
+	"github.com/slipway-k8s/slipway/internal/drainer/responders"
+	drainrules "github.com/slipway-k8s/slipway/internal/drainer/rules"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/serverclock"
+)
+
+const (
+	// DefaultDriverName is the name of the driver and of its drain transition; the
+	// transition back has the suffix returnSuffix.
+	DefaultDriverName = "drain.slm.k8s.io"
+	returnSuffix      = "-uncordon"
+	// shutdownSuffix is that of the drain before the node's machine goes down.
+	shutdownSuffix = "-shutdown"
+	// DefaultNamespace is Slipway's own.
+	DefaultNamespace = "slipway-system"
+	// DefaultSLA is how long a drain may take, unless the event says otherwise.
+	DefaultSLA = 5 * time.Minute
+	// DefaultEvictionTimeout is how long one eviction request may take.
+	DefaultEvictionTimeout = 30 * time.Second
+)
+
+// The states of the two transitions (KEP-5683).
+const (
+	DrainStarted        = "drain-started"
+	DrainComplete       = "drain-complete"
+	Uncordoning         = "uncordoning"
+	MaintenanceComplete = lifecyclev1alpha1.StateMaintenanceComplete
+	// Those of the drain before a shutdown.
+	Draining     = shutdown.StateDraining
+	ShuttingDown = shutdown.StateShuttingDown
+)
+
+// Options are the settings of a drain driver.
+type Options struct {
+	DriverName string
+	NodeName   string
+	// AnyNode: for all nodes, as the process itself. NodeName is then empty.
+	AnyNode bool
+	// AsNode are the credentials with which it acts on the Node and its pods. Nil: those of the
+	// process.
+	AsNode *rest.Config
+	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
+	// last.
+	Namespace       string
+	DataDir         string
+	RegistrationDir string
+	// Instance tells two processes of the driver apart while it is being updated.
+	Instance string
+	// SLA of the drain transition when it is published.
+	SLA             time.Duration
+	EvictionTimeout time.Duration
+	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
+	GracePeriodSeconds int64
+	// Observer is told what drains do. It may be nil.
+	Observer Observer
+}
+
+// Observer counts what drains do. It may be used by several drains at a time.
+type Observer interface {
+	// Evicted: the API server accepted an eviction.
+	Evicted()
+	// Refused: it did not accept an eviction, or a deletion; the reason is that of a
+	// blocker.
+	Refused(reason string)
+	// EvictedAfter is how long a disruption budget was open before an eviction.
+	EvictedAfter(open time.Duration)
+}
+
+// Validate reports all that is wrong, by the names of the flags.
+func (o Options) Validate() error {
+	var errs []error
+	if o.NodeName == "" && !o.AnyNode {
+		errs = append(errs, errors.New("--node-name is required"))
+	}
+	if o.Namespace == "" {
+		errs = append(errs, errors.New("--namespace must not be empty"))
+	}
+	if o.SLA <= 0 {
+		errs = append(errs, fmt.Errorf("--sla %s must be greater than 0", o.SLA))
+	}
+	if o.EvictionTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--eviction-timeout %s must be greater than 0", o.EvictionTimeout))
+	}
+	if o.GracePeriodSeconds < -1 || o.GracePeriodSeconds == 0 {
+		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own), or 1 or more", o.GracePeriodSeconds))
+	}
+	return errors.Join(errs...)
+}
+
+// Probe fails if the driver that is served with these options does not answer.
+func (o Options) Probe(ctx context.Context) error { return driverkit.Probe(ctx, o.kit()) }
+
+func (o Options) kit() driverkit.Config {
+	return driverkit.Config{
+		DriverName: o.DriverName, NodeName: o.NodeName, AnyNode: o.AnyNode, Instance: o.Instance,
+		DataDir: o.DataDir, RegistrationDir: o.RegistrationDir,
+	}
+}
+
+// Serve runs the drain driver until ctx ends.
+func Serve(ctx context.Context, self *rest.Config, options Options) error {
+	if err := options.Validate(); err != nil {
+		return err
+	}
+	plugin, err := newPlugin(ctx, self, options)
+	if err != nil {
+		return err
+	}
+	transitions := Transitions(options.DriverName, options.SLA)
+	config := options.kit()
+	config.Transitions, config.RESTConfig = transitions, self
+	return driverkit.Serve(ctx, config, driverkit.ByTransition(map[string]driverkit.Driver{
+		transitions[0].Name:                         driverkit.Background(plugin.drain),
+		transitions[1].Name:                         driverkit.Background(plugin.returnNode),
+		ShutdownTransition(options.DriverName).Name: driverkit.Background(plugin.drain),
+	}))
+}
+
+// ShutdownTransition is the drain of a node whose machine is being shut down. It is not
+// published by the driver: an administrator applies it. Its events say how long it may take.
+func ShutdownTransition(driver string) lifecyclev1alpha1.LifecycleTransition {
+	return lifecyclev1alpha1.LifecycleTransition{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + shutdownSuffix},
+		Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+			Start: Draining, End: ShuttingDown, Driver: driver, AllNodes: new(true),
+		},
+	}
+}
+
+// Transitions are the two that the driver publishes: the drain, and the way back. They
+// are called after the driver, with a dot for its slash: names of API objects have none.
+func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
+	name := strings.ReplaceAll(driver, "/", ".")
+	return []lifecyclev1alpha1.LifecycleTransition{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+				Start: DrainStarted, End: DrainComplete, Driver: driver,
+				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
+			},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: name + returnSuffix},
+			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+				Start: Uncordoning, End: MaintenanceComplete, Driver: driver,
+				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
+			},
+		},
+	}
+}
+
+// plugin drains and returns nodes: one, or all of them, which then share the budgets'
+// queues.
+type plugin struct {
+	options Options
+	nodes   corev1client.NodeInterface
+	drainer *drain.Drainer
+}
+
+// node is the writer of the node that a call is about.
+func (p *plugin) node(name string) *nodestate.Writer {
+	return nodestate.NewWriter(p.nodes, name, clock.RealClock{})
+}
+
+func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin, error) {
+	asNode := cmp.Or(options.AsNode, self)
+	judged := serverclock.New(clock.RealClock{}, klog.FromContext(ctx))
+	nodeClient, err := kubernetes.NewForConfig(judged.Seen(asNode))
+	if err != nil {
+		return nil, fmt.Errorf("build the node's client: %w", err)
+	}
+	selfClient, err := kubernetes.NewForConfig(self)
+	if err != nil {
+		return nil, fmt.Errorf("build the driver's client: %w", err)
+	}
+	rules, err := drainrules.New(self, options.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := responders.New(self, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	var evicted sync.Once
+	drainer, err := drain.New(drain.Config{
+		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
+		ServerClock: judged, Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainparameters.StaticPods,
+		Observer:  observerOf(options.Observer),
+		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &plugin{options: options, drainer: drainer, nodes: nodeClient.CoreV1().Nodes()}, nil
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package responders
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/slipway-k8s/slipway/drain"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+)
+
+// eviction is what is kept of an Eviction.
+type eviction struct {
+	drain.Response
+	created time.Time
+}
+
+// toEviction reads an Eviction, but for what is to be said of its pod.
+func toEviction(e *evictionv1alpha1.Eviction) eviction {
+	r := drain.Response{State: drain.EvictionRunning, Eviction: e.Namespace + "/" + e.Name, UID: e.UID}
+	switch failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)); {
+	case apimeta.IsStatusConditionTrue(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)):
+		r.State = drain.EvictionNone
+	case failed == nil || failed.Status != metav1.ConditionTrue:
+		active(&r, e)
+	case failed.Reason == string(evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters):
+		r.State = drain.EvictionNone
+	default:
+		r.State = drain.EvictionFailed
+		r.Message = strings.TrimSuffix(failed.Reason+": "+failed.Message, ": ")
+	}
+	return eviction{r, e.CreationTimestamp.Time}
+}
+
+// active puts in whose turn it is.
+func active(r *drain.Response, e *evictionv1alpha1.Eviction) {
+	at := slices.IndexFunc(e.Status.TargetResponders, func(t evictionv1alpha1.TargetResponder) bool {
+		return t.State == evictionv1alpha1.ResponderStateActive
+	})
+	if at < 0 {
+		return
+	}
+	r.Responder = e.Status.TargetResponders[at].Name
+	r.Last = r.Responder == evictionrequest.Evictor
+	for _, s := range e.Status.Responders {
+		if s.Name == r.Responder {
+			r.Since, r.Heartbeat, r.Message = timeOf(s.StartTime), timeOf(s.HeartbeatTime), ptr.Deref(s.Message, "")
+		}
+	}
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// respond is what is to be said of a pod with these Evictions. Of several, the oldest that
+// runs counts, as for the controller; of those that have ended, the newest.
+func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drain.Response {
+	r := drain.Response{}
+	if len(evictions) > 0 {
+		r = slices.MinFunc(evictions, counts).Response
+	}
+	r.Own = hasOwn(pod) || surged(pod, surges)
+	return r
+}
+
+// counts puts the Eviction first that counts.
+func counts(a, b eviction) int {
+	runs := func(e eviction) int {
+		if e.State == drain.EvictionRunning {
+			return 0
+		}
+		return 1
+	}
+	age := a.created.Compare(b.created)
+	if a.State != drain.EvictionRunning {
+		age = -age
+	}
+	return cmp.Or(cmp.Compare(runs(a), runs(b)), age, cmp.Compare(a.UID, b.UID))
+}
+
+// hasOwn tells whether the pod names responders. An annotation that is wrong names none.
+func hasOwn(pod *corev1.Pod) bool {
+	own, err := evictionrequest.RespondersOf(pod)
+	return err == nil && len(own) > 0
+}
+
+// surged tells whether the pod is for slipway.dev/surge, which it or its namespace opts in
+// to. It goes by the rule of that responder: who waits for one that has no turn, waits in
+// vain.
+func surged(pod *corev1.Pod, surges map[string]bool) bool {
+	wanted, said := surge.OptIn(pod.Labels)
+	return (wanted || !said && surges[pod.Namespace]) && surge.IsCandidate(pod)
+}

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-// Package drainrequest reads what an event asks of a drain.
-//
-//	spec.parameters (DrainParameters) ──▶ drain.Request
-//
-// The driver that drains and the command that says beforehand what a drain would do both
-// read by it, so that they mean the same. It is pure, and has no defaults of its own.
-package drainrequest

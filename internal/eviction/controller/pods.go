@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+)
+
+// podWatches watches the pods of namespaces in which somebody asks for evictions, and of
+// no others.
+type podWatches struct {
+	ctx     context.Context //nolint:containedctx // that of Run, under which watches begin later
+	clients kubernetes.Interface
+	changed func(types.NamespacedName)
+
+	mu    sync.Mutex
+	watch map[string]*podWatch // by namespace
+}
+
+type podWatch struct {
+	stop     context.CancelFunc
+	factory  informers.SharedInformerFactory
+	informer cache.SharedIndexInformer
+	synced   func() bool
+}
+
+func newPodWatches(ctx context.Context, clients kubernetes.Interface, changed func(types.NamespacedName)) *podWatches {
+	return &podWatches{ctx: ctx, clients: clients, changed: changed, watch: map[string]*podWatch{}}
+}
+
+// get is the pod, nil if there is none. Until the pods of the namespace are known, known
+// is false; whoever asked is woken by changed or by ready then.
+func (w *podWatches) get(pod types.NamespacedName, ready func()) (found *corev1.Pod, known bool, err error) {
+	in, err := w.follow(pod.Namespace, ready)
+	if err != nil || !in.synced() {
+		return nil, false, err
+	}
+	obj, exists, err := in.informer.GetIndexer().GetByKey(pod.String())
+	if err != nil || !exists {
+		return nil, err == nil, err
+	}
+	return obj.(*corev1.Pod), true, nil
+}
+
+// follow begins to watch a namespace, if it is not watched yet. ready is called once all
+// its pods are known.
+func (w *podWatches) follow(namespace string, ready func()) (*podWatch, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if in, ok := w.watch[namespace]; ok {
+		return in, nil
+	}
+	ctx, stop := context.WithCancel(w.ctx)
+	factory := informers.NewSharedInformerFactoryWithOptions(w.clients, 0,
+		informers.WithNamespace(namespace), informers.WithTransform(slim))
+	in := &podWatch{stop: stop, factory: factory, informer: factory.Core().V1().Pods().Informer()}
+	registration, err := in.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    w.saw,
+		UpdateFunc: func(_, obj any) { w.saw(obj) },
+		DeleteFunc: w.saw,
+	})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	in.synced = registration.HasSynced
+	w.watch[namespace] = in
+	factory.StartWithContext(ctx)
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+			ready()
+		}
+	}()
+	return in, nil
+}
+
+func (w *podWatches) saw(obj any) {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = missed.Obj
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		w.changed(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+	}
+}
+
+// leave ends the watch of a namespace.
+func (w *podWatches) leave(namespace string) {
+	w.mu.Lock()
+	in, ok := w.watch[namespace]
+	delete(w.watch, namespace)
+	w.mu.Unlock()
+	if ok {
+		in.stop()
+	}
+}
+
+// close ends all watches, and waits for them.
+func (w *podWatches) close() {
+	w.mu.Lock()
+	all := w.watch
+	w.watch = map[string]*podWatch{}
+	w.mu.Unlock()
+	for _, in := range all {
+		in.stop()
+		in.factory.Shutdown()
+	}
+}
+
+// slim keeps of a pod what is decided on.
+func slim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	kept := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
+		},
+		Spec:   corev1.PodSpec{EvictionResponders: pod.Spec.EvictionResponders, SchedulingGroup: pod.Spec.SchedulingGroup},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}
+	for _, key := range []string{evictionrequest.AnnotationResponders, surge.AnnotationHash} {
+		if text, ok := pod.Annotations[key]; ok {
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, key, text)
+		}
+	}
+	return kept, nil
+}

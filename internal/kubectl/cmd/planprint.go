@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+// planPrinter prints a prediction for people.
+type planPrinter struct {
+	reportPrinter
+	all bool
+}
+
+func printPrediction(out io.Writer, style ui.Style, p plan.Prediction, all bool) error {
+	printer := &planPrinter{reportPrinter: reportPrinter{out: out, style: style}, all: all}
+	for i, n := range p.Nodes {
+		if i > 0 {
+			printer.line("")
+		}
+		printer.node(n)
+	}
+	if p.Blocks() {
+		printer.remarks("Would block now:", p.Blocked())
+	} else {
+		printer.section(nothingBlocks(p))
+	}
+	printer.remarks("Would be lost:", p.Lost())
+	printer.replacements(p)
+	printer.list("Not sure, because you may not read everything:", ui.Warn, p.Caveats)
+	printer.list("Not looked at:", ui.Faint, p.NotLookedAt)
+	return printer.err
+}
+
+func (p *planPrinter) node(n plan.Node) {
+	p.text(ui.Strong, "", n.Name+": "+n.Headline())
+	if len(n.Pods) == 0 {
+		return
+	}
+	p.line("")
+	var rows [][]ui.Cell
+	for _, row := range n.Rows(p.all) {
+		rows = append(rows, p.row(row))
+	}
+	style := p.style
+	if p.all {
+		style.Width = 0 // wide is as wide as it is, as in kubectl
+	}
+	if p.err == nil {
+		p.err = style.Columns(p.out, p.header(), rows)
+	}
+}
+
+func (p *planPrinter) header() []string {
+	if p.all {
+		return []string{"STEP", "ROUND", "WHAT", "POD", "OF", "REPLACEMENT", "WHY"}
+	}
+	return []string{"STEP", "WHAT", "POD", "WHY"}
+}
+
+func (p *planPrinter) row(r plan.Row) []ui.Cell {
+	what := ui.Cell{Text: r.What(), Tone: ui.Plain}
+	if r.Blocks() {
+		what.Tone = ui.Bad
+	}
+	if !p.all {
+		return []ui.Cell{{Text: ordinal(r.Step)}, what, {Text: r.Text}, {Text: r.Why()}}
+	}
+	return []ui.Cell{
+		{Text: ordinal(r.Step)},
+		{Text: ordinal(r.Round)},
+		what,
+		{Text: r.Text},
+		{Text: orDash(r.Owner)},
+		{Text: whereTo(r.Replacement)},
+		{Text: r.Why()},
+	}
+}
+
+func ordinal(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func whereTo(r *plan.Replacement) string {
+	switch {
+	case r == nil:
+		return "-"
+	case r.Node == "":
+		return "nowhere"
+	default:
+		return r.Node
+	}
+}
+
+// remarks prints what is to be said of some pods.
+func (p *planPrinter) remarks(title string, all []plan.Remark) {
+	if len(all) == 0 {
+		return
+	}
+	p.section(title)
+	for _, r := range all {
+		p.text(ui.Plain, "   - ", p.few(r.Pods)+": "+r.Text)
+	}
+}
+
+// few names a few of the things, unless all are wanted.
+func (p *planPrinter) few(all []string) string {
+	if p.all {
+		return strings.Join(all, ", ")
+	}
+	return objects(all)
+}
+
+func (p *planPrinter) replacements(prediction plan.Prediction) {
+	r := prediction.Replacements
+	if r == nil || r.Total == 0 {
+		return
+	}
+	p.section("Where replacements could run:")
+	var on []string
+	for _, s := range r.Fit {
+		on = append(on, fmt.Sprintf("%d on %s", s.Pods, s.Node))
+	}
+	if len(on) > 0 {
+		p.text(ui.Plain, "   - ", fmt.Sprintf("%d of %d fit, such as %s", r.Total-r.Nowhere, r.Total, p.few(on)))
+	}
+	for _, remark := range prediction.Nowhere() {
+		p.text(ui.Bad, "   - ", fmt.Sprintf("nowhere %s: %s", p.few(remark.Pods), remark.Text))
+	}
+}
+
+func (p *planPrinter) list(title string, tone ui.Tone, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.section(title)
+	for _, text := range all {
+		p.text(tone, "   - ", text)
+	}
+}
+
+func nothingBlocks(p plan.Prediction) string {
+	if len(p.Caveats) > 0 {
+		return "Nothing would block now, as far as could be read."
+	}
+	return "Nothing would block now."
+}

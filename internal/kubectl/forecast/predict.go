@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+)
+
+// predictor says of one batch after the other what becomes of its pods: each on the cluster as
+// it is now, but for the nodes that are out now and have returned by then.
+type predictor struct {
+	facts   Facts
+	request drain.Request
+	look    maintenance.Outlook
+
+	nodes    map[string]*corev1.Node
+	pods     map[string][]*corev1.Pod
+	standing map[string]rollout.Node
+	stock    *plan.Stock
+	// leaving are the pods that leave, of all batches.
+	leaving []*corev1.Pod
+}
+
+func (p *predictor) batch(number int, r round) (Batch, error) {
+	if p.nodes == nil {
+		p.index()
+	}
+	batch := Batch{Number: number, Condition: r.condition}
+	for _, name := range r.names {
+		n := p.standing[name]
+		batch.Nodes = append(batch.Nodes, Node{
+			Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Leased: p.look.Standings[name].Leased, Notes: p.notes(n),
+		})
+	}
+	if p.facts.NoPods {
+		return batch, nil
+	}
+	prediction, err := plan.Plan(p.drains(number, r.names))
+	if err != nil {
+		return Batch{}, fmt.Errorf("predict batch %d: %w", number, err)
+	}
+	for i, n := range prediction.Nodes {
+		batch.Nodes[i].Drain = drainOf(n)
+		p.remember(n)
+	}
+	if all := prediction.Replacements; all != nil {
+		batch.Replacements = &Replacements{Total: all.Total, Nowhere: all.Nowhere}
+	}
+	return batch, nil
+}
+
+func (p *predictor) index() {
+	p.nodes, p.pods, p.standing = map[string]*corev1.Node{}, map[string][]*corev1.Pod{}, map[string]rollout.Node{}
+	for _, n := range p.facts.Cluster.Nodes {
+		p.nodes[n.Name] = n
+	}
+	for _, pod := range p.facts.Cluster.Pods {
+		p.pods[pod.Spec.NodeName] = append(p.pods[pod.Spec.NodeName], pod)
+	}
+	for _, n := range p.look.Rollout.Nodes {
+		p.standing[n.Name] = n
+	}
+}
+
+// drains are the nodes of a batch that are drained together.
+func (p *predictor) drains(number int, names []string) plan.Facts {
+	f := p.facts.Cluster
+	f.Drains.Nodes = nil
+	for _, name := range names {
+		f.Drains.Nodes = append(f.Drains.Nodes, drain.NodeSnapshot{Node: p.nodes[name], Pods: p.pods[name], Request: p.request})
+	}
+	switch number {
+	case 1:
+		p.stock = plan.NewStock(f.Nodes, f.Pods)
+	case 2:
+		p.backAgain()
+	}
+	f.Nodes, f.Stock = p.facts.Cluster.Nodes, p.stock
+	return f
+}
+
+// backAgain has the nodes take pods that were out when the first batch began.
+func (p *predictor) backAgain() {
+	nodes := slices.Clone(p.facts.Cluster.Nodes)
+	for i, n := range nodes {
+		if p.standing[n.Name].State == rollout.Out {
+			nodes[i] = uncordoned(n)
+		}
+	}
+	p.facts.Cluster.Nodes, p.stock = nodes, plan.NewStock(nodes, p.facts.Cluster.Pods)
+}
+
+func uncordoned(n *corev1.Node) *corev1.Node {
+	n = n.DeepCopy()
+	n.Spec.Unschedulable = false
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+	return n
+}
+
+// remember collects the pods that leave a node.
+func (p *predictor) remember(n plan.Node) {
+	leaves := map[string]bool{}
+	for _, pod := range n.Pods {
+		leaves[pod.Namespace+"/"+pod.Name] = pod.Leaves()
+	}
+	for _, pod := range p.pods[n.Name] {
+		if leaves[pod.Namespace+"/"+pod.Name] {
+			p.leaving = append(p.leaving, pod)
+		}
+	}
+}
+
+func drainOf(n plan.Node) *Drain {
+	d := &Drain{Pods: len(n.Pods)}
+	for _, pod := range n.Pods {
+		if pod.Leaves() || pod.Blocks() || pod.Verdict == drain.Behind {
+			d.Leave++
+		}
+		if pod.Blocks() {
+			d.block(pod)
+		}
+	}
+	return d
+}
+
+// block puts pods together of which the same is to be said.
+func (d *Drain) block(pod plan.Pod) {
+	name := pod.Namespace + "/" + pod.Name
+	for i, b := range d.Blockers {
+		if b.Reason == pod.Reason && b.By == pod.By && b.Message == pod.Message {
+			d.Blockers[i].Pods = append(d.Blockers[i].Pods, name)
+			return
+		}
+	}
+	d.Blockers = append(d.Blockers, Blocker{Reason: pod.Reason, By: pod.By, Message: pod.Message, Pods: []string{name}})
+}
+
+// impossible are the budgets that never allow what the batches want.
+func impossible(batches []Batch) []Impossible {
+	found := map[string]*Impossible{}
+	for _, batch := range batches {
+		for _, n := range batch.Nodes {
+			if n.Drain == nil {
+				continue
+			}
+			for _, b := range n.Drain.Blockers {
+				if b.Reason == drain.BudgetImpossible || b.Reason == drain.MultipleBudgets {
+					note(found, n.Name, b)
+				}
+			}
+		}
+	}
+	var all []Impossible
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, *found[key])
+	}
+	return all
+}

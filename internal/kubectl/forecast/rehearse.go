@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"fmt"
+	"slices"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+)
+
+// rehearsal is a rollout in which all that have begun return together.
+type rehearsal struct {
+	look  maintenance.Outlook
+	facts rollout.Facts
+	// together: there is no rollout.
+	together bool
+	rounds   []round
+	// condition is what has to happen before the next round.
+	condition string
+	// held is why those that wait at the end do not begin.
+	held *Held
+}
+
+// round is who begins at one moment.
+type round struct {
+	condition string
+	names     []string
+}
+
+// rehearse takes a maintenance from where it is to where nobody waits, or nobody can begin.
+func rehearse(look maintenance.Outlook, together bool) *rehearsal {
+	r := &rehearsal{look: look, facts: look.Rollout, together: together}
+	r.facts.Nodes = slices.Clone(look.Rollout.Nodes)
+	r.facts.ControlPlaneOut = slices.Clone(look.Rollout.ControlPlaneOut)
+	if look.Reason != "" {
+		r.hold(look.Reason, look.Message)
+		return r
+	}
+	for {
+		d := r.decide()
+		switch {
+		case len(d.Begin) > 0:
+			r.begin(d.Begin)
+			r.allReturn()
+		case d.Reason == "": // nobody waits
+			return r
+		case r.allReturn(), r.lift(d.Reason):
+		default:
+			r.hold(d.Reason, d.Message)
+			return r
+		}
+	}
+}
+
+func (r *rehearsal) decide() rollout.Decision {
+	if !r.together {
+		return rollout.Next(r.facts)
+	}
+	var d rollout.Decision
+	for _, n := range r.facts.Nodes {
+		if n.State == rollout.Waiting {
+			d.Begin = append(d.Begin, n.Name)
+		}
+	}
+	return d
+}
+
+func (r *rehearsal) begin(names []string) {
+	r.rounds = append(r.rounds, round{condition: r.condition, names: names})
+	r.condition = ""
+	for i, n := range r.facts.Nodes {
+		if slices.Contains(names, n.Name) {
+			r.facts.Nodes[i].State = rollout.Out
+		}
+	}
+}
+
+// allReturn has all return that are out for the maintenance, healthy, and tells whether there
+// were any. One that is not selected any more is none of its nodes then.
+func (r *rehearsal) allReturn() (some bool) {
+	var nodes []rollout.Node
+	unleased := slices.ContainsFunc(r.facts.Nodes, func(n rollout.Node) bool { return n.State == rollout.Waiting && !r.leased(n) })
+	for _, n := range r.facts.Nodes {
+		if n.State == rollout.HeldBack && (!unleased || !r.leased(n)) {
+			n.State = rollout.Waiting // the drains that it gave way to have ended, or nobody else is left
+		}
+		if n.State != rollout.Out {
+			nodes = append(nodes, n)
+			continue
+		}
+		some = true
+		r.facts.ControlPlaneOut = slices.DeleteFunc(r.facts.ControlPlaneOut, func(name string) bool { return name == n.Name })
+		if !r.look.Standings[n.Name].Selected {
+			continue
+		}
+		n.State, n.Down = rollout.Returned, false
+		nodes = append(nodes, n)
+	}
+	r.facts.Nodes = nodes
+	return some
+}
+
+// leased says whether somebody else works on the node.
+func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Standings[n.Name].Leased != "" }
+
+// lift ends what holds everybody up until somebody says a word, or pods have started: it tells
+// of it before the next round.
+func (r *rehearsal) lift(reason string) bool {
+	switch reason {
+	case slipwayv1alpha1.ReasonPauseAfter:
+		r.condition = fmt.Sprintf("somebody says 'kubectl slipway maintenance resume': it stands when %d nodes have returned (pauseAfter)", *r.facts.Rollout.PauseAfter)
+		r.facts.Rollout.PauseAfter = nil
+	case slipwayv1alpha1.ReasonPendingPods:
+		r.condition = "fewer pods are Pending or not Ready that were created since it began (maxPendingPods)"
+		r.facts.PendingPods = 0
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *rehearsal) hold(reason, message string) {
+	if slices.ContainsFunc(r.facts.Nodes, func(n rollout.Node) bool { return n.State == rollout.Waiting }) {
+		r.held = &Held{Reason: reason, Message: message}
+	}
+}
+
+// leftOf are the nodes that are in no round.
+func leftOf(r *rehearsal) []Left {
+	began := map[string]bool{}
+	for _, each := range r.rounds {
+		for _, name := range each.names {
+			began[name] = true
+		}
+	}
+	var left []Left
+	for _, n := range r.look.Rollout.Nodes {
+		s := r.look.Standings[n.Name]
+		if began[n.Name] || !s.Selected {
+			continue
+		}
+		left = append(left, Left{
+			Name: n.Name, Domain: n.Domain, ControlPlane: n.ControlPlane, State: states[n.State], Reason: s.Reason, Message: s.Message,
+		})
+	}
+	return left
+}
+
+var states = map[rollout.State]LeftState{
+	rollout.Waiting: LeftWaiting, rollout.Out: LeftOut, rollout.Returned: LeftReturned,
+	rollout.Failed: LeftFailed, rollout.FailedBack: LeftFailed, rollout.HeldBack: LeftWaiting,
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package survey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/forecast"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	leases "github.com/slipway-k8s/slipway/internal/node/lease"
+)
+
+// plannedUID is that of a maintenance which is not there yet.
+const plannedUID types.UID = "planned"
+
+// fleet is one reading for a forecast.
+type fleet struct {
+	planning
+	maintenances maintenance.Facts
+	noPods       bool
+}
+
+// Fleet reads what the forecast of a maintenance is made from: one that is there, or one that
+// may be created. Each kind is read once for the whole cluster, page by page. It fails where the
+// nodes may not be read. What else may not be read is in the facts.
+func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha1.NodeMaintenance) (forecast.Facts, error) {
+	f := &fleet{planning: planning{r: r, facts: plan.Facts{Now: now}}}
+	wanted = wanted.DeepCopy()
+	if wanted.UID == "" {
+		wanted.UID, wanted.CreationTimestamp = plannedUID, metav1.Time{Time: now} // the youngest of all
+	}
+	for _, read := range []func(context.Context) error{
+		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.allBudgets, f.allVolumes, f.events,
+		func(ctx context.Context) error { return f.others(ctx, wanted) },
+		func(ctx context.Context) error { return f.template(ctx, wanted) },
+	} {
+		if err := read(ctx); err != nil {
+			return forecast.Facts{}, err
+		}
+	}
+	f.applyRules()
+	f.facts.Drains.Nodes = nil // the forecast finds out which are drained together
+	return forecast.Facts{Cluster: f.facts, NoPods: f.noPods, Maintenances: f.maintenances, Planned: wanted.UID}, nil
+}
+
+// allNodes reads them, with what they say of maintenances. What cannot be understood there is
+// ignored, as by the controller.
+func (f *fleet) allNodes(ctx context.Context) error {
+	err := pages(ctx, f.r.client, func(list *corev1.NodeList) {
+		for i := range list.Items {
+			node := &list.Items[i]
+			fact := maintenance.Node{Node: node}
+			for _, owner := range cordons.NotedOn(node).Owners {
+				fact.CordonedFor = append(fact.CordonedFor, owner.UID)
+			}
+			fact.Records, _ = maintenance.RecordsOn(node)
+			if held, is := leases.Mirrored(node); is { // it is said by who takes leases
+				fact.Lease, f.maintenances.Leases = held, true
+			}
+			f.maintenances.Nodes = append(f.maintenances.Nodes, fact)
+			f.facts.Nodes = append(f.facts.Nodes, node)
+			f.facts.Drains.Nodes = append(f.facts.Drains.Nodes, drain.NodeSnapshot{Node: node})
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("list the nodes of the cluster: %w", err)
+	}
+	return nil
+}
+
+// allPods reads them, and which of them do not run.
+func (f *fleet) allPods(ctx context.Context) error {
+	if err := f.addPods(ctx); err != nil {
+		f.facts.Pods, f.noPods = nil, true
+		return f.unsure(err, "the pods of the cluster", "nothing is said of what would block, of replacements, and of nodes that share budgets")
+	}
+	f.share()
+	for _, pod := range f.facts.Pods {
+		if p, is := maintenance.ReadNotReady(pod); is {
+			f.maintenances.NotReady = append(f.maintenances.NotReady, p)
+		}
+	}
+	maintenance.SortNotReady(f.maintenances.NotReady)
+	return nil
+}
+
+// allBudgets reads those of the cluster, or else of each namespace that is concerned.
+func (f *fleet) allBudgets(ctx context.Context) error {
+	if f.noPods {
+		return nil
+	}
+	f.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
+	err := pages(ctx, f.r.client, func(list *policyv1.PodDisruptionBudgetList) {
+		for i := range list.Items {
+			b := &list.Items[i]
+			f.facts.Drains.Budgets[b.Namespace] = append(f.facts.Drains.Budgets[b.Namespace], b)
+		}
+	})
+	switch {
+	case err == nil:
+		return nil
+	case isRefused(err):
+		return f.budgets(ctx)
+	default:
+		return fmt.Errorf("read the budgets of the cluster: %w", err)
+	}
+}
+
+// events reads those of maintenances. Where Slipway is not installed, there are none.
+func (f *fleet) events(ctx context.Context) error {
+	err := pages(ctx, f.r.client, func(list *lifecyclev1alpha1.LifecycleEventList) {
+		for i := range list.Items {
+			f.maintenances.Events = append(f.maintenances.Events, &list.Items[i])
+		}
+	}, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel})
+	if client.IgnoreNotFound(err) != nil {
+		return f.unsure(err, "the LifecycleEvents", "no node is taken to be out")
+	}
+	return nil
+}
+
+// others reads all maintenances, of which one may be the wanted one.
+func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintenance) error {
+	f.maintenances.Maintenances = []*slipwayv1alpha1.NodeMaintenance{wanted}
+	err := pages(ctx, f.r.client, func(list *slipwayv1alpha1.NodeMaintenanceList) {
+		for i := range list.Items {
+			if list.Items[i].UID != wanted.UID {
+				f.maintenances.Maintenances = append(f.maintenances.Maintenances, &list.Items[i])
+			}
+		}
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return f.unsure(err, "the NodeMaintenances", "others are taken not to be there")
+	}
+	return nil
+}
+
+// template reads the PodTemplate that the maintenance needs. One that may not be read is
+// believed to be there.
+func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance) error {
+	f.maintenances.Namespace = f.own
+	if m.Spec.Work == nil || m.Spec.Work.PodTemplate == "" {
+		return nil
+	}
+	template := &corev1.PodTemplate{}
+	err := f.r.client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil // it is not there
+	case err != nil:
+		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "it is taken to be in namespace "+f.own)
+	}
+	f.maintenances.Templates = map[string]*corev1.PodTemplate{m.Spec.Work.PodTemplate: template}
+	return err
+}

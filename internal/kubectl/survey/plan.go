@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package survey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
+	drainrules "github.com/slipway-k8s/slipway/internal/drainer/rules"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
+)
+
+// planning is one reading for a plan.
+type planning struct {
+	r     *Reader
+	facts plan.Facts
+	rules []slipwayv1alpha1.DrainRule
+	own   string
+}
+
+// Plan reads what a plan is made from: drains of these nodes, which ask for the same. It
+// fails where there is no such node, or where not even the pods of the nodes may be read.
+// What else may not be read is in the facts.
+func (r *Reader) Plan(ctx context.Context, now time.Time, nodes []string, request drain.Request) (plan.Facts, error) {
+	p := &planning{r: r, facts: plan.Facts{Now: now}}
+	for _, read := range []func(context.Context) error{
+		func(ctx context.Context) error { return p.nodes(ctx, nodes, request) },
+		p.home, p.pods, p.namespaces, p.drainRules, p.budgets, p.volumes,
+	} {
+		if err := read(ctx); err != nil {
+			return plan.Facts{}, err
+		}
+	}
+	p.applyRules()
+	return p.facts, nil
+}
+
+// unsure notes what may not be read. Other errors are errors.
+func (p *planning) unsure(err error, what, effect string) error {
+	if isRefused(err) {
+		p.facts.Unread = append(p.facts.Unread, fmt.Sprintf("%s cannot be read, so %s (%s)", what, effect, why(err)))
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", what, err)
+}
+
+func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// nodes reads all nodes, or else those that are asked about.
+func (p *planning) nodes(ctx context.Context, names []string, request drain.Request) error {
+	by := map[string]*corev1.Node{}
+	err := pages(ctx, p.r.client, func(list *corev1.NodeList) {
+		for i := range list.Items {
+			p.facts.Nodes = append(p.facts.Nodes, &list.Items[i])
+			by[list.Items[i].Name] = &list.Items[i]
+		}
+	})
+	all := err == nil
+	if !all {
+		p.facts.Nodes = nil
+		if err := p.unsure(err, "the nodes of the cluster", "nothing is said of where replacements could run"); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		node := by[name]
+		if !all {
+			if node, err = p.node(ctx, name); err != nil {
+				return err
+			}
+		}
+		if node == nil {
+			return NoSuchNodeError{name}
+		}
+		p.facts.Drains.Nodes = append(p.facts.Drains.Nodes, drain.NodeSnapshot{Node: node, Request: request})
+	}
+	return nil
+}
+
+// node reads one node. One that may not be read is believed to be there, and Ready.
+func (p *planning) node(ctx context.Context, name string) (*corev1.Node, error) {
+	node := &corev1.Node{}
+	err := p.r.client.Get(ctx, client.ObjectKey{Name: name}, node)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err == nil:
+		return node, nil
+	}
+	node.Name = name
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return node, p.unsure(err, "node "+name, "it is taken to be there, and Ready")
+}
+
+// home reads which namespace is Slipway's own.
+func (p *planning) home(ctx context.Context) (err error) {
+	if p.own, err = p.r.own(ctx); err != nil {
+		err = p.unsure(err, "the rights of Slipway's controller", "Slipway is taken to be in namespace "+p.own)
+	}
+	p.facts.Drains.OwnNamespace = p.own
+	return err
+}
+
+// pods reads all pods, or else those of the nodes that are asked about.
+func (p *planning) pods(ctx context.Context) error {
+	if p.facts.Nodes != nil {
+		err := p.addPods(ctx)
+		if err == nil {
+			p.share()
+			return nil
+		}
+		p.facts.Nodes, p.facts.Pods = nil, nil
+		if err := p.unsure(err, "the pods of the cluster", "nothing is said of where replacements could run"); err != nil {
+			return err
+		}
+	}
+	for _, n := range p.facts.Drains.Nodes {
+		if err := p.addPods(ctx, client.MatchingFields{"spec.nodeName": n.Node.Name}); err != nil {
+			return fmt.Errorf("list the pods of node %s: %w", n.Node.Name, err)
+		}
+	}
+	p.share()
+	return nil
+}
+
+func (p *planning) addPods(ctx context.Context, options ...client.ListOption) error {
+	return pages(ctx, p.r.client, func(list *corev1.PodList) {
+		for i := range list.Items {
+			p.facts.Pods = append(p.facts.Pods, &list.Items[i])
+		}
+	}, options...)
+}
+
+// share gives each node its pods.
+func (p *planning) share() {
+	by := map[string][]*corev1.Pod{}
+	for _, pod := range p.facts.Pods {
+		by[pod.Spec.NodeName] = append(by[pod.Spec.NodeName], pod)
+	}
+	for i := range p.facts.Drains.Nodes {
+		n := &p.facts.Drains.Nodes[i]
+		n.Pods = by[n.Node.Name]
+	}
+}
+
+func (p *planning) namespaces(ctx context.Context) error {
+	p.facts.Namespaces = map[string]labels.Set{}
+	err := pages(ctx, p.r.client, func(list *corev1.NamespaceList) {
+		for _, ns := range list.Items {
+			p.facts.Namespaces[ns.Name] = ns.Labels
+		}
+	})
+	if err != nil {
+		return p.unsure(err, "the labels of namespaces", "rules and affinity that select by them are taken to select none")
+	}
+	return nil
+}
+
+// drainRules reads all rules. Where the kind is not installed, there are none.
+func (p *planning) drainRules(ctx context.Context) error {
+	err := pages(ctx, p.r.client, func(list *slipwayv1alpha1.DrainRuleList) {
+		p.rules = append(p.rules, list.Items...)
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return p.unsure(err, "the DrainRules", "pods are taken to leave as without rules")
+	}
+	return nil
+}
+
+func (p *planning) applyRules() {
+	listing := drainrules.Listed(p.rules, p.own)
+	p.facts.Drains.Rules, p.facts.Drains.BadRules = map[string][]drain.Rule{}, map[string]error{}
+	for _, namespace := range p.concerned() {
+		rules, err := listing.For(namespace, p.facts.Namespaces[namespace])
+		if err != nil {
+			p.facts.Drains.BadRules[namespace] = err
+		} else {
+			p.facts.Drains.Rules[namespace] = rules
+		}
+	}
+}
+
+// concerned are the namespaces of the pods of the nodes.
+func (p *planning) concerned() []string {
+	var all []string
+	for _, n := range p.facts.Drains.Nodes {
+		for _, pod := range n.Pods {
+			all = append(all, pod.Namespace)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// budgets reads those of each namespace that is concerned.
+func (p *planning) budgets(ctx context.Context) error {
+	p.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
+	for _, namespace := range p.concerned() {
+		err := pages(ctx, p.r.client, func(list *policyv1.PodDisruptionBudgetList) {
+			for i := range list.Items {
+				p.facts.Drains.Budgets[namespace] = append(p.facts.Drains.Budgets[namespace], &list.Items[i])
+			}
+		}, client.InNamespace(namespace))
+		if err == nil {
+			continue
+		}
+		if err := p.unsure(err, "the budgets of namespace "+namespace, "its pods are taken to have none"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

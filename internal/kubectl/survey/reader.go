@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+)
+
+// NoSuchNodeError says that there is no Node of that name.
+type NoSuchNodeError struct{ Name string }
+
+func (e NoSuchNodeError) Error() string {
+	return fmt.Sprintf("there is no node %q; 'kubectl get nodes' lists them", e.Name)
+}
+
+// Reader reads what is asked about.
+type Reader struct{ client client.Reader }
+
+// New returns a reader for the cluster and the credentials of config. It makes no request:
+// which kinds there are is known, so nobody needs the right to ask.
+func New(config *rest.Config, httpClient *http.Client, h apigroup.Home) (*Reader, error) {
+	scheme := h.Scheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		policyv1.AddToScheme, storagev1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme, slipwayv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register the kinds that are read: %w", err)
+		}
+	}
+	c, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper(h)})
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return &Reader{client: c}, nil
+}
+
+// mapper is that of the home, with the other kinds that are read here.
+func mapper(h apigroup.Home) meta.RESTMapper {
+	more := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []struct {
+		of    schema.GroupVersionKind
+		scope meta.RESTScope
+	}{
+		{corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), meta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PodTemplate"), meta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), meta.RESTScopeRoot},
+		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
+		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), meta.RESTScopeRoot},
+	} {
+		more.Add(kind.of, kind.scope)
+	}
+	return meta.MultiRESTMapper{h.Mapper(), more}
+}
+
+// notes collects what could not be read.
+type notes struct {
+	unread []explain.Unread
+	// answered: the server has said something, be it that it may not be read.
+	answered bool
+}
+
+// note takes in how reading something went, and tells whether it was read. What is not
+// there was read.
+func (n *notes) note(kind explain.Kind, err error) (read bool) {
+	status := apierrors.APIStatus(nil)
+	n.answered = n.answered || err == nil || errors.As(err, &status)
+	if client.IgnoreNotFound(err) == nil {
+		return err == nil
+	}
+	if n.lacks(kind) {
+		return false // once is enough
+	}
+	n.unread = append(n.unread, explain.Unread{Kind: kind, Why: why(err)})
+	return false
+}
+
+// lacks tells whether something of the kind could not be read.
+func (n *notes) lacks(kind explain.Kind) bool {
+	return slices.ContainsFunc(n.unread, func(u explain.Unread) bool { return u.Kind == kind })
+}
+
+func why(err error) string {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return status.Status().Message
+	}
+	return err.Error()
+}
+
+// list reads a list, and notes if that cannot be.
+func (r *Reader) list(ctx context.Context, n *notes, kind explain.Kind, into client.ObjectList, options ...client.ListOption) bool {
+	return n.note(kind, r.client.List(ctx, into, options...))
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
+)
+
+// Agent drives the events of one node. Only its controller's goroutine uses it.
+type Agent struct {
+	Config
+
+	reportedAt map[types.UID]time.Time
+	checking   map[string]readinessCheck
+	seen       map[string]bool // drivers that have been registered since we began
+	lag        lag
+	unkept     unkept
+	// looked: at the API server, once. The caches of a process that has waited to be the
+	// leader may be far behind, and a call to a driver is no write that would be refused.
+	looked bool
+}
+
+// Config is what an agent is made of.
+type Config struct {
+	NodeName string
+	Claimer  lifecyclev1alpha1.Claimer
+	// FinishedEventTTL is how long events are kept after they have ended.
+	FinishedEventTTL time.Duration
+	// HomeSince is since when the API is in this home, if it moved there.
+	HomeSince time.Time
+	// Since is when the agent began.
+	Since time.Time
+	Clock clock.PassiveClock
+
+	Cached Readers
+	Live   Readers // the same, from the API server
+
+	Drivers  Drivers
+	Calls    *dispatch.Dispatcher
+	Recorder *record.Recorder
+	Node     *nodestate.Writer
+	Observer *telemetry.Observer
+}
+
+// Drivers knows which drivers are registered: a [plugins.Registry].
+type Drivers interface {
+	Driver(name string) plugins.State
+	Check(name, key string)
+}
+
+// Readers read what the agent decides on.
+type Readers struct {
+	Events, Transitions, Nodes client.Reader
+}
+
+// New returns an agent that remembers nothing yet.
+func New(config Config) *Agent {
+	return &Agent{
+		Config:     config,
+		reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}, seen: map[string]bool{},
+		lag: lag{}, unkept: newUnkept(),
+	}
+}
+
+// Reconcile performs steps until there is none, or until one has written something:
+// the watch of what it wrote then wakes it again.
+func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
+	for {
+		cached, err := a.gather(ctx, a.Cached)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		now := a.Clock.Now()
+		facts, wait, err := a.current(ctx, cached, now)
+		if err != nil || wait > 0 {
+			return reconcile.Result{RequeueAfter: wait}, err
+		}
+		a.forgetGone(ctx, facts)
+		if a.unkept.look(facts) {
+			log.FromContext(ctx).Info("The LifecycleEvent CRD is older than this agent: it does not keep which pods a drain leaves to responders, " +
+				"so nobody asks for their evictions. Apply the CRDs of this version")
+		}
+		look := a.Observer.Look(facts.Events, facts.CordonedFor, now)
+		decision := transition.Next(facts, now)
+		if decision.Step == nil {
+			return wakeAt(now, decision.Wake, look), nil
+		}
+		wrote, version, err := a.perform(ctx, decision.Step)
+		stale := errors.Is(err, record.ErrStale)
+		if stale {
+			log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
+		} else if err != nil {
+			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
+		}
+		if wrote || stale {
+			a.lag.wrote(objectOf(decision.Step, facts), version, cached, now)
+		}
+	}
+}
+
+// current is what to decide on: what the caches show, or the API server where they may be
+// behind. wait is how long to give them first.
+func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.Time) (facts transition.Facts, wait time.Duration, err error) {
+	since := a.lag.of(cached)
+	if a.looked && since.IsZero() {
+		return cached, 0, nil
+	}
+	if wait := since.Add(afterWrite).Sub(now); a.looked && wait > 0 {
+		return cached, wait, nil
+	}
+	facts, err = a.gather(ctx, a.Live)
+	if err != nil {
+		return facts, 0, err
+	}
+	a.lag.compared(cached, facts, now)
+	a.looked = true
+	return facts, 0, nil
+}
+
+// wakeAt asks for a pass at the earliest of the times, of which zero means never.
+func wakeAt(now time.Time, times ...time.Time) (result reconcile.Result) {
+	for _, at := range times {
+		if at.IsZero() {
+			continue
+		}
+		if after := max(at.Sub(now), time.Millisecond); result.IsZero() || after < result.RequeueAfter {
+			result.RequeueAfter = after
+		}
+	}
+	return result
+}
+
+// forgetGone drops what is remembered of events that are not there any more.
+func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
+	present := make(map[types.UID]bool, len(facts.Events))
+	for _, e := range facts.Events {
+		present[e.UID] = true
+	}
+	a.Calls.Keep(ctx, present)
+	a.unkept.keep(present)
+	for uid := range a.reportedAt {
+		if !present[uid] {
+			delete(a.reportedAt, uid)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
+)
+
+// perform does one step, and says whether it wrote to the API; version is the one that what
+// it wrote has then, where the server says it.
+func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, version string, err error) {
+	switch s := step.(type) {
+	case transition.CheckDriver:
+		a.checkDriver(s.Driver, s.Event.UID)
+		return false, "", nil
+	case transition.CallDriver:
+		// The call outlives this pass of the loop, and ends with the agent, as ctx does.
+		a.Calls.Call(ctx, s.Kind, s.Event)
+		return false, "", nil
+	case transition.WriteStatus:
+		version, err = a.writeStatus(ctx, s)
+	case transition.Protect:
+		err = reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
+	case transition.Unprotect:
+		err = a.Recorder.Unprotect(ctx, s.Event)
+	case transition.Delete:
+		err = reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
+	case transition.DeleteTransition:
+		log.FromContext(ctx).Info("Deleting a transition whose driver has left the node",
+			"transition", s.Transition.Name, "driver", s.Transition.Spec.Driver)
+		err = a.Recorder.DeleteTransition(ctx, s.Transition)
+	case transition.MarkNode:
+		version, err = a.markNode(ctx, s)
+	case transition.ReleaseCordon:
+		err = a.Node.Release(ctx, s.Event.UID)
+	default:
+		err = fmt.Errorf("no way to perform a %T", step)
+	}
+	return true, version, err
+}
+
+// markNode writes conditions of the Node. The driver, which cordons it, and the kubelet write
+// to it in the same moment: that the caches show a change does not mean that they show this.
+func (a *Agent) markNode(ctx context.Context, s transition.MarkNode) (version string, err error) {
+	node, err := a.Node.Mark(ctx, s.Conditions)
+	if node != nil {
+		version = node.ResourceVersion
+	}
+	return version, reach(faultpoint.ConditionPatched, err)
+}
+
+// objectOf is what a step writes.
+func objectOf(step transition.Step, facts transition.Facts) types.UID {
+	switch s := step.(type) {
+	case transition.WriteStatus:
+		return s.Event.UID
+	case transition.Protect:
+		return s.Event.UID
+	case transition.Unprotect:
+		return s.Event.UID
+	case transition.Delete:
+		return s.Event.UID
+	case transition.DeleteTransition:
+		return s.Transition.UID
+	default: // of the Node
+		return facts.Node.UID
+	}
+}
+
+func reach(point string, err error) error {
+	if err == nil {
+		faultpoint.Reach(point)
+	}
+	return err
+}
+
+// writeStatus writes a status, and tells about it. version is the one that the event has then.
+func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) (version string, err error) {
+	if s.Purpose == transition.PurposeClaim {
+		if s, err = a.confirmClaim(ctx, s); err != nil {
+			return "", err
+		}
+	}
+	reachAnswered(s)
+	if version, err = a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+		return "", err
+	}
+	a.unkept.wrote(s.Event.UID, version, s.Status)
+	a.Observer.Wrote(s.Event, s.Status, a.Clock.Now())
+	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
+	switch s.Purpose {
+	case transition.PurposeClaim:
+		logger.Info("Claimed", "driver", s.Status.Driver.Name, "deadline", deadlineOf(s.Status))
+		faultpoint.Reach(faultpoint.Claimed)
+	case transition.PurposeState:
+		logger.Info("Reached a state", "state", s.Status.State)
+		a.reportedAt[s.Event.UID] = a.Clock.Now()
+	case transition.PurposeProgress:
+		a.reportedAt[s.Event.UID] = a.Clock.Now()
+	case transition.PurposeFinish:
+		logger.Info("Finished", "phase", s.Status.ClaimStatus)
+		faultpoint.Reach(faultpoint.TerminalWritten)
+	case transition.PurposeNote:
+		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
+	}
+	return version, nil
+}
+
+// deadlineOf is for the log.
+func deadlineOf(status lifecyclev1alpha1.LifecycleEventStatus) string {
+	if status.SLA == nil {
+		return "none"
+	}
+	return status.SLA.UTC().Format(time.RFC3339)
+}
+
+// reachAnswered is where a driver has answered with a state that is not yet written.
+func reachAnswered(s transition.WriteStatus) {
+	if s.Purpose != transition.PurposeState {
+		return
+	}
+	if s.Status.State == s.Status.Driver.End {
+		faultpoint.Reach(faultpoint.EndAnswered)
+		return
+	}
+	faultpoint.Reach(faultpoint.StartCalled)
+}
+
+// confirmClaim decides the claim again on what the API server has now: the cache may
+// not show yet what this agent, or one before it, has claimed.
+func (a *Agent) confirmClaim(ctx context.Context, s transition.WriteStatus) (transition.WriteStatus, error) {
+	from := a.Cached
+	from.Events = a.Live.Events
+	facts, err := a.gather(ctx, from)
+	if err != nil {
+		return s, err
+	}
+	fresh, ok := transition.Next(facts, a.Clock.Now()).Step.(transition.WriteStatus)
+	if !ok || fresh.Purpose != transition.PurposeClaim || fresh.Event.UID != s.Event.UID {
+		return s, fmt.Errorf("claim %T %s: %w", &lifecyclev1alpha1.LifecycleEvent{}, s.Event.Name, record.ErrStale)
+	}
+	return fresh, nil
+}

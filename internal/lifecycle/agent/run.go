@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/internal/platform/health"
+	"github.com/slipway-k8s/slipway/internal/platform/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
+)
+
+// Options are the settings of an agent process.
+type Options struct {
+	// NodeName is the node that the agent is for. Required.
+	NodeName string
+	// RegistrationDir is where drivers register.
+	RegistrationDir string
+	// FinishedEventTTL is how long events are kept after they have ended.
+	FinishedEventTTL time.Duration
+	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
+	// not at all.
+	HealthAddress, MetricsAddress string
+	// ActAs is as whom it acts on the Node. Empty: as the node.
+	ActAs identity.ActAs
+	// Builtin are drivers that run in this process.
+	Builtin []Builtin
+	// Metrics is where its metrics are registered. Nil: the registry of the process, which
+	// takes those of one agent.
+	Metrics prometheus.Registerer
+}
+
+// Builtin is a driver that runs in the agent's process.
+type Builtin struct {
+	Name string
+	// Serve runs it until ctx ends; asNode are the credentials with which it acts on the Node and its
+	// pods.
+	Serve func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error
+}
+
+// Run runs the agent of a node until ctx ends.
+func Run(ctx context.Context, self *rest.Config, options Options) error {
+	if options.Metrics == nil {
+		options.Metrics = metrics.Registry
+	}
+	well := health.New(clock.RealClock{})
+	self = well.Seen(self)
+	httpClient, err := rest.HTTPClientFor(self)
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	p := &process{options: options, health: well}
+	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) error { return p.introduce(ctx, self, httpClient) }); err != nil {
+		return err
+	}
+	p.watch = apigroup.NewWatch(self, httpClient, p.home)
+	if err := p.build(ctx, self); err != nil {
+		return err
+	}
+	defer p.close()
+	return p.manager.Start(ctx)
+}
+
+// process is an agent with what it runs on.
+type process struct {
+	options   Options
+	asNode    *rest.Config // credentials
+	writer    *nodestate.Writer
+	events    corev1client.EventsGetter
+	home      apigroup.Home
+	homeSince time.Time
+	watch     *apigroup.Watch
+	manager   manager.Manager
+	node      cluster.Cluster // the same API server, as the node
+	observer  *telemetry.Source
+	calls     *dispatch.Dispatcher
+	health    *health.Process
+}
+
+// build puts the agent together; nothing of it runs yet.
+func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
+	if p.manager, err = p.newManager(ctx, self); err != nil {
+		return fmt.Errorf("build the manager: %w", err)
+	}
+	if p.node, err = p.newNodeCluster(p.asNode); err != nil {
+		return fmt.Errorf("build the node's cache: %w", err)
+	}
+	if p.observer, err = telemetry.New(ctx, telemetry.Options{
+		Component: telemetry.NodeAgent, APIGroup: p.home.Group(), Events: p.events, Metrics: p.options.Metrics,
+	}); err != nil {
+		return err
+	}
+	loop := &loop{nodeName: p.options.NodeName}
+	var drivers *plugins.Registry
+	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, p.writer.SetDrivers)
+	drivers = plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
+		loop.wake()
+		told.look()
+	}})
+	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), loop.wake)
+	agent := New(Config{
+		NodeName:         p.options.NodeName,
+		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
+		FinishedEventTTL: p.options.FinishedEventTTL,
+		HomeSince:        p.homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
+		Cached:  Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
+		Live:    Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
+		Drivers: drivers, Calls: p.calls,
+		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
+	})
+	if err := loop.add(p.manager, p.node, p.health.Loop(agent)); err != nil {
+		return err
+	}
+	return p.addRunnables(drivers, told)
+}
+
+func (p *process) addRunnables(drivers *plugins.Registry, told *registered) error {
+	errs := []error{
+		p.manager.Add(p.node),
+		p.manager.Add(manager.RunnableFunc(drivers.Run)),
+		p.manager.Add(told),
+	}
+	for _, b := range p.options.Builtin {
+		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			return b.Serve(ctx, p.asNode, p.observer.Drains())
+		})))
+	}
+	p.health.Check(health.Readiness, "api-home", p.watch.Check)
+	p.health.Check(health.Readiness, "drivers", func() error { return builtinMissing(p.options.Builtin, drivers.Names()) })
+	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)
+}
+
+// builtinMissing says which drivers of this process are not registered with it. Those of
+// others have no part in that: an agent without them can still say that they are missing,
+// and no update of the agents waits for them.
+func builtinMissing(builtin []Builtin, registered []string) error {
+	for _, b := range builtin {
+		if !slices.Contains(registered, b.Name) {
+			return fmt.Errorf("driver %s, which runs in this process, is not registered with it", b.Name)
+		}
+	}
+	return nil
+}
+
+// newManager builds the caches and clients of the process itself.
+func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
+	m, err := ctrl.NewManager(self, manager.Options{
+		Scheme:         p.home.Scheme(),
+		MapperProvider: p.mapper,
+		Logger:         log.FromContext(ctx),
+		Cache: cache.Options{
+			ByObject: map[client.Object]cache.ByObject{
+				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(BindingNode, p.options.NodeName)},
+			},
+			DefaultTransform:         cache.TransformStripManagedFields(),
+			DefaultWatchErrorHandler: p.watch.Failed,
+		},
+		Metrics:                metricsserver.Options{BindAddress: p.options.MetricsAddress},
+		HealthProbeBindAddress: p.options.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, BindingNode, func(o client.Object) []string {
+		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
+	})
+}
+
+// newNodeCluster builds the cache of the Node, read as the node.
+func (p *process) newNodeCluster(asNode *rest.Config) (cluster.Cluster, error) {
+	return cluster.New(asNode, func(o *cluster.Options) {
+		o.Scheme = p.home.Scheme()
+		o.MapperProvider = p.mapper
+		o.Cache.ByObject = map[client.Object]cache.ByObject{
+			&corev1.Node{}: {Field: fields.OneTermEqualSelector("metadata.name", p.options.NodeName)},
+		}
+		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
+	})
+}
+
+func (p *process) close() {
+	p.calls.Wait()
+	p.observer.Close()
+}
+
+// mapper is the home's, which asks nothing of the server.
+func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	return p.home.Mapper(), nil
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+)
+
+// Guarded says whether an event waits for the guards.
+func Guarded(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	waits := e.Status.ClaimStatus == "" || e.Status.ClaimStatus == lifecyclev1alpha1.Pending
+	return waits && e.DeletionTimestamp == nil &&
+		slices.Contains(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateGuards})
+}
+
+// guard removes the gate of the guards when they let the event pass, and says why not
+// while they do not. It is decided when no other gate is left: what is true then is
+// true when the event is claimed.
+func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	if !Guarded(e) || len(e.Spec.Gates) > 1 || leaseLost(f, e) {
+		return Decision{}
+	}
+	reason, message := lifecyclev1alpha1.ReasonPassed, ""
+	for _, o := range objections(f, e) {
+		if !slices.Contains(e.Spec.Allow, o.guard) {
+			return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, string(o.guard),
+				explain.Advised(lifecyclev1alpha1.ConditionGuardsPassed, string(o.guard), o.message), now)
+		}
+		reason, message = lifecyclev1alpha1.ReasonAllowed, fmt.Sprintf("spec.allow lists %s", o.guard)
+	}
+	// First the note: nobody else writes the status while the gate is there.
+	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
+		Or(do(RemoveGate{Event: e}))
+}
+
+// leaseLost says whether the event has passed the gate of leases, and somebody else has taken
+// the node's lease since: the guards let it pass when that is Slipway's again.
+func leaseLost(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	c := condition(e, lifecyclev1alpha1.ConditionLeaseHeld)
+	return f.NodeLeases && c != nil && c.Status == metav1.ConditionFalse
+}
+
+// objection is what a guard has against an event.
+type objection struct {
+	guard   lifecyclev1alpha1.Guard
+	message string
+}
+
+func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
+	if returnsNode(f, e) {
+		return nil
+	}
+	var all []objection
+	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), Leaving(f)
+	// A node that takes no pods now leaves nothing behind that was there before.
+	if self.Usable() {
+		if left := countPeers(f, leaving); left.usable == 0 {
+			all = append(all, objection{lifecyclev1alpha1.GuardLastSchedulableNode, fmt.Sprintf(
+				"node %q is the last one that pods can go to (%d others; %s)",
+				f.NodeName, len(f.Peers), left)})
+		}
+	}
+	if self.ControlPlane {
+		if out := controlPlaneOut(f, leaving); len(out) > 0 {
+			all = append(all, objection{lifecyclev1alpha1.GuardSecondControlPlaneNode, fmt.Sprintf(
+				"node %q is of the control plane, of which %s out already, or not Ready, or about to be taken out",
+				f.NodeName, isOrAre(out))})
+		}
+	}
+	return all
+}
+
+// controlPlaneOut are the other nodes of the control plane that we take out, or have, or
+// that are down by themselves: of three, a second one that goes takes the quorum along.
+func controlPlaneOut(f Facts, leaving map[string]bool) []string {
+	var out []string
+	for _, p := range f.Peers {
+		if p.ControlPlane && (!p.Ready || p.Cordoned || leaving[p.Name]) {
+			out = append(out, p.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func isOrAre(names []string) string {
+	const shown = 5
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more are", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+// Leaving are the other nodes that an event takes out, or is about to: one that
+// nothing holds back any more counts as well, or two that are asked for at the same
+// moment would both pass.
+func Leaving(f Facts) map[string]bool {
+	leaving := map[string]bool{}
+	for _, e := range f.PeerEvents {
+		if takesOut(f, e) {
+			leaving[e.Spec.BindingNode] = true
+		}
+	}
+	return leaving
+}
+
+// takesOut says whether the event takes its node out of service, or will when it is
+// claimed. What a driver does is not known: all count that do not return a node.
+func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
+		return false
+	}
+	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || len(e.Spec.Gates) == 0 && e.DeletionTimestamp == nil
+}
+
+func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	if driver := e.Status.Driver; driver != nil {
+		return driver.End == lifecyclev1alpha1.StateMaintenanceComplete
+	}
+	t, found := f.Transitions[e.Spec.TransitionName]
+	return found && t.Spec.End == lifecyclev1alpha1.StateMaintenanceComplete
+}

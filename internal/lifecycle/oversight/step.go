@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/event/decision"
+)
+
+// Decision is one step and the time at which to ask again if nothing changes before.
+type Decision = decision.Of[Step]
+
+// Step is one thing to do. Each may be done twice: a crash after it is as if it had
+// not been done.
+type Step interface{ isStep() }
+
+type (
+	// WriteStatus replaces the status of an event, provided that the event is still as
+	// it was seen.
+	WriteStatus struct {
+		Event  *lifecyclev1alpha1.LifecycleEvent
+		Status lifecyclev1alpha1.LifecycleEventStatus
+	}
+	// RemoveGate lets an event pass the guards.
+	RemoveGate struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// MarkNode sets conditions of the Node.
+	MarkNode struct {
+		Conditions []corev1.NodeCondition
+	}
+	// ReleaseCordon undoes the cordon that was made for a canceled event.
+	ReleaseCordon struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// Unprotect removes the finalizer from an event.
+	Unprotect struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// Delete deletes an ended event.
+	Delete struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+)
+
+func (WriteStatus) isStep()   {}
+func (RemoveGate) isStep()    {}
+func (MarkNode) isStep()      {}
+func (ReleaseCordon) isStep() {}
+func (Unprotect) isStep()     {}
+func (Delete) isStep()        {}
+
+// Ends says whether the step ends its event.
+func (s WriteStatus) Ends() bool {
+	return s.Status.ClaimStatus.Terminal() && !s.Event.Status.ClaimStatus.Terminal()
+}
+
+func do(step Step) Decision          { return Decision{Step: step} }
+func waitUntil(t time.Time) Decision { return Decision{Wake: t} }

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+)
+
+// admit claims the oldest event that can be claimed, and notes on the others why
+// they wait. An event that waits for something of its own holds up no other.
+func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	decision := Decision{}
+	taken := occupied(events)
+	awaited := map[string]bool{} // drivers that an older event is about to use
+	for _, e := range events {
+		if phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
+			continue
+		}
+		decision = decision.Or(admitOne(f, e, taken, awaited, now))
+	}
+	return decision
+}
+
+// admitOne is the step for one Pending event.
+func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited map[string]bool, now time.Time) Decision {
+	if fromOldHome(f, e) {
+		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHomeChanged, homeChangedMessage, now)
+	}
+	if message := parametersTooLarge(e); message != "" {
+		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonInvalidParameters, message, now)
+	}
+	if f.Node == nil {
+		return Decision{} // it may yet come; the controller says what is missing
+	}
+	if len(e.Spec.Gates) > 0 {
+		return note(e, lifecyclev1alpha1.ReasonGated, "spec.gates: waiting for "+gateNames(e.Spec.Gates), now)
+	}
+	t, found := f.Transitions[e.Spec.TransitionName]
+	if !found {
+		return note(e, lifecyclev1alpha1.ReasonTransitionNotFound,
+			fmt.Sprintf("spec.transitionName: there is no LifecycleTransition %q", e.Spec.TransitionName), now)
+	}
+	if why := doesNotApply(t, f.Node); why != "" {
+		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonTransitionDoesNotApply,
+			fmt.Sprintf("spec.bindingNode: LifecycleTransition %q does not apply to node %q: %s", t.Name, f.NodeName, why), now)
+	}
+	driver := f.Drivers(t.Spec.Driver)
+	if !driver.Registered {
+		return note(e, lifecyclev1alpha1.ReasonDriverMissing,
+			fmt.Sprintf("driver %q is not registered on node %q", t.Spec.Driver, f.NodeName), now)
+	}
+	if taken || awaited[t.Spec.Driver] {
+		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn, "another event of this node comes first", now)
+	}
+	awaited[t.Spec.Driver] = true
+	if driver.Checking != e.UID {
+		return do(CheckDriver{Driver: t.Spec.Driver, Event: e})
+	}
+	if !driver.Ready {
+		return awaitReady(f, e, t.Spec.Driver, driver.CheckingSince, now)
+	}
+	return do(WriteStatus{Purpose: PurposeClaim, Event: e, Status: claimed(f, e, t, now)})
+}
+
+// awaitReady gives a driver that is registered and does not answer 30 s. The time
+// runs from the note, which a restart does not lose.
+func awaitReady(f Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, since, now time.Time) Decision {
+	noted := condition(e, lifecyclev1alpha1.ConditionClaimable)
+	if noted == nil || noted.Reason != lifecyclev1alpha1.ReasonDriverNotReady {
+		if noteAt := since.Add(notReadyAfter); now.Before(noteAt) {
+			return waitUntil(noteAt)
+		}
+		return note(e, lifecyclev1alpha1.ReasonDriverNotReady,
+			fmt.Sprintf("driver %q is registered on node %q but does not answer", driver, f.NodeName), now)
+	}
+	failAt := noted.LastTransitionTime.Add(ReadinessTimeout)
+	if now.Before(failAt) {
+		return waitUntil(failAt)
+	}
+	return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonDriverNotReady,
+		fmt.Sprintf("driver %q is registered on node %q but did not answer for %s", driver, f.NodeName, ReadinessTimeout), now)
+}
+
+// claimed is the status of e once it is claimed under t.
+func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.LifecycleTransition, now time.Time) lifecyclev1alpha1.LifecycleEventStatus {
+	status := e.Status.DeepCopy()
+	status.ClaimStatus = lifecyclev1alpha1.Claimed
+	status.ClaimedBy = new(f.Claimer)
+	status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: t.Spec.Driver, Start: t.Spec.Start, End: t.Spec.End}
+	sla := t.Spec.SLA
+	if e.Spec.SLA != nil {
+		sla = e.Spec.SLA
+	}
+	if sla != nil {
+		status.SLA = &metav1.Time{Time: deadline(now, sla.Duration)}
+	}
+	setCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "", now)
+	setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonDriverRegistered, "", now)
+	return *status
+}
+
+// note writes why e is not claimed, unless that stands there already.
+func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
+	message = explain.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
+	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
+		setCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
+	})
+}
+
+// Applies says whether t is for the node.
+func Applies(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) bool {
+	return doesNotApply(t, node) == ""
+}
+
+// doesNotApply is empty where t applies to the node, and else says why it does not.
+func doesNotApply(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) string {
+	switch {
+	case t.Spec.AllNodes != nil && *t.Spec.AllNodes:
+		return ""
+	case t.Spec.NodeName != "":
+		if t.Spec.NodeName == node.Name {
+			return ""
+		}
+		return fmt.Sprintf("its spec.nodeName is %q", t.Spec.NodeName)
+	case t.Spec.NodeSelector != nil:
+		selector, err := nodeaffinity.NewNodeSelector(t.Spec.NodeSelector)
+		if err != nil {
+			return fmt.Sprintf("its spec.nodeSelector is not valid: %v", err)
+		}
+		if selector.Match(node) {
+			return ""
+		}
+		return "its spec.nodeSelector does not match the node's labels"
+	default:
+		return "it names no nodes"
+	}
+}
+
+const homeChangedMessage = "the event is older than the move of the API to the group that it is in now: " +
+	"it is not acted on; create it again if it is still wanted"
+
+func fromOldHome(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return e.CreationTimestamp.Time.Before(f.HomeSince)
+}
+
+func parametersTooLarge(e *lifecyclev1alpha1.LifecycleEvent) string {
+	if e.Spec.Parameters == nil || len(e.Spec.Parameters.Raw) <= lifecyclev1alpha1.MaxParametersBytes {
+		return ""
+	}
+	return fmt.Sprintf("spec.parameters: %d bytes as JSON, at most %d are allowed",
+		len(e.Spec.Parameters.Raw), lifecyclev1alpha1.MaxParametersBytes)
+}
+
+func gateNames(gates []lifecyclev1alpha1.Gate) string {
+	names := make([]string, len(gates))
+	for i, g := range gates {
+		names[i] = g.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// phase is the claim status; an event that nobody has written to is Pending.
+func phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
+	if e.Status.ClaimStatus == "" {
+		return lifecyclev1alpha1.Pending
+	}
+	return e.Status.ClaimStatus
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubernetesfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+)
+
+// world is an API whose errors a test chooses, and a Maintainer on it whose decisions it
+// makes. The errors are: requests that are refused, or fail for a while; objects of somebody
+// else's in the way; watches that show too late, or never, what was written; decisions that
+// panic or come too often. What is done where nothing goes wrong is in test/maintenance.
+type world struct {
+	*Maintainer
+	api   client.Client
+	nodes *kubernetesfake.Clientset
+	told  *audience
+}
+
+// audience is what people were told.
+type audience struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (t *audience) Tell(about *slipwayv1alpha1.NodeMaintenance, _ bool, reason, message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, about.Name+" "+reason+" "+message)
+}
+
+func (*audience) Stand(map[string]slipwayv1alpha1.NodeMaintenanceStatus, time.Time) {}
+
+func (*audience) Forget(types.UID) {}
+
+func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, funcs interceptor.Funcs, objects ...client.Object) *world {
+	t.Helper()
+	label := func(o client.Object) []string {
+		if maintenance.Labelled(o) {
+			return []string{"true"}
+		}
+		return nil
+	}
+	api := fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).WithObjects(objects...).
+		WithStatusSubresource(&slipwayv1alpha1.NodeMaintenance{}).WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, ofMaintenances, label).
+		WithInterceptorFuncs(funcs).Build()
+	nodes, said := kubernetesfake.NewClientset(), &audience{}
+	for _, o := range objects {
+		if node, ok := o.(*corev1.Node); ok {
+			if _, err := nodes.CoreV1().Nodes().Create(t.Context(), node.DeepCopy(), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m := with(Options{
+		Client: api, Live: api, Events: record.New(api), Tell: said, Namespace: "slipway-system", Clock: clock.RealClock{},
+		Node: func(name string) *nodestate.Writer {
+			return nodestate.NewWriter(nodes.CoreV1().Nodes(), name, clock.RealClock{})
+		},
+	})
+	m.reader, m.health, m.pending, m.budgets = api, newHealth(nil, m.wake), newPending(nil, m.wake), newBudgets(nil, m.wake)
+	m.keptAway = &keptAway{until: time.Unix(1, 0)} // it has begun long ago
+	m.starving = newStarving(nil, m.wake)
+	m.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
+	return &world{m, api, nodes, said}
+}
+
+func anEvent(name string) *lifecyclev1alpha1.LifecycleEvent {
+	return &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID("uid-of-" + name), Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: maintenance.LabelDrain},
+			Finalizers: []string{slipwayv1alpha1.MaintenanceEventFinalizer},
+		},
+		Spec: lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "drain", BindingNode: "n"},
+	}
+}
+
+func aMaintenance(name string) *slipwayv1alpha1.NodeMaintenance {
+	return &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apigroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// ErrNotInstalled means that neither group serves the two kinds.
+var ErrNotInstalled = errors.New("the API server serves LifecycleEvents neither in " +
+	lifecyclev1alpha1.GroupKubernetes + " nor in " + lifecyclev1alpha1.GroupSlipway +
+	": apply the CRDs of one of the two homes first")
+
+// Home is the API group that serves the two kinds.
+type Home struct {
+	group string
+}
+
+// In is the home in a group that is known already.
+func In(group string) Home { return Home{group: group} }
+
+// Find asks the server in which group it serves LifecycleEvents. It prefers
+// lifecycle.k8s.io, and fails with [ErrNotInstalled] if there is none.
+func Find(ctx context.Context, config *rest.Config, client *http.Client) (Home, error) {
+	lister, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), client)
+	if err != nil {
+		return Home{}, fmt.Errorf("build a client to find the API home: %w", err)
+	}
+	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
+		resource := schema.GroupVersionResource{Group: group, Version: lifecyclev1alpha1.Version, Resource: "lifecycletransitions"}
+		_, err := lister.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case err == nil:
+			return Home{group: group}, nil
+		case apierrors.IsNotFound(err):
+			continue
+		default:
+			return Home{}, fmt.Errorf("list lifecycletransitions.%s: %w", group, err)
+		}
+	}
+	return Home{}, ErrNotInstalled
+}
+
+// Group is the API group.
+func (h Home) Group() string { return h.group }
+
+// GroupVersion is the API group and version.
+func (h Home) GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: h.group, Version: lifecyclev1alpha1.Version}
+}
+
+// Scheme knows the two kinds in this home, Slipway's own, core/v1, Jobs and Leases.
+func (h Home) Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	lifecyclev1alpha1.AddToScheme(scheme, h.group)
+	for _, add := range []func(*runtime.Scheme) error{
+		slipwayv1alpha1.AddToScheme, corev1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			panic(err) // only two registrations of one kind can cause it
+		}
+	}
+	return scheme
+}
+
+// Mapper maps the kinds of [Home.Scheme] that Slipway reads and writes. It is
+// static: no discovery requests, and none of the rights for them.
+func (h Home) Mapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
+		h.GroupVersion(), slipwayv1alpha1.GroupVersion, corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion,
+	})
+	for _, kind := range []string{"LifecycleTransition", "LifecycleEvent"} {
+		mapper.Add(h.GroupVersion().WithKind(kind), meta.RESTScopeRoot)
+	}
+	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("NodeMaintenance"), meta.RESTScopeRoot)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PodTemplate"), batchv1.SchemeGroupVersion.WithKind("Job"),
+		slipwayv1alpha1.GroupVersion.WithKind("DrainRule"), coordinationv1.SchemeGroupVersion.WithKind("Lease"),
+	} {
+		mapper.Add(kind, meta.RESTScopeNamespace)
+		// A cache of one namespace asks for the scope of the list, as a mapper by discovery knows it.
+		mapper.Add(kind.GroupVersion().WithKind(kind.Kind+"List"), meta.RESTScopeNamespace)
+	}
+	return mapper
+}
