@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 func main() {
 	pages := map[string]func() string{
-		explain.Page:                        reasons,
+		reasons.Page:                        reasonsPage,
 		"docs/reference/fields.md":          fields,
 		"docs/reference/flags.md":           flags,
 		"docs/reference/kubectl-slipway.md": plugin,

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-const reasonsHead = `<!-- Written by docs/generate, from internal/kubectl/explain. make generate -->
+const reasonsHead = `<!-- Written by docs/generate, from internal/reasons. make generate -->
 
 # Reason codes
 
@@ -25,12 +25,12 @@ says the same of what is there now, with names and figures.
 
 `
 
-// reasons is the reference of all reason codes.
-func reasons() string {
+// reasonsPage is the reference of all reason codes.
+func reasonsPage() string {
 	var page strings.Builder
 	page.WriteString(reasonsHead)
 	last := ""
-	for _, e := range explain.Entries() {
+	for _, e := range reasons.Entries() {
 		if e.Code != last {
 			fmt.Fprintf(&page, "## %s\n\n", e.Code)
 			last = e.Code
@@ -40,26 +40,26 @@ func reasons() string {
 	return strings.TrimRight(page.String(), "\n") + "\n"
 }
 
-func where(e explain.Entry) string {
+func where(e reasons.Entry) string {
 	switch e.Place {
-	case explain.Blocker:
+	case reasons.Blocker:
 		return "**A blocker**"
-	case explain.NodeState:
+	case reasons.NodeState:
 		return "**On the Node**, condition `LifecycleTransition`"
-	case explain.GracefulShutdown:
+	case reasons.GracefulShutdown:
 		return fmt.Sprintf("**On the Node**, condition `%s`, %s", e.Place, e.Status)
-	case explain.Maintenance:
+	case reasons.Maintenance:
 		return "**A condition of a NodeMaintenance**"
-	case explain.MaintenanceNode:
+	case reasons.MaintenanceNode:
 		return "**A node of a NodeMaintenance**"
-	case explain.Explained:
+	case reasons.Explained:
 		return "**In what `kubectl slipway explain` says**"
 	default:
 		return fmt.Sprintf("**Condition `%s`**, %s", e.Place, e.Status)
 	}
 }
 
-func helps(e explain.Entry) string {
+func helps(e reasons.Entry) string {
 	switch {
 	case e.Helps == "":
 		return "Nothing needs to be done."

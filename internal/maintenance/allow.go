@@ -8,7 +8,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // The guards hold the drains of maintenances like those of anybody else, and a node of which
@@ -66,6 +66,6 @@ func (m *maintained) notClaimed(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
 	default:
 		return why
 	}
-	why.message = explain.Matter(lifecyclev1alpha1.ConditionGuardsPassed, why.reason, why.message) + "; " + lets
+	why.message = reasons.Matter(lifecyclev1alpha1.ConditionGuardsPassed, why.reason, why.message) + "; " + lets
 	return why
 }

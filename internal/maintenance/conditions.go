@@ -12,7 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // conditions says whether a maintenance is accepted, moves, is drained and is over.
@@ -22,7 +22,7 @@ func (p *pass) conditions(m *maintained, status *slipwayv1alpha1.NodeMaintenance
 		if is {
 			value = metav1.ConditionTrue
 		}
-		p.setCondition(m, status, metav1.Condition{Type: kind, Status: value, Reason: why.reason, Message: explain.Shorten(why.message, maxMessage)})
+		p.setCondition(m, status, metav1.Condition{Type: kind, Status: value, Reason: why.reason, Message: reasons.Shorten(why.message, maxMessage)})
 	}
 	if m.refusal.reason != "" {
 		set(slipwayv1alpha1.MaintenanceAccepted, false, m.refusal)

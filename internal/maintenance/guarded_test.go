@@ -14,9 +14,9 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // admit is what admission does with an event that is created.
@@ -100,7 +100,7 @@ func TestWhatLetsADrainPassItsGuard(t *testing.T) {
 		}
 		e := newDrain("n", nil, slipwayv1alpha1.DrainParameters{})
 		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{
-			Type: condition, Status: metav1.ConditionFalse, Reason: string(tc.guard), Message: explain.Advised(condition, string(tc.guard), objection),
+			Type: condition, Status: metav1.ConditionFalse, Reason: string(tc.guard), Message: reasons.Advised(condition, string(tc.guard), objection),
 		})
 		if got := m.notClaimed(e); got != (reasoned{string(tc.guard), tc.want}) {
 			t.Errorf("%s: got %+v", name, got)

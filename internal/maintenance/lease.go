@@ -9,8 +9,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -94,7 +94,7 @@ func (n *node) underLease() bool {
 func leasedTo(held nodelease.Held) string {
 	text := fmt.Sprintf("the node is leased to %q", held.Holder)
 	if held.Purpose != "" {
-		text += fmt.Sprintf(" for %q", explain.Shorten(held.Purpose, maxPurpose))
+		text += fmt.Sprintf(" for %q", reasons.Shorten(held.Purpose, maxPurpose))
 	}
 	return text
 }

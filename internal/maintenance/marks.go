@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Conditions of a Node.
@@ -77,7 +77,7 @@ func (m *maintained) plannedText() string {
 // changes only with the status.
 func (n *node) marked(marks []corev1.NodeCondition, now time.Time, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
 	want := corev1.NodeCondition{
-		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: explain.Shorten(strings.Join(names, ", "), maxReason),
+		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: reasons.Shorten(strings.Join(names, ", "), maxReason),
 		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
 	}
 	if len(names) == 0 {

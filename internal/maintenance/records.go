@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // maxRecordMessage is how many bytes a record says why something failed.
@@ -31,7 +31,7 @@ func (p *pass) note(n *node, r Record) {
 	if !n.exists() {
 		return
 	}
-	r.Message = explain.Shorten(r.Message, maxRecordMessage)
+	r.Message = reasons.Shorten(r.Message, maxRecordMessage)
 	r.At = p.second().Time
 	if old := rawRecord(n.Records, r.UID); old != nil && n.cordonedFor(*old) {
 		r.Cordon = old.Cordon // nothing has undone it yet

@@ -11,8 +11,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // release has a node that nobody needs any more go back. If its drain has been of use, it
@@ -133,7 +133,7 @@ func reasonOf(m *maintained) string {
 	if m.Spec.Reason != "" {
 		text += ": " + m.Spec.Reason
 	}
-	return explain.Shorten(text, maxReason)
+	return reasons.Shorten(text, maxReason)
 }
 
 // maxReason is what spec.reason of an event can hold.

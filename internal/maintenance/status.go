@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // The limits of a status, in entries and in bytes: with them, that of any number of nodes is
@@ -35,7 +35,7 @@ func (p *pass) report(m *maintained) {
 	status.NodeStatuses = m.listed()
 	p.drainStatus(m, status)
 	p.conditions(m, status)
-	status.Message = explain.Shorten(m.message(status), maxMessage)
+	status.Message = reasons.Shorten(m.message(status), maxMessage)
 	if equality.Semantic.DeepEqual(*status, m.Status) {
 		return
 	}
@@ -104,7 +104,7 @@ func (m *maintained) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
 		if len(all) == maxListed || urgency(at) == notListed {
 			break
 		}
-		s := slipwayv1alpha1.MaintenanceNodeStatus{Name: name, Phase: at.phase, Reason: at.reason, Message: explain.Shorten(at.message, maxNodeMessage)}
+		s := slipwayv1alpha1.MaintenanceNodeStatus{Name: name, Phase: at.phase, Reason: at.reason, Message: reasons.Shorten(at.message, maxNodeMessage)}
 		if !at.since.IsZero() {
 			s.Since = &metav1.Time{Time: at.since}
 		}
@@ -152,7 +152,7 @@ func (p *pass) drainStatus(m *maintained, status *slipwayv1alpha1.NodeMaintenanc
 	}
 	if found {
 		drain.ReachedDrainTargets = progress.Reached
-		drain.DrainMessage = explain.Shorten(readable(progress.Message), maxMessage)
+		drain.DrainMessage = reasons.Shorten(readable(progress.Message), maxMessage)
 	} else if status.DrainStatus != nil {
 		drain.ReachedDrainTargets = status.DrainStatus.ReachedDrainTargets
 	}

@@ -8,7 +8,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Reasons of core Events about a maintenance.
@@ -30,7 +30,7 @@ const uncordoned = "somebody else has uncordoned the node while it is out; its d
 // tell tells what the new status shows and the old one did not.
 func (p *pass) tell(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus) {
 	about := func(warning bool, reason, message string) {
-		p.told = append(p.told, Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: explain.Shorten(message, maxMessage)})
+		p.told = append(p.told, Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: reasons.Shorten(message, maxMessage)})
 	}
 	for _, s := range status.StageStatuses[len(m.Status.StageStatuses):] {
 		if s.Name != slipwayv1alpha1.StageIdle {

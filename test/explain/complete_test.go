@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // alone are the codes whose tests disturb the whole cluster, and are in disturb_test.go and responders_test.go, and those
@@ -28,8 +28,8 @@ func TestEachReasonOfADrainIsProvokedHere(t *testing.T) {
 		provoked = append(provoked, code)
 	}
 	var known []string
-	for _, e := range explain.Entries() {
-		if e.Place == explain.Blocker {
+	for _, e := range reasons.Entries() {
+		if e.Place == reasons.Blocker {
 			known = append(known, e.Code)
 		}
 	}

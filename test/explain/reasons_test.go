@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -53,7 +53,7 @@ func (tr trouble) test(t *testing.T, name string) {
 			t.Errorf("the details do not say %q:\n%s", s.named(want), all)
 		}
 	}
-	if c.Text == "" || c.Since == nil || !strings.HasPrefix(c.Reference, explain.Page) {
+	if c.Text == "" || c.Since == nil || !strings.HasPrefix(c.Reference, reasons.Page) {
 		t.Errorf("the cause is not complete: %+v", c)
 	}
 	s.look(c)

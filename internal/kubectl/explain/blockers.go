@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"regexp"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ var bounded = map[string]bool{
 	lifecyclev1alpha1.ReasonWaitingForTurn: true,
 }
 
-func passes(entry Entry, since *metav1.Time, now time.Time) bool {
+func passes(entry reasons.Entry, since *metav1.Time, now time.Time) bool {
 	return entry.Passes && (bounded[entry.Code] || since == nil || now.Sub(since.Time) < patience)
 }
 
@@ -38,7 +39,7 @@ func ofBlockersOf(f Facts, e *event, now time.Time) []Cause {
 		g := group{b.Reason, b.By}
 		c, ok := found[g]
 		if !ok {
-			c = &Cause{Code: b.Reason, Place: Blocker, Event: e.Name, By: b.By, Text: b.Message, Reference: Page + Anchor(b.Reason)}
+			c = &Cause{Code: b.Reason, Place: reasons.Blocker, Event: e.Name, By: b.By, Text: b.Message, Reference: reasons.Page + reasons.Anchor(b.Reason)}
 			found[g], order = c, append(order, g)
 		}
 		c.Objects = append(c.Objects, b.Object)
@@ -49,11 +50,11 @@ func ofBlockersOf(f Facts, e *event, now time.Time) []Cause {
 	var causes []Cause
 	for _, g := range order {
 		c := found[g]
-		entry, known := Lookup(Blocker, c.Code)
+		entry, known := reasons.Lookup(reasons.Blocker, c.Code)
 		if !known {
 			c.Reference = ""
 		}
-		c.Text = entry.matter(c.Text)
+		c.Text = entry.Matter(c.Text)
 		if c.Text == "" {
 			c.Text = entry.Means
 		}
@@ -70,7 +71,7 @@ func tell(f Facts, e *event, c *Cause, now time.Time) {
 		teller(telling{f, e, c, now})
 		return
 	}
-	if entry, ok := Lookup(c.Place, c.Code); ok && entry.Helps != "" {
+	if entry, ok := reasons.Lookup(c.Place, c.Code); ok && entry.Helps != "" {
 		c.Remedies = append(c.Remedies, Remedy{Text: entry.Helps})
 	}
 }

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"regexp"
 	"strings"
 	"time"
@@ -13,18 +14,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
-
-// CodeNotNoticed is of reports alone: neither an agent nor the controller has said anything
-// about an event.
-const CodeNotNoticed = "NotNoticed"
-
-// Explained is where the codes stand that are of reports alone.
-const Explained Place = "explain"
-
-var ofReports = ofCondition(string(Explained), "False", Entry{
-	Code: CodeNotNoticed, Means: "Neither an agent nor the controller has said anything about the event yet.",
-	Helps: "if it stays, see whether Slipway's agent runs on the node, and its controller", Passes: true,
-})
 
 // leftover is how condition PodsLeft names what is left, why and because of what.
 var leftover = regexp.MustCompile(`((?:Pod|Volume) [^ ]+) \(([A-Za-z]+)(?:, ([^)]+))?\)`)
@@ -40,10 +29,10 @@ func ofTheLeft(f Facts, e *event, all []*event, c metav1.Condition, now time.Tim
 			g.by = object
 		}
 		if found[g] == nil {
-			entry, _ := Lookup(Blocker, g.code)
+			entry, _ := reasons.Lookup(reasons.Blocker, g.code)
 			found[g], order = &Cause{
-				Code: g.code, Place: podsLeft, Event: e.Name, By: g.by, Since: &c.LastTransitionTime,
-				Text: entry.Means, Passes: true, Reference: Page + Anchor(g.code),
+				Code: g.code, Place: reasons.PodsLeft, Event: e.Name, By: g.by, Since: &c.LastTransitionTime,
+				Text: entry.Means, Passes: true, Reference: reasons.Page + reasons.Anchor(g.code),
 			}, append(order, g)
 		}
 		found[g].Objects = append(found[g].Objects, object)
@@ -61,22 +50,22 @@ func ofTheLeft(f Facts, e *event, all []*event, c metav1.Condition, now time.Tim
 
 // ofTheCondition is the cause that a condition tells of.
 func ofTheCondition(f Facts, e *event, all []*event, c metav1.Condition, now time.Time) Cause {
-	place := Place(c.Type)
-	entry, known := Lookup(place, c.Reason)
-	if !known && place == podsLeft {
-		entry, _ = Lookup(Blocker, c.Reason)
+	place := reasons.Place(c.Type)
+	entry, known := reasons.Lookup(place, c.Reason)
+	if !known && place == reasons.PodsLeft {
+		entry, _ = reasons.Lookup(reasons.Blocker, c.Reason)
 		entry.Passes = true // it is not waited for
 	}
 	cause := Cause{
 		Code: c.Reason, Place: place, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
-		Text: entry.matter(c.Message), Since: &c.LastTransitionTime, Reference: Page + Anchor(c.Reason),
+		Text: entry.Matter(c.Message), Since: &c.LastTransitionTime, Reference: reasons.Page + reasons.Anchor(c.Reason),
 	}
 	if cause.Text == "" {
 		cause.Text = entry.Means
 	}
-	cause.Passes = place == podsLeft || passes(entry, cause.Since, now)
+	cause.Passes = place == reasons.PodsLeft || passes(entry, cause.Since, now)
 	t := telling{f, e, &cause, now}
-	if teller, ok := conditionTellers[c.Reason]; ok && place != podsLeft {
+	if teller, ok := conditionTellers[c.Reason]; ok && place != reasons.PodsLeft {
 		teller(t, all)
 	}
 	if len(cause.Remedies) == 0 && entry.Helps != "" {
@@ -245,10 +234,10 @@ func tellGuard(t telling, _ []*event) {
 }
 
 func notNoticed(f Facts, e *event, now time.Time) Cause {
-	entry, _ := Lookup(Explained, CodeNotNoticed)
+	entry, _ := reasons.Lookup(reasons.Explained, reasons.CodeNotNoticed)
 	c := Cause{
-		Code: CodeNotNoticed, Place: Explained, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
-		Since: &e.CreationTimestamp, Text: entry.Means, Reference: Page + Anchor(CodeNotNoticed),
+		Code: reasons.CodeNotNoticed, Place: reasons.Explained, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
+		Since: &e.CreationTimestamp, Text: entry.Means, Reference: reasons.Page + reasons.Anchor(reasons.CodeNotNoticed),
 	}
 	c.Passes = passes(entry, c.Since, now)
 	t := telling{f, e, &c, now}

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"cmp"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"time"
 
@@ -72,7 +73,7 @@ func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
 	for _, c := range e.Status.Conditions {
 		switch {
 		case !troubles(e, c):
-		case Place(c.Type) == podsLeft:
+		case reasons.Place(c.Type) == reasons.PodsLeft:
 			causes = append(causes, ofTheLeft(f, e, all, c, now)...)
 		default:
 			causes = append(causes, ofTheCondition(f, e, all, c, now))
@@ -90,10 +91,10 @@ func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
 // troubles tells whether a condition says that something is in the way now. A condition
 // with a reason that the catalogue does not know is a driver's own, and not ours to judge.
 func troubles(e *event, c metav1.Condition) bool {
-	if Place(c.Type) == podsLeft {
+	if reasons.Place(c.Type) == reasons.PodsLeft {
 		return c.Status == metav1.ConditionTrue
 	}
-	entry, known := Lookup(Place(c.Type), c.Reason)
+	entry, known := reasons.Lookup(reasons.Place(c.Type), c.Reason)
 	if !known || entry.Helps == "" || entry.Status != string(c.Status) {
 		return false
 	}
@@ -130,7 +131,7 @@ func byUrgency(a, b Cause) int {
 
 // place puts last what is left behind: it holds up nothing.
 func place(c Cause) int {
-	if c.Place == podsLeft {
+	if c.Place == reasons.PodsLeft {
 		return 1
 	}
 	return 0
@@ -138,7 +139,7 @@ func place(c Cause) int {
 
 func scope(c Cause) int {
 	switch {
-	case c.Place != Blocker:
+	case c.Place != reasons.Blocker:
 		return 0
 	case len(c.Objects) > 0 && kindOf(c.Objects[0]) == "Node":
 		return 1

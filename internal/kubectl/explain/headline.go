@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ func headline(f Facts, events []*event, causes []Cause) (State, string) {
 	}
 	e := events[0]
 	does := doing(f, e)
-	held := func(c Cause) bool { return c.Event == e.Name && !c.Passes && c.Place != podsLeft }
+	held := func(c Cause) bool { return c.Event == e.Name && !c.Passes && c.Place != reasons.PodsLeft }
 	switch {
 	case e.Status.ClaimStatus.Terminal():
 		return Ended, fmt.Sprintf("%s: LifecycleEvent %s has ended as %s", f.NodeName, e.Name, e.Status.ClaimStatus)

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func ofEvent(e *event) []Moment {
 
 // expected tells whether a condition says what is so of every event that goes well.
 func expected(c metav1.Condition) bool {
-	return c.Reason == lifecyclev1alpha1.ReasonDriverRegistered || Place(c.Type) == podsLeft && c.Status == metav1.ConditionFalse
+	return c.Reason == lifecyclev1alpha1.ReasonDriverRegistered || reasons.Place(c.Type) == reasons.PodsLeft && c.Status == metav1.ConditionFalse
 }
 
 // ofChange is a change of a condition.

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"strings"
 	"testing"
@@ -83,7 +84,7 @@ func someFacts(t *rapid.T) Facts {
 }
 
 func someEvent(t *rapid.T, name string) lifecyclev1alpha1.LifecycleEvent {
-	entries := Entries()
+	entries := reasons.Entries()
 	e := lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Time{Time: noon}}}
 	e.Spec.TransitionName = rapid.SampledFrom(hostile).Draw(t, "transition")
 	e.Status.ClaimStatus = rapid.SampledFrom([]lifecyclev1alpha1.ClaimStatus{
@@ -108,7 +109,7 @@ func someEvent(t *rapid.T, name string) lifecyclev1alpha1.LifecycleEvent {
 	return e
 }
 
-func codes(entries []Entry) []string {
+func codes(entries []reasons.Entry) []string {
 	var all []string
 	for _, e := range entries {
 		all = append(all, e.Code)
@@ -118,16 +119,16 @@ func codes(entries []Entry) []string {
 
 // Every code that says trouble is told of, with something that helps.
 func TestEveryCodeHasACauseWithARemedy(t *testing.T) {
-	for _, entry := range Entries() {
-		inTheWay := entry.Helps != "" || entry.Place == Blocker
-		if !inTheWay || entry.Place == NodeState || entry.Place == Explained {
+	for _, entry := range reasons.Entries() {
+		inTheWay := entry.Helps != "" || entry.Place == reasons.Blocker
+		if !inTheWay || entry.Place == reasons.NodeState || entry.Place == reasons.Explained {
 			continue
 		}
 		t.Run(string(entry.Place)+" "+entry.Code, func(t *testing.T) {
 			r := Explain(Facts{NodeName: "worker-1", Namespace: "slipway-system", Events: []lifecyclev1alpha1.LifecycleEvent{with(entry)}}, noon)
 			for _, c := range r.Causes {
 				if c.Code == entry.Code && c.Place == entry.Place {
-					if len(c.Remedies) == 0 || c.Text == "" || c.Reference != Page+Anchor(entry.Code) {
+					if len(c.Remedies) == 0 || c.Text == "" || c.Reference != reasons.Page+reasons.Anchor(entry.Code) {
 						t.Errorf("incomplete: %+v", c)
 					}
 					return
@@ -138,11 +139,11 @@ func TestEveryCodeHasACauseWithARemedy(t *testing.T) {
 	}
 }
 
-func with(entry Entry) lifecyclev1alpha1.LifecycleEvent {
+func with(entry reasons.Entry) lifecyclev1alpha1.LifecycleEvent {
 	e := lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "drain-worker-1"}}
 	e.Spec.TransitionName = "drain.slm.k8s.io"
 	switch entry.Place {
-	case Blocker:
+	case reasons.Blocker:
 		e.Status.ClaimStatus = lifecyclev1alpha1.Claimed
 		e.Status.Blockers = []lifecyclev1alpha1.Blocker{{Object: "Pod shop/cart-0", Reason: entry.Code, By: "Thing shop/cart"}}
 		return e

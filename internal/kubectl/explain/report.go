@@ -2,7 +2,11 @@
 
 package explain
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/internal/reasons"
+)
 
 // State is how a node is, in a word.
 type State string
@@ -51,8 +55,8 @@ type Report struct {
 // Cause is one thing that keeps an event from moving on.
 type Cause struct {
 	// Code is the reason code, and Place where it stands.
-	Code  string `json:"code"`
-	Place Place  `json:"place"`
+	Code  string        `json:"code"`
+	Place reasons.Place `json:"place"`
 	// Event is the LifecycleEvent that is held up.
 	Event string `json:"event,omitempty"`
 	// Objects are what is held up, as kind and name: for a blocker, pods or the node.

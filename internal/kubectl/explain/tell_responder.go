@@ -2,6 +2,8 @@
 
 package explain
 
+import "github.com/slipway-k8s/slipway/internal/reasons"
+
 // Evictions by their full name: pods have a subresource that is called so too.
 const (
 	evictions        = "evictions.v1alpha1.lifecycle.k8s.io"
@@ -32,7 +34,7 @@ func tellEvictionAPI(t telling) {
 }
 
 func (t telling) otherMode() {
-	if entry, ok := Lookup(t.cause.Place, t.cause.Code); ok {
+	if entry, ok := reasons.Lookup(t.cause.Place, t.cause.Code); ok {
 		t.remedy(entry.Helps, "")
 	}
 	t.remedy("or let the drain evict pods to which nobody comes, within their budgets",

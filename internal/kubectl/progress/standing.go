@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Wait is what keeps an event from going on. Without a reason: nothing.
@@ -77,7 +77,7 @@ func Blocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 // needsPeople tells that something does not pass by itself: how long it takes is up to people.
 func needsPeople(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	return Blocked(status) || slices.ContainsFunc(status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
-		reason, known := explain.Lookup(explain.Blocker, b.Reason)
+		reason, known := reasons.Lookup(reasons.Blocker, b.Reason)
 		return known && !reason.Passes
 	})
 }

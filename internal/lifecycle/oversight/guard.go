@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Guarded says whether an event waits for the guards.
@@ -32,7 +32,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	for _, o := range objections(f, e) {
 		if !slices.Contains(e.Spec.Allow, o.guard) {
 			return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, string(o.guard),
-				explain.Advised(lifecyclev1alpha1.ConditionGuardsPassed, string(o.guard), o.message), now)
+				reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, string(o.guard), o.message), now)
 		}
 		reason, message = lifecyclev1alpha1.ReasonAllowed, fmt.Sprintf("spec.allow lists %s", o.guard)
 	}

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Loss is that whoever drives events of a node seems not to be there.
@@ -25,7 +25,7 @@ type Loss struct {
 
 // Advice is what is the matter, and what helps.
 func (l Loss) Advice() string {
-	return explain.Advised(lifecyclev1alpha1.ConditionStalled, l.Reason, l.Message)
+	return reasons.Advised(lifecyclev1alpha1.ConditionStalled, l.Reason, l.Message)
 }
 
 // AgentLoss is nil while the node's agent is well, and where there is no Node. It counts

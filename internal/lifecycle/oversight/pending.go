@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // awaitNode gives a Node that does not exist a minute. The time runs from the note,
@@ -59,7 +59,7 @@ func noteAgent(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Deci
 }
 
 func noteClaimable(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
-	message = explain.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
+	message = reasons.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
 	return note(e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
 }
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // admit claims the oldest event that can be claimed, and notes on the others why
@@ -110,7 +110,7 @@ func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.
 
 // note writes why e is not claimed, unless that stands there already.
 func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
-	message = explain.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
+	message = reasons.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		setCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
 	})

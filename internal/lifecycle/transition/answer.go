@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // The limits of the API on what drivers say: longer texts are cut.
@@ -137,8 +137,8 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 	}
 	var bounded []lifecyclev1alpha1.Blocker
 	for _, b := range blockers {
-		b.Object, b.By = explain.Shorten(b.Object, maxObject), explain.Shorten(b.By, maxObject)
-		b.Reason, b.Message = explain.Shorten(b.Reason, maxReason), shortened(b.Message)
+		b.Object, b.By = reasons.Shorten(b.Object, maxObject), reasons.Shorten(b.By, maxObject)
+		b.Reason, b.Message = reasons.Shorten(b.Reason, maxReason), shortened(b.Message)
 		bounded = append(bounded, b)
 	}
 	return bounded

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // drive is the next step for the event that is worked on.
@@ -173,7 +173,7 @@ func availability(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now t
 		return Decision{} // it may yet answer
 	}
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		message = explain.Advised(lifecyclev1alpha1.ConditionDriverAvailable, reason, message)
+		message = reasons.Advised(lifecyclev1alpha1.ConditionDriverAvailable, reason, message)
 		setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, value, reason, message, now)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // maxMessage bounds the messages that drivers have written into status and
@@ -48,4 +48,4 @@ func condition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav
 }
 
 // shortened is a message of at most maxMessage bytes.
-func shortened(message string) string { return explain.Shorten(message, maxMessage) }
+func shortened(message string) string { return reasons.Shorten(message, maxMessage) }

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -75,7 +75,7 @@ func renewed(lease *coordinationv1.Lease) bool {
 // note writes the condition, unless it stands there already.
 func note(e *lifecyclev1alpha1.LifecycleEvent, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
 	const condition = lifecyclev1alpha1.ConditionLeaseHeld
-	status, changed := transition.Noted(e, condition, value, reason, explain.Advised(condition, reason, message), now)
+	status, changed := transition.Noted(e, condition, value, reason, reasons.Advised(condition, reason, message), now)
 	if !changed {
 		return Decision{}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package reasons
 
 import (
 	"slices"
@@ -121,3 +121,15 @@ var leases = slices.Concat(
 		Entry{Code: lifecyclev1alpha1.ReasonHeld, Means: "Slipway holds the lease of the node.", Passes: true},
 	),
 )
+
+// CodeNotNoticed is of reports alone: neither an agent nor the controller has said anything
+// about an event.
+const CodeNotNoticed = "NotNoticed"
+
+// Explained is where the codes stand that are of reports alone.
+const Explained Place = "explain"
+
+var ofReports = ofCondition(string(Explained), "False", Entry{
+	Code: CodeNotNoticed, Means: "Neither an agent nor the controller has said anything about the event yet.",
+	Helps: "if it stays, see whether Slipway's agent runs on the node, and its controller", Passes: true,
+})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain_test
+package reasons_test
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 func TestTextsAreCutBetweenLetters(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTextsAreCutBetweenLetters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		limit := rapid.IntRange(3, 40).Draw(t, "limit")
-		short := explain.Shorten(text, limit)
+		short := reasons.Shorten(text, limit)
 		start, cut := strings.CutSuffix(short, "…")
 		switch {
 		case len(short) > limit:
@@ -42,7 +42,7 @@ func TestTextsAreCutOnTheEdgeOfARune(t *testing.T) {
 		"nothing but what goes on a rune":       {strings.Repeat("\x80", 11), "…"},
 		"the first byte of a rune, and no more": {"\xc3" + strings.Repeat("\x80", 10), "…"},
 	} {
-		if got := explain.Shorten(tc.text, 10); got != tc.want {
+		if got := reasons.Shorten(tc.text, 10); got != tc.want {
 			t.Errorf("%s: got %q; want %q", name, got, tc.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package reasons
 
 import (
 	"go/ast"
@@ -23,13 +23,13 @@ import (
 var sources = []struct {
 	files, typed, prefix string
 }{
-	{files: "../../../drain/status.go", typed: "Reason"},
-	{files: "../../../api/lifecycle/v1alpha1/*.go", typed: "Guard"},
-	{files: "../../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
-	{files: "../../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
-	{files: "../../drainer/driver/*.go", prefix: "Reason"},
-	{files: "../../node/shutdown/hold.go", prefix: "Reason"},
-	{files: "../../maintenance/tell.go", prefix: "ReasonNodeUncordoned"},
+	{files: "../../drain/status.go", typed: "Reason"},
+	{files: "../../api/lifecycle/v1alpha1/*.go", typed: "Guard"},
+	{files: "../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
+	{files: "../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
+	{files: "../drainer/driver/*.go", prefix: "Reason"},
+	{files: "../node/shutdown/hold.go", prefix: "Reason"},
+	{files: "../maintenance/tell.go", prefix: "ReasonNodeUncordoned"},
 	{files: "*.go", prefix: "Code"},
 }
 
@@ -136,7 +136,7 @@ func TestEntriesAreShortAndUnique(t *testing.T) {
 }
 
 func TestTheReferenceHasAnAnchorForEachCode(t *testing.T) {
-	page, err := os.ReadFile("../../../" + Page)
+	page, err := os.ReadFile("../../" + Page)
 	if err != nil {
 		t.Fatal(err)
 	}

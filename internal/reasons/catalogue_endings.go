@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package reasons
 
 import (
 	"slices"
@@ -51,22 +51,22 @@ var endings = ofCondition(
 // is left behind has the codes of blockers.
 var ofDrains = slices.Concat(
 	ofCondition(
-		string(targetsReached), "True",
+		string(TargetsReached), "True",
 		Entry{Code: "Reached", Means: "Nothing is left of what the drain is to move. With hold, the event goes on all the same.", Passes: true},
 	),
 	ofCondition(
-		string(targetsReached), "False",
+		string(TargetsReached), "False",
 		Entry{Code: "Draining", Means: "With hold: there is something to move. After a change of the parameters, wait until its observedGeneration is that of the event.", Passes: true},
 	),
 	ofCondition(
-		string(podsLeft), "True",
+		string(PodsLeft), "True",
 		Entry{
 			Code: "LeftBehind", Means: "Pods or volumes are left on the node for several reasons, and the drain does not wait for them (any more). The message names ten, each with its reason.",
 			Helps: "look up the reason of each", Passes: true,
 		},
 	),
 	ofCondition(
-		string(podsLeft), "False",
+		string(PodsLeft), "False",
 		Entry{Code: "NoneLeft", Means: "Nothing is left behind, so far.", Passes: true},
 	),
 	ofCondition(
@@ -74,11 +74,11 @@ var ofDrains = slices.Concat(
 		Entry{Code: "Escalated", Means: "Pods were deleted although their eviction was not accepted, as the event's escalation.deleteAfter asked for. The message names ten.", Passes: true},
 	),
 	ofCondition(
-		string(schedulable), "True",
+		string(Schedulable), "True",
 		Entry{Code: "Returned", Means: "The node is schedulable: pods may run there again.", Passes: true},
 	),
 	ofCondition(
-		string(schedulable), "False",
+		string(Schedulable), "False",
 		Entry{
 			Code: "CordonedByOthers", Means: "Slipway's cordon is undone, somebody else's remains. The message names them.",
 			Helps: "ask them; then kubectl uncordon the node",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package reasons
 
 // The codes of blockers are those of drain.Reason. A test compares them: so the catalogue
 // can be used where nobody may know what a drain is.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package explain
+package reasons
 
 import (
 	"slices"
@@ -23,9 +23,9 @@ const (
 // The conditions of an event that a drain has besides those of package
 // [lifecyclev1alpha1]. They are the drain driver's.
 const (
-	targetsReached Place = "TargetsReached"
-	podsLeft       Place = "PodsLeft"
-	schedulable    Place = "Schedulable"
+	TargetsReached Place = "TargetsReached"
+	PodsLeft       Place = "PodsLeft"
+	Schedulable    Place = "Schedulable"
 )
 
 // Entry is what is known of a reason code in one place.
@@ -92,11 +92,11 @@ func Advised(place Place, code, message string) string {
 // Matter is a message without what helps, where that is the catalogue's: for who knows better.
 func Matter(place Place, code, message string) string {
 	e, _ := Lookup(place, code)
-	return e.matter(message)
+	return e.Matter(message)
 }
 
-// matter is a message without what helps, where that is the catalogue's.
-func (e Entry) matter(message string) string {
+// Matter is a message without what helps, where that is the catalogue's.
+func (e Entry) Matter(message string) string {
 	if e.Helps == "" {
 		return message
 	}
