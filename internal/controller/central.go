@@ -22,9 +22,9 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
-	"github.com/slipway-k8s/slipway/internal/event/record"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	"github.com/slipway-k8s/slipway/internal/platform/health"
 )
 

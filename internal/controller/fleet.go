@@ -10,17 +10,19 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 )
 
 // fleet is the loops of all nodes that have events: the same that an agent runs on its
@@ -64,7 +66,7 @@ func (f *fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 
 func (f *fleet) isEmpty(ctx context.Context, node string) (bool, error) {
 	var events lifecyclev1alpha1.LifecycleEventList
-	err := f.cached.List(ctx, &events, client.MatchingFields{agent.BindingNode: node}, client.UnsafeDisableDeepCopy)
+	err := f.cached.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: node}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list the events of node %s: %w", node, err)
 	}

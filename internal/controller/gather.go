@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
@@ -42,7 +43,7 @@ func (o *overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 		Central: o.options.ClaimMode == ClaimCentrally, NodeLeases: o.options.NodeLeases, Since: o.since, FinishedEventTTL: o.options.FinishedEventTTL,
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.List(ctx, &events, client.MatchingFields{agent.BindingNode: name}); err != nil {
+	if err := from.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: name}); err != nil {
 		return facts, fmt.Errorf("list the events of node %s: %w", name, err)
 	}
 	for i := range events.Items {

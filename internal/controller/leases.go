@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
-	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	leaseholder "github.com/slipway-k8s/slipway/internal/node/lease/holder"
 	"github.com/slipway-k8s/slipway/nodelease"
 )

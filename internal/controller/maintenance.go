@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	maintenancecontroller "github.com/slipway-k8s/slipway/internal/maintenance/controller"
 )
 

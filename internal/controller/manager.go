@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +23,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -54,7 +55,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	}
 	index := m.GetFieldIndexer()
 	return m, errors.Join(
-		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, eventsNode),
+		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode),
 		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded),
 		index.IndexField(ctx, &corev1.Pod{}, podNode, podsNode),
 	)

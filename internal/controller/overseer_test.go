@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
@@ -40,7 +41,7 @@ type stage struct {
 func apiOf(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
 		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{}).
-		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, eventsNode).
+		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode).
 		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded).
 		WithIndex(&corev1.Pod{}, podNode, podsNode).Build()
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,10 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 )
 
 // The backoff after errors, which are those of API requests.
@@ -130,7 +131,7 @@ func (b bell) waiting(ctx context.Context) []string {
 
 // withEvents is the node, if it has events.
 func (b bell) withEvents(ctx context.Context, node string) []string {
-	if len(b.nodes(ctx, client.MatchingFields{agent.BindingNode: node})) == 0 {
+	if len(b.nodes(ctx, client.MatchingFields{lifecycleevent.BindingNodeField: node})) == 0 {
 		return nil
 	}
 	return []string{node}

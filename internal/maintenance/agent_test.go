@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -15,7 +17,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 )
 
@@ -81,7 +82,7 @@ func (w *world) agent(e *lifecyclev1alpha1.LifecycleEvent) string {
 		e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
 		w.condition(e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "")
 		return "agent: claims " + e.Name
-	case e.Spec.TransitionName == request.DrainTransition:
+	case e.Spec.TransitionName == lifecycleevent.DrainTransition:
 		return w.drive(e, n)
 	default:
 		return w.putBack(e, n)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +16,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
@@ -42,7 +43,7 @@ func newEvent(name, label, transition, node string, fors []For) *lifecyclev1alph
 
 // newDrain is the event that takes a node out. Its gate holds it until the hooks are open.
 func newDrain(node string, fors []For, parameters slipwayv1alpha1.DrainParameters) *lifecyclev1alpha1.LifecycleEvent {
-	e := newEvent(DrainName(node), LabelDrain, request.DrainTransition, node, fors)
+	e := newEvent(DrainName(node), LabelDrain, lifecycleevent.DrainTransition, node, fors)
 	e.Spec.SLA = &metav1.Duration{Duration: heldFor}
 	setParameters(e, parameters)
 	return e

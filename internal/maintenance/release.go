@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -105,7 +106,7 @@ func endOf(e *lifecyclev1alpha1.LifecycleEvent) reasoned {
 // putBack asks for the return of a node. What is left of an earlier one goes first.
 func (p *pass) putBack(n *node, fors []For) {
 	if !p.awaitsLease(n, fors) && p.clear(n, ReturnName(n.name)) {
-		p.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, request.ReturnTransition, n.name, fors)})
+		p.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, lifecycleevent.ReturnTransition, n.name, fors)})
 	}
 }
 

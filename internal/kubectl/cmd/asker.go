@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -89,11 +91,11 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 			whose(there), ui.Clean(strings.Join(differences, "; ")), node, node)
 	}
 	if names := maintenanceNames([]*lifecyclev1alpha1.LifecycleEvent{there}, node); node == wanted.Spec.BindingNode && len(names) > 0 &&
-		wanted.Spec.TransitionName == request.ReturnTransition && there.Spec.TransitionName == request.DrainTransition {
+		wanted.Spec.TransitionName == lifecycleevent.ReturnTransition && there.Spec.TransitionName == lifecycleevent.DrainTransition {
 		return fmt.Errorf("node %s returns when NodeMaintenance %s is done with it; 'kubectl slipway maintenance abort' ends that",
 			node, strings.Join(names, ", "))
 	}
-	if node == wanted.Spec.BindingNode && wanted.Spec.TransitionName == request.ReturnTransition && there.Spec.TransitionName == request.DrainTransition {
+	if node == wanted.Spec.BindingNode && wanted.Spec.TransitionName == lifecycleevent.ReturnTransition && there.Spec.TransitionName == lifecycleevent.DrainTransition {
 		return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon",
 			whose(there), node)
 	}

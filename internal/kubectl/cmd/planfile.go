@@ -13,7 +13,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // planFile is what a file asks for: a maintenance, or drains.
@@ -52,9 +52,9 @@ func (t *tool) readPlanFile(name string) (file planFile, err error) {
 			file.parameters = event.Spec.Parameters.Raw
 		}
 		file.node = event.Spec.BindingNode
-		if name := event.Spec.TransitionName; err == nil && name != request.DrainTransition {
+		if name := event.Spec.TransitionName; err == nil && name != lifecycleevent.DrainTransition {
 			err = fmt.Errorf("transition %q is not %s; if it is a drain all the same, give its parameters alone, of kind DrainParameters",
-				name, request.DrainTransition)
+				name, lifecycleevent.DrainTransition)
 		}
 	default:
 		err = fmt.Errorf("kind %q is neither LifecycleEvent nor DrainParameters, and no NodeMaintenance", kind.Kind)

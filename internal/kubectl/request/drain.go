@@ -8,17 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-)
-
-// The transitions of Slipway's drain driver.
-const (
-	DrainTransition  = "drain.slm.k8s.io"
-	ReturnTransition = "drain.slm.k8s.io-uncordon"
 )
 
 // UsualSLA is the deadline of a drain where neither --sla nor --timeout says one. kubectl
@@ -71,7 +67,7 @@ func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode spec.parameters: %w", err)
 	}
-	event := newEvent(DrainName(node), DrainTransition, node, d.Reason)
+	event := newEvent(DrainName(node), lifecycleevent.DrainTransition, node, d.Reason)
 	event.Spec.SLA = &metav1.Duration{Duration: sla}
 	event.Spec.Allow = allow
 	event.Spec.Parameters = &runtime.RawExtension{Raw: raw}

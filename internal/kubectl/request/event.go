@@ -5,6 +5,8 @@ package request
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
@@ -16,7 +18,7 @@ func ReturnName(node string) string { return "uncordon-" + node }
 
 // Return is the event that puts a node back into service.
 func Return(node, reason string) *lifecyclev1alpha1.LifecycleEvent {
-	return newEvent(ReturnName(node), ReturnTransition, node, reason)
+	return newEvent(ReturnName(node), lifecycleevent.ReturnTransition, node, reason)
 }
 
 func newEvent(name, transition, node, reason string) *lifecyclev1alpha1.LifecycleEvent {

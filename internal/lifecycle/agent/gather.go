@@ -13,12 +13,9 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
-
-// BindingNode is the field by which events belong to a node. Caches that an agent reads
-// must be indexed by it.
-const BindingNode = "spec.bindingNode"
 
 // gather collects the facts of the node, with the given readers and from memory.
 func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, error) {
@@ -30,7 +27,7 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		Since: a.Since, HomeSince: a.HomeSince, FinishedEventTTL: a.FinishedEventTTL,
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.Events.List(ctx, &events, client.MatchingFields{BindingNode: a.NodeName}); err != nil {
+	if err := from.Events.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: a.NodeName}); err != nil {
 		return facts, fmt.Errorf("list the events of node %s: %w", a.NodeName, err)
 	}
 	for i := range events.Items {

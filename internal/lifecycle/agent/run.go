@@ -27,9 +27,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/health"
@@ -177,7 +178,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 		Logger:         log.FromContext(ctx),
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
-				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(BindingNode, p.options.NodeName)},
+				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(lifecycleevent.BindingNodeField, p.options.NodeName)},
 			},
 			DefaultTransform:         cache.TransformStripManagedFields(),
 			DefaultWatchErrorHandler: p.watch.Failed,
@@ -188,7 +189,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	if err != nil {
 		return nil, err
 	}
-	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, BindingNode, func(o client.Object) []string {
+	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, func(o client.Object) []string {
 		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -35,7 +37,7 @@ func watchOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Deci
 
 // stalledBy is the condition by which the event is stalled; nil: it is not.
 func stalledBy(e *lifecyclev1alpha1.LifecycleEvent) *metav1.Condition {
-	if c := condition(e, lifecyclev1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+	if c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		return c
 	}
 	return nil
@@ -77,8 +79,8 @@ func stalledMessage(loss Loss) string {
 // counted from it is how long nobody was there. An agent that is there and silent is
 // another matter, and has time of its own.
 func noteStalled(e *lifecyclev1alpha1.LifecycleEvent, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
-	before := condition(e, lifecyclev1alpha1.ConditionStalled)
-	status, changed := transition.Noted(e, lifecyclev1alpha1.ConditionStalled, value, reason, message, now)
+	before := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionStalled)
+	status, changed := lifecycleevent.WithCondition(e, lifecyclev1alpha1.ConditionStalled, value, reason, message, now)
 	if !changed {
 		return Decision{}
 	}

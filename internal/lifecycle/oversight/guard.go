@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -44,7 +46,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 // leaseLost says whether the event has passed the gate of leases, and somebody else has taken
 // the node's lease since: the guards let it pass when that is Slipway's again.
 func leaseLost(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	c := condition(e, lifecyclev1alpha1.ConditionLeaseHeld)
+	c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionLeaseHeld)
 	return f.NodeLeases && c != nil && c.Status == metav1.ConditionFalse
 }
 

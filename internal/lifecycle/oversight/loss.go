@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -147,7 +149,7 @@ func overSince(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 // overruled is since when an event has ended whose agent was silent; zero for any other.
 // One that came to itself, and has ended it after all, has [SilentAfter] to wind it up.
 func overruled(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
-	stalled, finished := stalledBy(e), condition(e, lifecyclev1alpha1.ConditionFinished)
+	stalled, finished := stalledBy(e), lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished)
 	if stalled == nil || stalled.Reason != lifecyclev1alpha1.ReasonAgentNotResponding || finished == nil {
 		return time.Time{}
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -17,7 +18,7 @@ import (
 // needs, the oldest event first.
 func Next(f Facts, now time.Time) Decision {
 	decision := Decision{}
-	for _, e := range transition.OldestFirst(f.Events) {
+	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if decision = decision.Or(next(f, e, now)); decision.Step != nil {
 			return decision
 		}
@@ -42,7 +43,7 @@ func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision 
 
 // note writes a condition, unless it stands there already.
 func note(e *lifecyclev1alpha1.LifecycleEvent, conditionType string, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
-	status, changed := transition.Noted(e, conditionType, value, reason, message, now)
+	status, changed := lifecycleevent.WithCondition(e, conditionType, value, reason, message, now)
 	if !changed {
 		return Decision{}
 	}
@@ -54,13 +55,9 @@ func finish(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimSt
 	return do(WriteStatus{Event: e, Status: transition.Ended(e, phase, reason, message, now)})
 }
 
-func condition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav1.Condition {
-	return apimeta.FindStatusCondition(e.Status.Conditions, conditionType)
-}
-
 // reasonOf is the reason of a condition; empty if there is none.
 func reasonOf(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) string {
-	if c := condition(e, conditionType); c != nil {
+	if c := lifecycleevent.Condition(e, conditionType); c != nil {
 		return c.Reason
 	}
 	return ""

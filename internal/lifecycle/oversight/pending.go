@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -16,7 +18,7 @@ import (
 // awaitNode gives a Node that does not exist a minute. The time runs from the note,
 // which a restart does not lose.
 func awaitNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	noted := condition(e, lifecyclev1alpha1.ConditionClaimable)
+	noted := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
 	if noted == nil || noted.Reason != lifecyclev1alpha1.ReasonNodeNotFound {
 		return noteClaimable(e, lifecyclev1alpha1.ReasonNodeNotFound,
 			fmt.Sprintf("spec.bindingNode: there is no Node %q; the event fails if none registers within %s", f.NodeName, NodeTimeout), now)

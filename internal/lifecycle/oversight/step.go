@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/decision"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
 )
 
 // Decision is one step and the time at which to ask again if nothing changes before.

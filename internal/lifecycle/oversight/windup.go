@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
@@ -36,7 +38,7 @@ func deleteAfterTTL(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time)
 	if e.DeletionTimestamp != nil {
 		return Decision{} // somebody else's finalizer
 	}
-	if finished := condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
+	if finished := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
 		if at := finished.LastTransitionTime.Add(f.FinishedEventTTL); now.Before(at) {
 			return waitUntil(at)
 		}

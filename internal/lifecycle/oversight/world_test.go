@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // world is a cluster as the controller sees it: objects, which survive a crash of the
@@ -233,7 +234,7 @@ func describe(step Step) string {
 	case WriteStatus:
 		text := fmt.Sprintf("%s: %s", s.Event.Name, s.Status.ClaimStatus)
 		for _, c := range s.Status.Conditions {
-			if old := condition(s.Event, c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+			if old := lifecycleevent.Condition(s.Event, c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
 				continue
 			}
 			text += strings.TrimRight(fmt.Sprintf("\n  %s=%s %s %s", c.Type, c.Status, c.Reason, c.Message), " ")

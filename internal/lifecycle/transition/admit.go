@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -22,7 +24,7 @@ func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) D
 	taken := occupied(events)
 	awaited := map[string]bool{} // drivers that an older event is about to use
 	for _, e := range events {
-		if phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
+		if lifecycleevent.Phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
 			continue
 		}
 		decision = decision.Or(admitOne(f, e, taken, awaited, now))
@@ -74,7 +76,7 @@ func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited 
 // awaitReady gives a driver that is registered and does not answer 30 s. The time
 // runs from the note, which a restart does not lose.
 func awaitReady(f Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, since, now time.Time) Decision {
-	noted := condition(e, lifecyclev1alpha1.ConditionClaimable)
+	noted := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
 	if noted == nil || noted.Reason != lifecyclev1alpha1.ReasonDriverNotReady {
 		if noteAt := since.Add(notReadyAfter); now.Before(noteAt) {
 			return waitUntil(noteAt)
@@ -103,8 +105,8 @@ func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.
 	if sla != nil {
 		status.SLA = &metav1.Time{Time: deadline(now, sla.Duration)}
 	}
-	setCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "", now)
-	setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonDriverRegistered, "", now)
+	lifecycleevent.SetCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "", now)
+	lifecycleevent.SetCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonDriverRegistered, "", now)
 	return *status
 }
 
@@ -112,7 +114,7 @@ func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.
 func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
 	message = reasons.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		setCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
+		lifecycleevent.SetCondition(status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
 	})
 }
 
@@ -166,12 +168,4 @@ func gateNames(gates []lifecyclev1alpha1.Gate) string {
 		names[i] = g.Name
 	}
 	return strings.Join(names, ", ")
-}
-
-// phase is the claim status; an event that nobody has written to is Pending.
-func phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
-	if e.Status.ClaimStatus == "" {
-		return lifecyclev1alpha1.Pending
-	}
-	return e.Status.ClaimStatus
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,7 +127,7 @@ func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.L
 
 func foldConditions(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer *Answer, now time.Time) {
 	for _, c := range answer.EventConditions {
-		setCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
+		lifecycleevent.SetCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
 		// It is about the parameters that the driver was asked with, not about newer ones.
 		apimeta.FindStatusCondition(status.Conditions, c.Type).ObservedGeneration = answer.Generation
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -174,13 +176,13 @@ func availability(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now t
 	}
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 		message = reasons.Advised(lifecyclev1alpha1.ConditionDriverAvailable, reason, message)
-		setCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, value, reason, message, now)
+		lifecycleevent.SetCondition(status, e, lifecyclev1alpha1.ConditionDriverAvailable, value, reason, message, now)
 	})
 }
 
 // notAnswering is what the first failure said, as long as it lasts: the text may be another one each time.
 func notAnswering(e *lifecyclev1alpha1.LifecycleEvent, driver, failure string) string {
-	if c := condition(e, lifecyclev1alpha1.ConditionDriverAvailable); c != nil && c.Reason == lifecyclev1alpha1.ReasonDriverNotReady {
+	if c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionDriverAvailable); c != nil && c.Reason == lifecyclev1alpha1.ReasonDriverNotReady {
 		return c.Message
 	}
 	return fmt.Sprintf("driver %q does not answer: %s", driver, failure)
@@ -188,7 +190,7 @@ func notAnswering(e *lifecyclev1alpha1.LifecycleEvent, driver, failure string) s
 
 // notedMissing says whether the event says that its driver is not registered.
 func notedMissing(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	c := condition(e, lifecyclev1alpha1.ConditionDriverAvailable)
+	c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionDriverAvailable)
 	return c != nil && c.Reason == lifecyclev1alpha1.ReasonDriverMissing
 }
 

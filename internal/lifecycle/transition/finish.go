@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -24,7 +26,7 @@ func conclude(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alph
 	if phase == lifecyclev1alpha1.Succeeded {
 		status.Blockers, status.BlockersTotal = nil, 0
 	}
-	setCondition(status, e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, reason, message, now)
+	lifecycleevent.SetCondition(status, e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, reason, message, now)
 }
 
 // windUp brings an event that has ended to its deletion. The node is free for the
@@ -50,7 +52,7 @@ func mustBeTold(e *lifecyclev1alpha1.LifecycleEvent) bool {
 }
 
 func finishedReason(e *lifecyclev1alpha1.LifecycleEvent) string {
-	if c := condition(e, lifecyclev1alpha1.ConditionFinished); c != nil {
+	if c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); c != nil {
 		return c.Reason
 	}
 	return ""
@@ -58,7 +60,7 @@ func finishedReason(e *lifecyclev1alpha1.LifecycleEvent) string {
 
 // deleteAfterTTL deletes an event that has ended and been kept for long enough.
 func deleteAfterTTL(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	if finished := condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
+	if finished := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
 		if at := finished.LastTransitionTime.Add(f.FinishedEventTTL); now.Before(at) {
 			return waitUntil(at)
 		}

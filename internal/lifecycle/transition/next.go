@@ -4,8 +4,9 @@ package transition
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -14,7 +15,7 @@ import (
 // the events that wait, then what others have left behind; none of them can keep
 // another from its step for longer than its own step takes.
 func Next(f Facts, now time.Time) Decision {
-	events := OldestFirst(f.Events)
+	events := lifecycleevent.OldestFirst(f.Events)
 	current := inWork(f, events)
 
 	decision := Decision{}
@@ -26,16 +27,6 @@ func Next(f Facts, now time.Time) Decision {
 		Or(admit(f, events, now)).
 		Or(forgetDrain(f, now)).
 		Or(forgetTransitions(f, now))
-}
-
-// OldestFirst sorts by creation, then by name: the order in which events are claimed.
-func OldestFirst(events []*lifecyclev1alpha1.LifecycleEvent) []*lifecyclev1alpha1.LifecycleEvent {
-	return slices.SortedFunc(slices.Values(events), func(a, b *lifecyclev1alpha1.LifecycleEvent) int {
-		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
 }
 
 // inWork is the one event of ours that is worked on: one that has ended and is not

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,7 +87,7 @@ func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeConditio
 	if endedOtherwise(e) {
 		c.Status = corev1.ConditionFalse
 		c.Reason = finishedReason(e)
-		if finished := condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil && finished.Message != "" {
+		if finished := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil && finished.Message != "" {
 			c.Message += ": " + finished.Message
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -53,7 +55,7 @@ func sameDrain(have, want corev1.NodeCondition) bool {
 // takenOver says whether somebody else has written the condition since the event was
 // claimed, and the event has not reached its end.
 func takenOver(node *corev1.Node, t corev1.NodeConditionType, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	have, claim := nodeCondition(node, t), condition(e, lifecyclev1alpha1.ConditionClaimable)
+	have, claim := nodeCondition(node, t), lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
 	if have == nil || claim == nil || signer(have.Message) != "" || reachedEnd(e) {
 		return false
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -18,17 +17,6 @@ func Ended(e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimSta
 	status := e.Status.DeepCopy()
 	conclude(status, e, phase, reason, message, now)
 	return *status
-}
-
-// Noted is the status of e with a condition, and whether that is new.
-func Noted(e *lifecyclev1alpha1.LifecycleEvent, conditionType string, value metav1.ConditionStatus, reason, message string, now time.Time) (lifecyclev1alpha1.LifecycleEventStatus, bool) {
-	decision := writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		setCondition(status, e, conditionType, value, reason, message, now)
-	})
-	if write, changed := decision.Step.(WriteStatus); changed {
-		return write.Status, true
-	}
-	return e.Status, false
 }
 
 // Missed says, for an event whose time is up, what was not reached and how far it was.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +59,7 @@ func TestHowAnEventEnds(t *testing.T) {
 
 func TestAConditionIsNotedOnce(t *testing.T) {
 	e, now := claimedEvent(), time.Unix(100, 0)
-	status, changed := Noted(e, "Stalled", "True", "DriverSilent", "m", now)
+	status, changed := lifecycleevent.WithCondition(e, "Stalled", "True", "DriverSilent", "m", now)
 	want := []metav1.Condition{{
 		Type: "Stalled", Status: "True", Reason: "DriverSilent", Message: "m", ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(now),
 	}}
@@ -65,7 +67,7 @@ func TestAConditionIsNotedOnce(t *testing.T) {
 		t.Errorf("it is new: changed %t; -want +got:\n%s", changed, diff)
 	}
 	e.Status = status
-	again, changed := Noted(e, "Stalled", "True", "DriverSilent", "m", now.Add(time.Hour))
+	again, changed := lifecycleevent.WithCondition(e, "Stalled", "True", "DriverSilent", "m", now.Add(time.Hour))
 	if diff := cmp.Diff(status, again); diff != "" || changed {
 		t.Errorf("it is there: changed %t; -want +got:\n%s", changed, diff)
 	}
@@ -86,14 +88,14 @@ func TestTheTimeOfAConditionIsThatOfItsLastReason(t *testing.T) {
 		"another reason, status": {"True", "S", "m", second},
 	} {
 		e := claimedEvent()
-		setCondition(&e.Status, e, "T", "False", "R", "m", first)
+		lifecycleevent.SetCondition(&e.Status, e, "T", "False", "R", "m", first)
 		status := e.Status.DeepCopy()
-		setCondition(status, e, "T", tc.status, tc.reason, tc.message, second)
+		lifecycleevent.SetCondition(status, e, "T", tc.status, tc.reason, tc.message, second)
 		if got := status.Conditions[0].LastTransitionTime.Time; !got.Equal(tc.want) {
 			t.Errorf("%s: since %s; want %s", name, got, tc.want)
 		}
 		// The clock of who writes may be behind that of who wrote before.
-		setCondition(status, e, "T", tc.status, "Earlier", tc.message, first.Add(-time.Hour))
+		lifecycleevent.SetCondition(status, e, "T", tc.status, "Earlier", tc.message, first.Add(-time.Hour))
 		if got := status.Conditions[0].LastTransitionTime.Time; !got.Equal(tc.want) {
 			t.Errorf("%s: a clock that is behind takes the time back: %s; want %s", name, got, tc.want)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -405,7 +407,7 @@ func TestWhichEventIsWorkedOn(t *testing.T) {
 		"one that is not wound up": {[]*lifecyclev1alpha1.LifecycleEvent{at("a", 1, "Failed"), at("b", 2, "Claimed", ours)}, "b"},
 		"one that is claimed":      {[]*lifecyclev1alpha1.LifecycleEvent{at("a", 1, "Pending"), at("b", 2, "Claimed")}, "b"},
 	} {
-		if got := inWork(Facts{Claimer: claimer}, OldestFirst(tc.events)); got == nil || got.Name != tc.want {
+		if got := inWork(Facts{Claimer: claimer}, lifecycleevent.OldestFirst(tc.events)); got == nil || got.Name != tc.want {
 			t.Errorf("%s: got %v; want %s", name, got, tc.want)
 		}
 	}

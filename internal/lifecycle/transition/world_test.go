@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // world is what Next's facts are taken from and its steps are done to: an API
@@ -258,7 +259,7 @@ func (w *world) describeStatus(s WriteStatus) string {
 		parts = append(parts, "progress="+s.Status.Progress.Summary)
 	}
 	for _, c := range s.Status.Conditions {
-		if old := condition(s.Event, c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+		if old := lifecycleevent.Condition(s.Event, c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("\n  %s=%s %s %s", c.Type, c.Status, c.Reason, c.Message))

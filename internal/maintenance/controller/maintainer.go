@@ -18,7 +18,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )

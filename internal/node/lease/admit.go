@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
@@ -75,7 +76,7 @@ func renewed(lease *coordinationv1.Lease) bool {
 // note writes the condition, unless it stands there already.
 func note(e *lifecyclev1alpha1.LifecycleEvent, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
 	const condition = lifecyclev1alpha1.ConditionLeaseHeld
-	status, changed := transition.Noted(e, condition, value, reason, reasons.Advised(condition, reason, message), now)
+	status, changed := lifecycleevent.WithCondition(e, condition, value, reason, reasons.Advised(condition, reason, message), now)
 	if !changed {
 		return Decision{}
 	}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
 
 // needed says whether Slipway works on the node, or would if it had the lease.
@@ -62,7 +63,7 @@ const maxPurpose = 256
 // purpose says to other holders what Slipway does with the node: for the oldest event that
 // needs the lease, or as it was said before, or for what the node is cordoned for.
 func purpose(f Facts, before string) string {
-	for _, e := range transition.OldestFirst(f.Events) {
+	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if !needs(f, e) {
 			continue
 		}

@@ -5,7 +5,8 @@ package lease
 import (
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -28,7 +29,7 @@ func Next(f Facts, now time.Time) Decision {
 	}
 	held, is := nodelease.Read(f.Lease, now)
 	decision := keep(f, held, is, now).Or(mirror(f, held, is))
-	for _, e := range transition.OldestFirst(f.Events) {
+	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if decision.Step != nil {
 			return decision
 		}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/decision"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
 )
 
 // lateness is by how much logind may be late, when its limit is reached.

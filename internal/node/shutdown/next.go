@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
 
 // Facts is all that the controller knows of one node.
@@ -63,7 +64,7 @@ func (Return) isStep() {}
 // Next is the controller's next step for the node; nil, if there is none. An event of ours
 // comes to its end before anything else begins.
 func Next(f Facts, now time.Time) Step {
-	for _, e := range transition.OldestFirst(f.Events) {
+	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if slices.Contains(e.Finalizers, Finalizer) {
 			return wind(f, e)
 		}
@@ -125,7 +126,7 @@ func begin(f Facts, said Announcement) Step {
 
 // emptiedBy is the event that holds the node empty; nil, if none does.
 func emptiedBy(f Facts) *lifecyclev1alpha1.LifecycleEvent {
-	for _, e := range transition.OldestFirst(f.Events) {
+	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if HoldsEmpty(e) {
 			return e
 		}

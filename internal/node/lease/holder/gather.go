@@ -6,13 +6,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	leases "github.com/slipway-k8s/slipway/internal/node/lease"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -41,7 +42,7 @@ func (h *Holder) gather(ctx context.Context, from client.Reader, name string) (l
 
 func (h *Holder) gatherEvents(ctx context.Context, from client.Reader, facts *leases.Facts) error {
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.List(ctx, &events, client.MatchingFields{agent.BindingNode: facts.NodeName}); err != nil {
+	if err := from.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: facts.NodeName}); err != nil {
 		return fmt.Errorf("list the events of node %s: %w", facts.NodeName, err)
 	}
 	if len(events.Items) == 0 {

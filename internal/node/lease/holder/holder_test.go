@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -34,7 +35,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // beside it. What the holder does where nothing goes wrong is in test/leases.
 func reader(objects ...client.Object) client.Reader {
 	return fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupKubernetes).Scheme()).WithObjects(objects...).
-		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, agent.BindingNode, func(o client.Object) []string {
+		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, func(o client.Object) []string {
 			return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
 		}).Build()
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	leases "github.com/slipway-k8s/slipway/internal/node/lease"
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/nodelease"

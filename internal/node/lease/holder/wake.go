@@ -5,6 +5,8 @@ package holder
 import (
 	"context"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -16,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -94,7 +95,7 @@ func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
 		return []string{n.Name}
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := b.cached.List(ctx, &events, client.MatchingFields{agent.BindingNode: n.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := b.cached.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: n.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "The cache of events cannot be read")
 		return nil
 	}

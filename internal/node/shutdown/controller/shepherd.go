@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
@@ -16,8 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/event/record"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
@@ -80,7 +81,7 @@ func (s *Shepherd) gather(ctx context.Context, from client.Reader, name string) 
 		return facts, fmt.Errorf("read node %s: %w", name, err)
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.List(ctx, &events, client.MatchingFields{agent.BindingNode: name}); err != nil {
+	if err := from.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: name}); err != nil {
 		return facts, fmt.Errorf("list the events of node %s: %w", name, err)
 	}
 	for i := range events.Items {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/event/decision"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
 )
 
 type step interface{ named() string }

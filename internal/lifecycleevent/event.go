@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycleevent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/reasons"
+)
+
+// The transitions of Slipway's drain driver.
+const (
+	DrainTransition  = "drain.slm.k8s.io"
+	ReturnTransition = "drain.slm.k8s.io-uncordon"
+)
+
+// BindingNodeField is the field by which caches index events by node.
+const BindingNodeField = "spec.bindingNode"
+
+// MaxMessage limits the messages of conditions and of the status, in bytes: drivers write
+// them, too.
+const MaxMessage = 1024
+
+// OldestFirst sorts events by creation, then by name: the order in which they are claimed.
+func OldestFirst(events []*lifecyclev1alpha1.LifecycleEvent) []*lifecyclev1alpha1.LifecycleEvent {
+	return slices.SortedFunc(slices.Values(events), func(a, b *lifecyclev1alpha1.LifecycleEvent) int {
+		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// Phase returns the claim status of the event. A new event, which has none, is Pending.
+func Phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
+	if e.Status.ClaimStatus == "" {
+		return lifecyclev1alpha1.Pending
+	}
+	return e.Status.ClaimStatus
+}
+
+// Condition returns the event's condition of that type, or nil.
+func Condition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav1.Condition {
+	return apimeta.FindStatusCondition(e.Status.Conditions, conditionType)
+}
+
+// Changed returns the event's status after the change, and whether it differs.
+func Changed(e *lifecyclev1alpha1.LifecycleEvent, change func(*lifecyclev1alpha1.LifecycleEventStatus)) (lifecyclev1alpha1.LifecycleEventStatus, bool) {
+	status := e.Status.DeepCopy()
+	status.ClaimStatus = Phase(e)
+	change(status)
+	if equality.Semantic.DeepEqual(*status, e.Status) {
+		return e.Status, false
+	}
+	return *status, true
+}
+
+// WithCondition returns the event's status with the condition, and whether it differs.
+func WithCondition(e *lifecyclev1alpha1.LifecycleEvent, conditionType string, value metav1.ConditionStatus, reason, message string, now time.Time) (lifecyclev1alpha1.LifecycleEventStatus, bool) {
+	return Changed(e, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
+		SetCondition(status, e, conditionType, value, reason, message, now)
+	})
+}
+
+// SetCondition sets a condition in status, which becomes that of e. The condition's time
+// moves with its reason as well as with its status: drivers have 30 s from the last change
+// of reason to become ready.
+func SetCondition(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, conditionType string, value metav1.ConditionStatus, reason, message string, now time.Time) {
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: conditionType, Status: value, Reason: reason, Message: reasons.Shorten(message, MaxMessage),
+		ObservedGeneration: e.Generation, LastTransitionTime: metav1.NewTime(now),
+	})
+	if c := apimeta.FindStatusCondition(status.Conditions, conditionType); c.LastTransitionTime.Time.Before(now) {
+		if old := Condition(e, conditionType); old == nil || old.Reason != reason {
+			c.LastTransitionTime = metav1.NewTime(now)
+		}
+	}
+}
