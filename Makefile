@@ -244,8 +244,17 @@ format: $(TOOLS)/.golangci-lint ## Format the Go code of all modules
 	@cd localcluster && golangci-lint fmt ./...
 	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint fmt ./...); done
 
+# Lines that are neither blank nor a comment; tests and generated code are left out. The
+# product may not grow back: docs/architecture.md.
+PRODUCT := api cmd drain driverkit internal nodelease responderkit
+count_lines = git ls-files $(1) | grep '\.go$$' | grep -v -e '_test\.go$$' -e zz_generated -e '\.pb\.go$$' | xargs cat | grep -cvE '^[[:space:]]*(//.*)?$$'
+
+.PHONY: count
+count: ## Count the lines of Go of the product and of the tooling: neither blank, comment, test nor generated
+	@echo "count: product $$($(call count_lines,$(PRODUCT))), tooling $$($(call count_lines,$(addprefix ':!',$(PRODUCT))))"
+
 .PHONY: verify
-verify: manifests ## Generate and lint; fail if go.mod is not tidy, or the tree is dirty
+verify: manifests count ## Generate and lint; fail if go.mod is not tidy, or the tree is dirty
 	@$(GO) mod tidy -diff
 	@cd localcluster && $(GO) mod tidy -diff
 	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) mod tidy -diff); done
