@@ -68,8 +68,9 @@ ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/soak ./dev
 UNITS = $(GO) list ./... | grep -vxF "$$($(GO) list $(ON_CLUSTERS))"
 UNIT_FLAGS ?=
 
-# What vet finds, make lint finds.
-GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GO) test -race -vet=off
+# make lint vets. gotestsum names the tests that fail or are skipped, with the reason.
+GOTESTSUM := gotestsum --format=pkgname-and-test-fails --format-hide-empty-pkg --format-icons=text --
+GO_TEST = SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster $(GOTESTSUM) -race -vet=off
 
 # Where the logs of programs under test stay when a test has failed, which shows their ends.
 ARTIFACTS = $(CURDIR)/.cache/artifacts
@@ -87,19 +88,19 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@$(MAKE) -k test-units test-modules test-on-clusters
 
 .PHONY: test-on-clusters test-units test-modules
-test-on-clusters:
+test-on-clusters: $(TOOLS)/.gotestsum
 	@echo "test: on real control planes"
 	@rm -rf $(ARTIFACTS) && mkdir -p $(ARTIFACTS)
 	@$(GO_TEST) -shuffle=on -artifacts -outputdir=$(ARTIFACTS) -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
 	@cd localcluster && $(GO_TEST) -shuffle=on -timeout 10m ./cmd/localcluster
 
-test-units:
+test-units: $(TOOLS)/.gotestsum
 	@echo "test: units"
 	@$(GO_TEST) $(UNIT_FLAGS) -p 2 $$($(UNITS))
 
-test-modules:
+test-modules: $(TOOLS)/.gotestsum
 	@echo "test: the chart, how images are built, the admission policies, the alerts, the server's validation, the launcher's units"
-	@for module in $(SMALL_MODULES); do (cd $$module && $(GO) test -shuffle=on -vet=off ./...); done
+	@for module in $(SMALL_MODULES); do (cd $$module && $(GOTESTSUM) -shuffle=on -vet=off ./...); done
 	@cd localcluster && $(GO_TEST) -shuffle=on $(filter-out ./cmd/%,$(LAUNCHER_PACKAGES))
 
 # RUN: which tests of PACKAGE=, as in make deflake PACKAGE=./drain RUN='TestA|TestB' COUNT=200;
@@ -276,6 +277,7 @@ protoc-gen-go_TOOL := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12-0.20
 protoc-gen-go-grpc_TOOL := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1
 controller-gen_TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 helm_TOOL := helm.sh/helm/v3/cmd/helm@v3.22.0
+gotestsum_TOOL := gotest.tools/gotestsum@v1.13.0
 golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 $(TOOLS)/.%: FORCE

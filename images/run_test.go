@@ -17,7 +17,7 @@ import (
 func jail(t *testing.T, out, program string, args ...string) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can change the root of a process: run this as root")
+		t.Skip("missing: only root can change the root of a process")
 	}
 	img := images(t, out)[runtime.GOARCH]
 	if img == nil {

@@ -65,7 +65,7 @@ type shutdown struct {
 // Missing says what there would have to be on this machine for a stand-in; nothing, if all is there.
 func Missing() string {
 	if _, err := exec.LookPath(busProgram); err != nil {
-		return "the tests of shutdowns need " + busProgram + " (Debian: dbus-daemon): " + err.Error()
+		return "tests of shutdowns need " + busProgram + " (Debian: dbus-daemon): " + err.Error()
 	}
 	return ""
 }
@@ -77,7 +77,7 @@ const busProgram = "dbus-daemon"
 func Start(t *testing.T, delay time.Duration) *StandIn {
 	t.Helper()
 	if missing := Missing(); missing != "" {
-		t.Skip(missing)
+		t.Skip("missing: " + missing)
 	}
 	dir, err := os.MkdirTemp("", "ld") // short: it holds a socket
 	if err != nil {

@@ -62,7 +62,7 @@ func launcher(arguments ...string) ([]byte, error) {
 func realNode(t *testing.T) (*harness.Env, nodeFacts) {
 	t.Helper()
 	if _, err := launcher("node", "check"); err != nil {
-		t.Skip(err)
+		t.Skipf("missing: %v", err)
 	}
 	env := harness.Shared(t)
 	machine.once.Do(func() { machine.err = errors.Join(env.Install(t.Context(), env.Group), join(env.Facts.Dir)) })

@@ -27,7 +27,7 @@ const realPod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q},"spec":{
 func TestARealNode(t *testing.T) {
 	l := newLauncher(t)
 	if output, err := l.command("node", "check").CombinedOutput(); err != nil {
-		t.Skipf("no real node can be on this machine: %s", bytes.TrimSpace(output))
+		t.Skipf("missing: a real node cannot run on this machine: %s", bytes.TrimSpace(output))
 	}
 	before := machine(t)
 	dir := filepath.Join(t.TempDir(), "c")
