@@ -4,13 +4,13 @@ package transition
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// The limits of the API on what drivers say: longer texts are cut.
+// The limits of the API on answers of drivers. Longer texts are cut.
 const (
 	maxBlockers = 20  // entries
 	maxObject   = 600 // bytes
@@ -28,16 +28,15 @@ const (
 	maxUID      = 128 // bytes; a UID has 36
 )
 
-// broken says why an event fails because of what its driver said.
+// broken says how an answer breaks the contract, so that its event fails.
 type broken struct{ reason, message string }
 
-// check holds an answer against the contract. It is nil where the answer keeps it.
-func check(call Call, e *lifecyclev1alpha1.LifecycleEvent, nodeName string) *broken {
-	answer, driver := call.Answer, driverOf(e)
+// checkAnswer compares an answer with the contract. It returns nil where the answer keeps it.
+func checkAnswer(answer Answer, kind CallKind, driver lifecyclev1alpha1.ClaimedDriver, nodeName string) *broken {
 	invalid := func(format string, args ...any) *broken {
 		return &broken{
 			lifecyclev1alpha1.ReasonInvalidAnswer,
-			fmt.Sprintf("driver %q answered %s with ", driver.Name, method(call.AnsweredKind)) + fmt.Sprintf(format, args...),
+			fmt.Sprintf("driver %q answered %s with ", driver.Name, method(kind)) + fmt.Sprintf(format, args...),
 		}
 	}
 	switch {
@@ -47,7 +46,7 @@ func check(call Call, e *lifecyclev1alpha1.LifecycleEvent, nodeName string) *bro
 		return invalid("%s", answer.Malformed)
 	case answer.NodeName != "" && answer.NodeName != nodeName:
 		return invalid("node_name %q; it was asked for node %q", answer.NodeName, nodeName)
-	case answer.State == "" && call.AnsweredKind != CallStart:
+	case answer.State == "" && kind != CallStart:
 		return invalid("an empty lifecycle_condition; want %q or %q", driver.Start, driver.End)
 	case answer.State != "" && answer.State != driver.Start && answer.State != driver.End:
 		return invalid("lifecycle_condition %q; want %q or %q", answer.State, driver.Start, driver.End)
@@ -58,6 +57,23 @@ func check(call Call, e *lifecyclev1alpha1.LifecycleEvent, nodeName string) *bro
 	return nil
 }
 
+// stateBy returns the state of an event, which has not reached its end, by the answer.
+func stateBy(answer Answer, driver lifecyclev1alpha1.ClaimedDriver) string {
+	if answer.State == driver.End {
+		return driver.End
+	}
+	return driver.Start
+}
+
+// checkConditions returns "" where all conditions of the answer can be written, else the
+// field that cannot.
+func checkConditions(answer Answer) string {
+	if why := checkList("event_conditions", answer.EventConditions, ownConditions); why != "" {
+		return why
+	}
+	return checkList("node_conditions", answer.NodeConditions, ownNodeConditions)
+}
+
 func method(kind CallKind) string {
 	if kind == CallStart {
 		return "StartLifecycleTransition"
@@ -65,51 +81,8 @@ func method(kind CallKind) string {
 	return "EndLifecycleTransition"
 }
 
-// record writes what the driver said into the event: a new state at once, and that there
-// are pods left to responders, who are waiting for it; progress at intervals.
-func record(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
-	state := reached(call, e)
-	purpose := PurposeProgress
-	if state != e.Status.State {
-		purpose = PurposeState
-	} else if !names(call.Answer, e) && now.Before(f.ReportedAt[e.UID].Add(progressInterval)) {
-		return Decision{}
-	}
-	return writeIfChanged(e, purpose, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		status.State = state
-		fold(status, e, call.Answer, now)
-	})
-}
-
-// names says whether the driver leaves pods to responders, and has not before.
-func names(answer *Answer, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	return len(answer.LeftToResponders) > 0 && len(e.Status.LeftToResponders) == 0
-}
-
-// throttled wakes when the progress that may not be written yet may be.
-func throttled(f Facts, e *lifecyclev1alpha1.LifecycleEvent, call Call, now time.Time) Decision {
-	if call.Answer == nil {
-		return Decision{}
-	}
-	status := e.Status.DeepCopy()
-	fold(status, e, call.Answer, now)
-	if equality.Semantic.DeepEqual(*status, e.Status) {
-		return Decision{}
-	}
-	return waitUntil(f.ReportedAt[e.UID].Add(progressInterval))
-}
-
-// reached is the state that the event, which has not reached its end, is in by the answer.
-func reached(call Call, e *lifecyclev1alpha1.LifecycleEvent) string {
-	driver := driverOf(e)
-	if call.Answer.State == driver.End {
-		return driver.End
-	}
-	return driver.Start
-}
-
-// fold puts what the driver said, but for the state, into the status.
-func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer *Answer, now time.Time) {
+// fold puts the answer into the status, except the state.
+func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer Answer, now time.Time) {
 	if answer.Progress != nil {
 		status.Progress = &lifecyclev1alpha1.Progress{
 			Total: answer.Progress.Total, Done: answer.Progress.Done,
@@ -125,10 +98,10 @@ func fold(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.L
 	foldConditions(status, e, answer, now)
 }
 
-func foldConditions(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer *Answer, now time.Time) {
+func foldConditions(status *lifecyclev1alpha1.LifecycleEventStatus, e *lifecyclev1alpha1.LifecycleEvent, answer Answer, now time.Time) {
 	for _, c := range answer.EventConditions {
 		lifecycleevent.SetCondition(status, e, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message, now)
-		// It is about the parameters that the driver was asked with, not about newer ones.
+		// The condition is about the parameters of that call, not about newer ones.
 		apimeta.FindStatusCondition(status.Conditions, c.Type).ObservedGeneration = answer.Generation
 	}
 }
@@ -146,8 +119,8 @@ func boundedBlockers(blockers []lifecyclev1alpha1.Blocker) []lifecyclev1alpha1.B
 	return bounded
 }
 
-// boundedPods leaves out what is no pod: with one such entry, the server would take none
-// of the status.
+// boundedPods drops invalid entries: with one of them, the server would refuse the whole
+// status.
 func boundedPods(pods []lifecyclev1alpha1.PodReference) []lifecyclev1alpha1.PodReference {
 	var bounded []lifecyclev1alpha1.PodReference
 	for _, p := range pods {
@@ -162,3 +135,58 @@ func isPod(p lifecyclev1alpha1.PodReference) bool {
 	return len(validation.IsDNS1123Label(p.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(p.Name)) == 0 &&
 		p.UID != "" && len(p.UID) <= maxUID && utf8.ValidString(string(p.UID))
 }
+
+// The forms that the API server accepts for conditions of an event
+// (metav1.Condition).
+var (
+	conditionType   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`)
+	conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+)
+
+// ownConditions are written by the agent and the controller only.
+var ownConditions = []string{
+	lifecyclev1alpha1.ConditionClaimable,
+	lifecyclev1alpha1.ConditionDriverAvailable,
+	lifecyclev1alpha1.ConditionStalled,
+	lifecyclev1alpha1.ConditionGuardsPassed,
+	lifecyclev1alpha1.ConditionLeaseHeld,
+	lifecyclev1alpha1.ConditionFinished,
+}
+
+// ownNodeConditions are written by the agent and the kubelet only.
+var ownNodeConditions = []string{
+	lifecyclev1alpha1.NodeConditionLifecycleTransition,
+	"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
+}
+
+func checkList(field string, conditions []Condition, taken []string) string {
+	seen := map[string]bool{}
+	for i, c := range conditions {
+		if seen[c.Type] {
+			return fmt.Sprintf("%s[%d].type %q, which is there twice", field, i, c.Type)
+		}
+		seen[c.Type] = true
+		if why := checkCondition(c, taken); why != "" {
+			return fmt.Sprintf("%s[%d].%s", field, i, why)
+		}
+	}
+	return ""
+}
+
+func checkCondition(c Condition, taken []string) string {
+	switch {
+	case !conditionType.MatchString(c.Type) || len(c.Type) > 316:
+		return fmt.Sprintf("type %q, which is not a condition type", c.Type)
+	case slices.Contains(taken, c.Type):
+		return fmt.Sprintf("type %q, which is not the driver's to set", c.Type)
+	case c.Status != "True" && c.Status != "False" && c.Status != "Unknown":
+		return fmt.Sprintf(`status %q; want "True", "False" or "Unknown"`, c.Status)
+	case !conditionReason.MatchString(c.Reason) || len(c.Reason) > 1024:
+		return fmt.Sprintf("reason %q, which is not a CamelCase code", c.Reason)
+	default:
+		return ""
+	}
+}
+
+// shortened returns the message, cut to the length that conditions may have.
+func shortened(message string) string { return reasons.Shorten(message, lifecycleevent.MaxMessage) }

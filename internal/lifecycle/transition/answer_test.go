@@ -20,7 +20,7 @@ import (
 // the driver about the older ones for it.
 func TestADriversConditionIsOfTheParametersThatItWasGiven(t *testing.T) {
 	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-	fold(&e.Status, e, &Answer{Generation: 1, EventConditions: []Condition{{Type: "T", Status: "True", Reason: "R"}}}, time.Unix(1, 0))
+	fold(&e.Status, e, Answer{Generation: 1, EventConditions: []Condition{{Type: "T", Status: "True", Reason: "R"}}}, time.Unix(1, 0))
 	if got := apimeta.FindStatusCondition(e.Status.Conditions, "T").ObservedGeneration; got != 1 {
 		t.Errorf("observedGeneration is %d; want 1", got)
 	}
@@ -35,12 +35,12 @@ func TestTheLastWordsOfADriverAreKept(t *testing.T) {
 		ClaimStatus: lifecyclev1alpha1.Claimed, State: "from", Driver: &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: "from", End: "to"},
 	}
 	now := time.Unix(100, 0)
-	step := endEarly(Facts{
+	step := newWork(&Facts{
 		Drivers: func(string) Driver { return Driver{Registered: true} },
 		Calls: map[types.UID]Call{"u": {AnsweredKind: CallLastEnd, Answer: &Answer{
 			State: "from", EventConditions: []Condition{{Type: "T", Status: "True", Reason: "R"}},
 		}}},
-	}, e, ending{lifecyclev1alpha1.SlaExpired, lifecyclev1alpha1.ReasonSLAExpired, "", now}, now).Step
+	}, e, now).endEarly(ending{lifecyclev1alpha1.SlaExpired, lifecyclev1alpha1.ReasonSLAExpired, "", now}).Step
 	write, ok := step.(WriteStatus)
 	if !ok || write.Status.ClaimStatus != lifecyclev1alpha1.SlaExpired || !apimeta.IsStatusConditionTrue(write.Status.Conditions, "T") {
 		t.Errorf("got %+v; want that it ends, with condition T", step)
@@ -62,7 +62,7 @@ func TestPodsThatAreLeftToRespondersAreKeptUntilTheDriverSaysOtherwiseOrTheEvent
 		{"they are named again", pods, false, true},
 		{"the event ends", nil, true, false},
 	} {
-		fold(&e.Status, e, &Answer{LeftToResponders: step.said}, time.Unix(1, 0))
+		fold(&e.Status, e, Answer{LeftToResponders: step.said}, time.Unix(1, 0))
 		if step.ends {
 			conclude(&e.Status, e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonCanceled, "", time.Unix(2, 0))
 		}
@@ -91,8 +91,12 @@ func TestThatPodsAreLeftToRespondersIsWrittenAtOnce(t *testing.T) {
 		e.Status = lifecyclev1alpha1.LifecycleEventStatus{
 			State: "from", Driver: &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: "from", End: "to"}, LeftToResponders: tc.before,
 		}
-		f := Facts{ReportedAt: map[types.UID]time.Time{"u": now}}
-		decision := record(f, e, Call{Answer: &Answer{State: "from", LeftToResponders: tc.said}}, now.Add(time.Millisecond))
+		f := Facts{
+			Drivers:    func(string) Driver { return Driver{Registered: true} },
+			ReportedAt: map[types.UID]time.Time{"u": now},
+			Calls:      map[types.UID]Call{"u": {AnsweredKind: CallEnd, Answer: &Answer{State: "from", LeftToResponders: tc.said}}},
+		}
+		decision := newWork(&f, e, now.Add(time.Millisecond)).report()
 		if got := decision.Step != nil; got != tc.want {
 			t.Errorf("%s: it is written at once: %t", name, got)
 		}

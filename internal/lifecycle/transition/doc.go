@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transition decides: given all that is known of one node, what is the next
-// step? It is pure. No client, no clock, no goroutine, no log.
+// Package transition decides the next step for the LifecycleEvents of one node. It is pure:
+// no client, no clock, no goroutine, no log.
 //
 //	Facts (API objects, drivers, calls) ── Next(facts, now) ──▶ one Step, and when to ask again
 //
-// The events of a node are worked on one at a time:
+// The node's events are in work one at a time. Each phase has a file:
 //
-//	Pending ─ claim ─▶ Claimed ─ protect, start, mark the node, end … ─▶ terminal ─ unprotect, delete
+//	pending.go   Pending: wait for gates, transition, driver, turn; then claim
+//	claimed.go   Claimed: protect, call the driver, report, mark the Node
+//	ending.go    canceled, late, failed or succeeded: tell the driver, write the phase, release
+//	cleanup.go   delete ended events, and what drivers left on the node
 //
-// What has been done for an event is read from that event's status and finalizers,
-// never from memory: after a crash at any point, Next gives the step that was not
-// done, or one that may be done twice. What is in memory (calls to drivers and their
-// last answers) only saves asking again.
+// work.go derives what the phases of the event in work need. answer.go compares a driver's
+// answer with the contract and folds it into the status. node.go writes the Node's conditions.
+//
+// The event's status and finalizers record what has been done, memory does not: after a
+// crash at any point, Next gives the step that was not done, or one that may be done
+// twice. What is in memory (calls to drivers and their last answers) only saves calls.
 package transition

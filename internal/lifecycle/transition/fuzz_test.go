@@ -41,21 +41,20 @@ func FuzzAnswer(f *testing.F) {
 	}
 	schema := statusSchema(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		answer := &Answer{}
-		if json.Unmarshal(raw, answer) != nil {
+		var answer Answer
+		if json.Unmarshal(raw, &answer) != nil {
 			return
 		}
 		e := &lifecyclev1alpha1.LifecycleEvent{}
 		e.Status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: "d", Start: "from", End: "to"}
-		call := Call{Answer: answer, AnsweredKind: CallEnd}
-		if why := check(call, e, "n"); why != nil {
+		if why := checkAnswer(answer, CallEnd, *e.Status.Driver, "n"); why != nil {
 			if !strings.HasPrefix(why.message, `driver "d"`) || why.reason == "" {
 				t.Errorf("it is refused with %+v", *why)
 			}
 			return
 		}
 		status := e.Status.DeepCopy()
-		status.State = reached(call, e)
+		status.State = stateBy(answer, *e.Status.Driver)
 		fold(status, e, answer, time.Unix(1, 0))
 		written, err := json.Marshal(status)
 		if err != nil {

@@ -21,7 +21,7 @@ func TestWhatADriverSaysIsInTheStatus(t *testing.T) {
 		Object: "Pod shop/cart-0", Reason: "BudgetRefuses", By: "PodDisruptionBudget shop/cart", Message: "m", Since: &metav1.Time{Time: now},
 	}}
 	var got lifecyclev1alpha1.LifecycleEventStatus
-	fold(&got, e, &Answer{
+	fold(&got, e, Answer{
 		Generation: 2,
 		Progress:   &lifecyclev1alpha1.Progress{Total: 7, Done: 3},
 		Blockers:   blockers, BlockersTotal: 30,
@@ -38,7 +38,7 @@ func TestWhatADriverSaysIsInTheStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	fold(&got, e, &Answer{Generation: 3}, now)
+	fold(&got, e, Answer{Generation: 3}, now)
 	if got.Blockers != nil || got.BlockersTotal != 0 || got.Progress == nil {
 		t.Errorf("nothing blocks any more, and of progress nothing is said: got %+v", got)
 	}
@@ -63,7 +63,7 @@ func TestBlockersAreCutToWhatTheServerTakes(t *testing.T) {
 		}
 	}
 	var status lifecyclev1alpha1.LifecycleEventStatus
-	fold(&status, &lifecyclev1alpha1.LifecycleEvent{}, &Answer{Blockers: said}, time.Unix(1, 0))
+	fold(&status, &lifecyclev1alpha1.LifecycleEvent{}, Answer{Blockers: said}, time.Unix(1, 0))
 	if status.BlockersTotal != 20 {
 		t.Errorf("the driver does not say how many there are: blockersTotal is %d; want as many as are listed, 20", status.BlockersTotal)
 	}
@@ -122,7 +122,7 @@ func TestWhichOfTheConditionsIsBadIsSaid(t *testing.T) {
 		"the event's own":                   {Answer{EventConditions: []Condition{{"Finished", "True", "R", ""}}}, `event_conditions[0].type "Finished", which is not the driver's to set`},
 		"what is the node's may be of both": {Answer{EventConditions: []Condition{{"Ready", "True", "R", ""}}, NodeConditions: []Condition{{"Finished", "True", "R", ""}}}, ""},
 	} {
-		if got := checkConditions(&tc.answer); got != tc.want {
+		if got := checkConditions(tc.answer); got != tc.want {
 			t.Errorf("%s: got %q; want %q", name, got, tc.want)
 		}
 	}

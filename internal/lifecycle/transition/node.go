@@ -4,30 +4,30 @@ package transition
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// markNode sets the conditions of the Node that differ from what the event makes of
-// them. They are output: nothing is read from them.
-func markNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	if f.Node == nil {
+// markNode writes the Node's conditions that differ from what the event makes of them.
+// They are output: no decision reads them.
+func (w *work) markNode() Decision {
+	if w.facts.Node == nil {
 		return Decision{}
 	}
-	return set(f.Node, wanted(f, e), e.Status.ClaimStatus.Terminal(), now)
+	return writeConditions(w.facts.Node, w.wantedConditions(), w.event.Status.ClaimStatus.Terminal(), w.now)
 }
 
-// set is a step that writes those of the conditions that are due, or the time at which
-// the first of them will be.
-func set(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now time.Time) Decision {
+// writeConditions writes the conditions that are due, or wakes when the first one is.
+func writeConditions(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now time.Time) Decision {
 	decision := Decision{}
 	var changed []corev1.NodeCondition
 	for _, want := range conditions {
@@ -46,37 +46,37 @@ func set(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now ti
 	return do(MarkNode{Conditions: changed})
 }
 
-// wanted is what the event makes of the Node's conditions: its own, and those that
-// its driver asked for.
-func wanted(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []corev1.NodeCondition {
+// wantedConditions are the Node's conditions by the event: its own, and those that its
+// driver has asked for.
+func (w *work) wantedConditions() []corev1.NodeCondition {
+	e, node := w.event, w.facts.Node
 	conditions := []corev1.NodeCondition{lifecycleCondition(e)}
-	call := f.Calls[e.UID]
-	if call.Answer == nil || check(call, e, f.NodeName) != nil {
-		return append(conditions, concluded(f.Node, e)...)
+	if w.call.Answer == nil || w.broken != nil {
+		return append(conditions, concluded(node, e)...)
 	}
-	asked := false // of the drain
-	for _, c := range call.Answer.NodeConditions {
+	drainAsked := false
+	for _, c := range w.answer.NodeConditions {
 		want := corev1.NodeCondition{
 			Type: corev1.NodeConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
 			Reason: c.Reason, Message: shortened(c.Message),
 		}
-		if isDrains(want.Type) {
-			if endedOtherwise(e) || takenOver(f.Node, want.Type, e) {
+		if ofDrain(want.Type) {
+			if endedOtherwise(e) || takenOver(node, want.Type, e) {
 				continue
 			}
-			asked, want.Message = true, signed(e, c.Message)
+			drainAsked, want.Message = true, signed(e, c.Message)
 		}
 		conditions = append(conditions, want)
 	}
-	if asked {
+	if drainAsked {
 		return conditions
 	}
-	return append(conditions, concluded(f.Node, e)...)
+	return append(conditions, concluded(node, e)...)
 }
 
-// lifecycleCondition is the condition of KEP-5683: its reason is the state reached.
-// Where an event ended without reaching its end, the condition is False, and its
-// reason says how it ended.
+// lifecycleCondition returns the condition of KEP-5683. Its reason is the state reached.
+// For an event that ended without reaching its end it is False, and its reason says how
+// the event ended.
 func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeCondition {
 	c := corev1.NodeCondition{
 		Type:    lifecyclev1alpha1.NodeConditionLifecycleTransition,
@@ -94,14 +94,14 @@ func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeConditio
 	return c
 }
 
-// endedOtherwise says whether the event has ended without reaching its end.
+// endedOtherwise returns whether the event has ended without reaching its end.
 func endedOtherwise(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded
 }
 
-// stamped is want with its times set, and when it must be written; never, if that is
-// zero. The time of the transition changes only with the status. Where only the message
-// differs, or of a drain that goes on only the reason, that waits, unless it is the last.
+// stamped returns want with its times, and when to write it: never, if that is zero. The
+// transition time changes only with the status. A change of the message alone, or of the
+// reason of a drain in progress, waits for [nodeMessageInterval], unless it is the last.
 func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.Time) (_ corev1.NodeCondition, due time.Time) {
 	want.LastHeartbeatTime = metav1.NewTime(now)
 	want.LastTransitionTime = metav1.NewTime(now)
@@ -133,27 +133,90 @@ func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *c
 	return nil
 }
 
-// forgetTransitions deletes the transitions of this node whose driver has been away
-// for too long. Those of all nodes, or of a selector, stay: other nodes use them.
-func forgetTransitions(f Facts, now time.Time) Decision {
-	decision := Decision{}
-	if f.Claimer.Kind != lifecyclev1alpha1.NodeAgent {
-		return decision // which drivers are on the node is for its agent to know
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Transitions)) {
-		t := f.Transitions[name]
-		if t.Spec.NodeName != f.NodeName || t.DeletionTimestamp != nil {
-			continue
-		}
-		driver := f.Drivers(t.Spec.Driver)
-		if driver.Registered {
-			continue
-		}
-		if at := driver.MissingSince.Add(DeregistrationTimeout); now.Before(at) {
-			decision = decision.Or(waitUntil(at))
-			continue
-		}
-		decision = decision.Or(do(DeleteTransition{Transition: t}))
-	}
-	return decision
+// Several writers share the Node's conditions of a drain: the agent for one event after
+// another, people, kubectl. A message of the agent begins with the event and its UID. The
+// latest writer is right: the agent leaves a condition alone that another one has written
+// while an event goes on, until that event ends.
+
+// ofDrain returns whether the condition is about a drain.
+func ofDrain(t corev1.NodeConditionType) bool {
+	return t == corev1.NodeDrainInProgress || t == corev1.NodeDrained
 }
+
+// signature begins the messages that the agent writes.
+var signature = regexp.MustCompile(`^event (\S+) \(UID ([^)]+)\)`)
+
+// signed returns the message with the event before it.
+func signed(e *lifecyclev1alpha1.LifecycleEvent, message string) string {
+	text := fmt.Sprintf("event %s (UID %s)", e.Name, e.UID)
+	if message != "" {
+		text += ": " + message
+	}
+	return shortened(text)
+}
+
+// signer returns the UID of the event that the message begins with, or "".
+func signer(message string) types.UID {
+	if found := signature.FindStringSubmatch(message); found != nil {
+		return types.UID(found[2])
+	}
+	return ""
+}
+
+// sameDrain returns whether the same event wrote both, about its drain.
+func sameDrain(have, want corev1.NodeCondition) bool {
+	return ofDrain(want.Type) && signer(want.Message) != "" && signer(have.Message) == signer(want.Message)
+}
+
+// takenOver returns whether another writer has set the condition since the claim, and the
+// event has not reached its end.
+func takenOver(node *corev1.Node, t corev1.NodeConditionType, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	have, claim := nodeCondition(node, t), lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
+	if have == nil || claim == nil || signer(have.Message) != "" || reachedEnd(e) {
+		return false
+	}
+	return have.LastHeartbeatTime.After(claim.LastTransitionTime.Time) || have.LastTransitionTime.After(claim.LastTransitionTime.Time)
+}
+
+// concluded returns the final conditions of a drain that the Node shows as in progress,
+// when its event has reached its end or has ended otherwise.
+func concluded(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) []corev1.NodeCondition {
+	if drainShown(node) != e.UID || e.UID == "" {
+		return nil
+	}
+	switch {
+	case reachedEnd(e):
+		return drainOver(corev1.ConditionTrue, lifecyclev1alpha1.NodeReasonDrainCompleted, signed(e, ""))
+	case endedOtherwise(e):
+		return drainOver(corev1.ConditionFalse, failureOf(e), signed(e, strings.TrimPrefix(lastKnown(e), "; ")))
+	default:
+		return nil
+	}
+}
+
+// failureOf returns the Node's reason for a drain that has not reached its end.
+func failureOf(e *lifecyclev1alpha1.LifecycleEvent) string {
+	if reason := finishedReason(e); reason == lifecyclev1alpha1.ReasonSLAExpired || reason == lifecyclev1alpha1.ReasonCanceled {
+		return reason
+	}
+	return lifecyclev1alpha1.NodeReasonDrainFailed
+}
+
+func drainOver(drained corev1.ConditionStatus, reason, message string) []corev1.NodeCondition {
+	return []corev1.NodeCondition{
+		{Type: corev1.NodeDrainInProgress, Status: corev1.ConditionFalse, Reason: reason, Message: message},
+		{Type: corev1.NodeDrained, Status: drained, Reason: reason, Message: message},
+	}
+}
+
+// drainShown returns the UID of the event whose drain the Node shows as in progress, or "".
+func drainShown(node *corev1.Node) types.UID {
+	have := nodeCondition(node, corev1.NodeDrainInProgress)
+	if have == nil || have.Status != corev1.ConditionTrue {
+		return ""
+	}
+	return signer(have.Message)
+}
+
+// DrainShown returns whether the Node shows the drain of an event as in progress.
+func DrainShown(node *corev1.Node) bool { return drainShown(node) != "" }

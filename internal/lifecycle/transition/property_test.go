@@ -200,7 +200,7 @@ func behave(t *rapid.T, w *world) {
 func endOf(w *world, uid types.UID) string {
 	for _, e := range w.events {
 		if e.UID == uid {
-			return driverOf(e).End
+			return e.Status.Driver.End
 		}
 	}
 	return ""

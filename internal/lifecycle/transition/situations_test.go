@@ -407,7 +407,7 @@ func TestWhichEventIsWorkedOn(t *testing.T) {
 		"one that is not wound up": {[]*lifecyclev1alpha1.LifecycleEvent{at("a", 1, "Failed"), at("b", 2, "Claimed", ours)}, "b"},
 		"one that is claimed":      {[]*lifecyclev1alpha1.LifecycleEvent{at("a", 1, "Pending"), at("b", 2, "Claimed")}, "b"},
 	} {
-		if got := inWork(Facts{Claimer: claimer}, lifecycleevent.OldestFirst(tc.events)); got == nil || got.Name != tc.want {
+		if got := inWork(&Facts{Claimer: claimer}, lifecycleevent.OldestFirst(tc.events)); got == nil || got.Name != tc.want {
 			t.Errorf("%s: got %v; want %s", name, got, tc.want)
 		}
 	}

@@ -233,7 +233,7 @@ func (w *world) describe(step Step) string {
 		lines := make([]string, len(s.Conditions))
 		for i, c := range s.Conditions {
 			lines[i] = fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)
-			if isDrains(c.Type) {
+			if ofDrain(c.Type) {
 				lines[i] += " since " + w.at(c.LastTransitionTime.Time)
 			}
 		}

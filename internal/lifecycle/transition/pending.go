@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// admit claims the oldest event that can be claimed, and notes on the others why
-// they wait. An event that waits for something of its own holds up no other.
-func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+// admit claims the oldest event that can be claimed, and writes on the others why they
+// wait. An event that waits for something of its own delays no other.
+func admit(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
 	taken := occupied(events)
 	awaited := map[string]bool{} // drivers that an older event is about to use
@@ -32,8 +32,8 @@ func admit(f Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) D
 	return decision
 }
 
-// admitOne is the step for one Pending event.
-func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited map[string]bool, now time.Time) Decision {
+// admitOne decides for one Pending event.
+func admitOne(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited map[string]bool, now time.Time) Decision {
 	if fromOldHome(f, e) {
 		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHomeChanged, homeChangedMessage, now)
 	}
@@ -73,9 +73,9 @@ func admitOne(f Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited 
 	return do(WriteStatus{Purpose: PurposeClaim, Event: e, Status: claimed(f, e, t, now)})
 }
 
-// awaitReady gives a driver that is registered and does not answer 30 s. The time
-// runs from the note, which a restart does not lose.
-func awaitReady(f Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, since, now time.Time) Decision {
+// awaitReady gives a registered driver [ReadinessTimeout] to answer. The time runs from the
+// condition, so a restart does not lose it.
+func awaitReady(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, since, now time.Time) Decision {
 	noted := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
 	if noted == nil || noted.Reason != lifecyclev1alpha1.ReasonDriverNotReady {
 		if noteAt := since.Add(notReadyAfter); now.Before(noteAt) {
@@ -92,8 +92,8 @@ func awaitReady(f Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, sin
 		fmt.Sprintf("driver %q is registered on node %q but did not answer for %s", driver, f.NodeName, ReadinessTimeout), now)
 }
 
-// claimed is the status of e once it is claimed under t.
-func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.LifecycleTransition, now time.Time) lifecyclev1alpha1.LifecycleEventStatus {
+// claimed returns the status of e after the claim under t.
+func claimed(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.LifecycleTransition, now time.Time) lifecyclev1alpha1.LifecycleEventStatus {
 	status := e.Status.DeepCopy()
 	status.ClaimStatus = lifecyclev1alpha1.Claimed
 	status.ClaimedBy = new(f.Claimer)
@@ -110,7 +110,7 @@ func claimed(f Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1.
 	return *status
 }
 
-// note writes why e is not claimed, unless that stands there already.
+// note writes why e is not claimed, unless its condition says so already.
 func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
 	message = reasons.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
@@ -118,12 +118,12 @@ func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.
 	})
 }
 
-// Applies says whether t is for the node.
+// Applies returns whether t is for the node.
 func Applies(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) bool {
 	return doesNotApply(t, node) == ""
 }
 
-// doesNotApply is empty where t applies to the node, and else says why it does not.
+// doesNotApply returns why t does not apply to the node, or "".
 func doesNotApply(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) string {
 	switch {
 	case t.Spec.AllNodes != nil && *t.Spec.AllNodes:
@@ -150,7 +150,7 @@ func doesNotApply(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) s
 const homeChangedMessage = "the event is older than the move of the API to the group that it is in now: " +
 	"it is not acted on; create it again if it is still wanted"
 
-func fromOldHome(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+func fromOldHome(f *Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.CreationTimestamp.Time.Before(f.HomeSince)
 }
 

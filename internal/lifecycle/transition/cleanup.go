@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transition
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+)
+
+// sweep deletes events that have ended: claimed ones after they are wound up, and those that
+// ended without a claim. From the latter it takes the finalizer that their creator has set.
+func sweep(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	decision := Decision{}
+	for _, e := range events {
+		unclaimed := e.Status.ClaimedBy == nil
+		over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil
+		switch {
+		case !over, !unclaimed && !ours(f, e):
+		case protected(e) && unclaimed:
+			decision = decision.Or(do(Unprotect{Event: e}))
+		case !protected(e) && e.DeletionTimestamp == nil:
+			decision = decision.Or(deleteAfterTTL(f, e, now))
+		}
+	}
+	return decision
+}
+
+// deleteAfterTTL deletes an ended event after its time to live.
+func deleteAfterTTL(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	if finished := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
+		if at := finished.LastTransitionTime.Add(f.FinishedEventTTL); now.Before(at) {
+			return waitUntil(at)
+		}
+	}
+	return do(Delete{Event: e})
+}
+
+// forgetDrain marks the Node's drain as over when its event is gone: a person has removed
+// the event's finalizer, or the API with all its objects.
+func forgetDrain(f *Facts, now time.Time) Decision {
+	if f.Node == nil {
+		return Decision{}
+	}
+	uid := drainShown(f.Node)
+	if uid == "" || slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid }) {
+		return Decision{}
+	}
+	begin := signature.FindString(nodeCondition(f.Node, corev1.NodeDrainInProgress).Message)
+	return writeConditions(f.Node, drainOver(corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonEventGone, begin+" is gone"), true, now)
+}
+
+// forgetTransitions deletes the transitions of this node whose driver has been away for
+// [DeregistrationTimeout]. Transitions of all nodes, or of a selector, stay: other nodes use them.
+func forgetTransitions(f *Facts, now time.Time) Decision {
+	decision := Decision{}
+	if f.Claimer.Kind != lifecyclev1alpha1.NodeAgent {
+		return decision // which drivers are on the node is for its agent to know
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Transitions)) {
+		t := f.Transitions[name]
+		if t.Spec.NodeName != f.NodeName || t.DeletionTimestamp != nil {
+			continue
+		}
+		driver := f.Drivers(t.Spec.Driver)
+		if driver.Registered {
+			continue
+		}
+		if at := driver.MissingSince.Add(DeregistrationTimeout); now.Before(at) {
+			decision = decision.Or(waitUntil(at))
+			continue
+		}
+		decision = decision.Or(do(DeleteTransition{Transition: t}))
+	}
+	return decision
+}
