@@ -232,12 +232,17 @@ manifests: generate ## Bring the chart's files and config/install*.yaml up to da
 	@cd charts/render && $(GO) run .
 
 .PHONY: lint
-lint: $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of all modules, and the driver contract
+lint: prose $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of all modules, the driver contract and the prose
 	@buf lint
 	@golangci-lint run ./...
 	@cd localcluster && golangci-lint run $(LAUNCHER_PACKAGES)
 	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint run ./...); done
 	@! git grep --untracked -nE '\btime\.(Sleep|Tick)\(' -- '*.go' || { echo "lint: nobody sleeps, programs in testdata neither"; exit 1; }
+
+.PHONY: prose
+prose: $(TOOLS)/.vale ## Check the English of documents, comments and messages (docs/style)
+	@git ls-files '*.md' '*.go' | xargs vale --no-global --output=line
+	@docs/style/identifiers.sh
 
 .PHONY: format
 format: $(TOOLS)/.golangci-lint ## Format the Go code of all modules
@@ -278,6 +283,7 @@ protoc-gen-go-grpc_TOOL := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1
 controller-gen_TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 helm_TOOL := helm.sh/helm/v3/cmd/helm@v3.22.0
 gotestsum_TOOL := gotest.tools/gotestsum@v1.13.0
+vale_TOOL := github.com/errata-ai/vale/v3/cmd/vale@v3.17.1
 golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 $(TOOLS)/.%: FORCE
