@@ -237,7 +237,7 @@ lint: prose $(TOOLS)/.buf $(TOOLS)/.golangci-lint ## Check the Go code of all mo
 	@golangci-lint run ./...
 	@cd localcluster && golangci-lint run $(LAUNCHER_PACKAGES)
 	@for module in $(SMALL_MODULES); do (cd $$module && golangci-lint run ./...); done
-	@! git grep --untracked -nE '\btime\.(Sleep|Tick)\(' -- '*.go' || { echo "lint: nobody sleeps, programs in testdata neither"; exit 1; }
+	@! git grep --untracked -nE '\btime\.(Sleep|Tick)\(' -- '*.go' || { echo "lint: tests and programs wait for conditions: use no time.Sleep and no time.Tick"; exit 1; }
 
 .PHONY: prose
 prose: $(TOOLS)/.vale ## Check the English of documents, comments and messages (docs/style)
