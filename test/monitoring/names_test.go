@@ -177,7 +177,7 @@ func TestEachAlertHasARunbookAndEachRunbookAnAlert(t *testing.T) {
 		if !ok || !has || anchor != strings.ToLower(name) {
 			t.Errorf("%s: there is no runbook at %q", name, rule.Annotations["runbook_url"])
 		}
-		for _, part := range []string{"**What it means.**", "**Look at**", "**Do**", "**Who.**"} {
+		for _, part := range []string{"**Meaning.**", "**Look at**", "**Do**", "**Responsible.**"} {
 			if has && !strings.Contains(text, part) {
 				t.Errorf("the runbook of %s does not say %s", name, part)
 			}
