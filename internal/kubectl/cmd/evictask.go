@@ -38,7 +38,7 @@ type evictPursuit struct {
 	order []string                  // the pods, as they were named
 	asked map[string]*askedEviction // by the pod's name
 	shown map[string]evictionChange // what was told last, by the pod's name
-	drawn canvas
+	drawn ui.Canvas
 	lost  string // what was said last of a server that does not answer
 }
 

@@ -52,7 +52,7 @@ func (p *evictPursuit) follow(ctx context.Context) error {
 		rows := p.rows(ctx, v, ended)
 		p.show(rows, ended, v.lost, p.clock.Now())
 		if len(ended) == len(p.order) {
-			p.drawn.clear(p.Out)
+			p.drawn.Clear(p.Out)
 			return p.sum(ended)
 		}
 		select {
@@ -142,7 +142,7 @@ func (p *evictPursuit) unheeded(ctx context.Context, v evictionView) error {
 	if !none {
 		return nil
 	}
-	p.drawn.clear(p.Out)
+	p.drawn.Clear(p.Out)
 	if removed {
 		return fmt.Errorf("%w; the request was withdrawn", errUnheeded)
 	}
@@ -153,7 +153,7 @@ func (p *evictPursuit) unheeded(ctx context.Context, v evictionView) error {
 func (p *evictPursuit) stopped(ctx context.Context, rows []evictionRow, ended map[string]evictionRow, err error) error {
 	timedOut := errors.Is(context.Cause(ctx), errTimeout)
 	if !timedOut {
-		p.drawn.clear(p.Out)
+		p.drawn.Clear(p.Out)
 	}
 	var left []string
 	for _, name := range p.order {

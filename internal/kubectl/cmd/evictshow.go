@@ -48,7 +48,7 @@ func (p *evictPursuit) draw(rows []evictionRow, lost string, style ui.Style, now
 	if lost != "" {
 		text += style.Line(ui.Span{Text: "The API server does not answer: " + lost, Tone: ui.Bad}) + "\n"
 	}
-	p.drawn.draw(p.Out, text, style.Height-1)
+	p.drawn.Draw(p.Out, "", text, style.Height-1)
 }
 
 // tell tells of those that are otherwise than before.

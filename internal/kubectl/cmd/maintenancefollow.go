@@ -59,7 +59,7 @@ func (t *tool) followMaintenance(ctx context.Context, c cluster, m *slipwayv1alp
 		t.sayHowMaintenance("The time to wait is over. It goes on in the cluster.", m.Name)
 		return exit{code: Blocked}
 	case err != nil && ctx.Err() != nil:
-		w.drawn.clear(t.Out)
+		w.drawn.Clear(t.Out)
 		t.sayHowMaintenance("Stopped watching. It goes on in the cluster.", m.Name)
 		return err
 	case err != nil:

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
@@ -21,6 +22,8 @@ import (
 // maintenanceWatch shows maintenances again and again.
 type maintenanceWatch struct {
 	*tool
+	follow.Store
+
 	cluster cluster
 	format  format
 	// only is the one that is shown, whole; followed is its UID, where another one of that
@@ -31,7 +34,7 @@ type maintenanceWatch struct {
 	over func(*maintenanceRow) bool
 
 	nodesUnread bool
-	drawn       canvas                    // on a terminal
+	drawn       ui.Canvas                 // on a terminal
 	shown       map[string]maintenanceRow // elsewhere
 	phases      map[string]string         // elsewhere, of the nodes of the only one
 	lost        string
@@ -42,49 +45,51 @@ var errGone = errors.New("it was deleted")
 
 // run goes on until ctx ends, or it is over: then it returns how it is.
 func (w *maintenanceWatch) run(ctx context.Context, begun ...*slipwayv1alpha1.NodeMaintenance) (*maintenanceRow, error) {
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
 	w.shown, w.phases = map[string]maintenanceRow{}, map[string]string{}
-	b := newBoard()
 	for _, m := range begun { // a list may be older
-		b.Saw(m)
+		w.Saw(m, w.clock.Now())
 	}
-	seen, err := w.cluster.watched().Watch(watching, follow.Scope{Nodes: true, Maintenances: true}, b)
-	if err != nil {
+	watching := false
+	err := w.cluster.watched().ToEnd(ctx, w.clock, follow.Scope{Nodes: true, Maintenances: true}, w, func(_ context.Context, seen follow.Scope) error {
+		watching = true
+		if w.nodesUnread = !seen.Nodes; w.nodesUnread && w.only != "" {
+			fmt.Fprintln(w.ErrOut, "You may not list Nodes, so only those are shown that need attention or are out.")
+		}
+		return nil
+	})
+	if err != nil && !watching {
 		return nil, maintenanceTrouble("watch NodeMaintenances", err)
 	}
-	if w.nodesUnread = !seen.Nodes; w.nodesUnread && w.only != "" {
-		fmt.Fprintln(w.ErrOut, "You may not list Nodes, so only those are shown that need attention or are out.")
+	return w.last(w.rows()), err
+}
+
+// Show shows the maintenances as they are now, and tells whether the one that is followed is
+// over.
+func (w *maintenanceWatch) Show(_ context.Context, now time.Time) (over bool, err error) {
+	rows := w.rows()
+	w.show(rows, w.Trouble, now)
+	row, err := w.end(rows)
+	if row != nil || err != nil {
+		w.drawn.Clear(w.Out)
 	}
-	for {
-		rows, lost := w.rows(b)
-		w.show(rows, lost, w.clock.Now())
-		if row, err := w.end(rows); row != nil || err != nil {
-			w.drawn.clear(w.Out)
-			return row, err
-		}
-		if err := follow.Pause(ctx, w.clock, b.changed); err != nil {
-			return w.last(rows), err
-		}
-	}
+	return row != nil, err
 }
 
 // rows are what there is of what is shown.
-func (w *maintenanceWatch) rows(b *board) (rows []maintenanceRow, lost string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (w *maintenanceWatch) rows() []maintenanceRow {
+	all := follow.Stored[*slipwayv1alpha1.NodeMaintenance](&w.Store)
 	if w.only == "" {
-		return maintenanceRows(slices.Collect(maps.Values(b.maintenances))), b.lost
+		return maintenanceRows(all)
 	}
-	m, there := b.maintenances[w.only]
-	if !there || w.followed != "" && m.UID != w.followed {
-		return nil, b.lost
+	i := slices.IndexFunc(all, func(m *slipwayv1alpha1.NodeMaintenance) bool { return m.Name == w.only })
+	if i < 0 || w.followed != "" && all[i].UID != w.followed {
+		return nil
 	}
-	row := rowOfMaintenance(m)
+	row := rowOfMaintenance(all[i])
 	if !w.nodesUnread {
-		row.withNodes(slices.Collect(maps.Values(b.nodes)), slices.Collect(maps.Values(b.events)))
+		row.withNodes(follow.Stored[*corev1.Node](&w.Store), follow.Stored[*lifecyclev1alpha1.LifecycleEvent](&w.Store))
 	}
-	return []maintenanceRow{row}, b.lost
+	return []maintenanceRow{row}
 }
 
 // last is the one that is followed.
@@ -130,7 +135,7 @@ func (w *maintenanceWatch) draw(rows []maintenanceRow, lost string, style ui.Sty
 	if lost != "" {
 		text += style.Line(ui.Span{Text: "The API server does not answer: " + lost, Tone: ui.Bad}) + "\n"
 	}
-	w.drawn.draw(w.Out, text, style.Height-1)
+	w.drawn.Draw(w.Out, "", text, style.Height-1)
 }
 
 func (w *maintenanceWatch) text(rows []maintenanceRow, style ui.Style, now time.Time) string {

@@ -1,156 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package follow watches objects and shows them until they reach an end.
+//
+//	API server ── one watch a kind ──▶ inbox ──▶ View ──▶ terminal, lines or JSON
+//
+// Every command that follows something does it by [Cluster.ToEnd], with a [View] of its own:
+// [Events] for LifecycleEvents and their nodes; others embed a [Store] and write Show.
+// The package only watches: what happens goes on without it.
 package follow
 
 import (
 	"context"
-	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// Follower takes what a watch shows into stories, and the stories onto a screen.
-type Follower struct {
-	cluster Cluster
-	screen  Screen
-	clock   clock.WithTicker
-	// OnRefusal is called for an event that was asked not to evict some of the pods, while
-	// nothing has left, and again until it says that it is done. May be nil.
-	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
-
-	mu      sync.Mutex
-	stories *progress.Stories // guarded by mu
-	over    bool              // guarded by mu: the stories are the caller's, and handlers may still be at work
-	changed chan struct{}
-	refused map[*progress.Story]bool // whose refusal is done with
+// Cluster is where something is watched.
+type Cluster struct {
+	Config *rest.Config
+	HTTP   *http.Client
+	Home   apigroup.Home
 }
 
-// New follows events of a cluster on a screen.
-func New(cluster Cluster, screen Screen, clock clock.WithTicker, asked ...progress.Asked) *Follower {
-	return &Follower{
-		cluster: cluster, screen: screen, clock: clock,
-		stories: progress.New(asked...), changed: make(chan struct{}, 1), refused: map[*progress.Story]bool{},
-	}
+// View is what one command shows of the objects that it follows. [Cluster.ToEnd] calls all
+// methods from one goroutine, so that a view needs no lock and may ask the server for more.
+type View interface {
+	// Saw takes in how an object is now, Gone how it was when it was deleted.
+	Saw(object client.Object, at time.Time)
+	Gone(object client.Object, at time.Time)
+	// Lost takes in why the server does not answer, Found that it answers again.
+	Lost(why string, at time.Time)
+	Found(at time.Time)
+	// Show brings the output up to date. It returns true, or an error, when there is nothing
+	// more to follow.
+	Show(ctx context.Context, now time.Time) (over bool, err error)
 }
 
-// Follow watches, has the events created, and returns when they have ended, or with the
-// error of ctx when that ends. The stories say how they ended.
-func (f *Follower) Follow(ctx context.Context, create func(context.Context) error) (*progress.Stories, error) {
+// ToEnd watches what the scope selects, and returns when the view's Show says that it is
+// over, with the error of Show, or with that of ctx when that ends. It calls begin once, when
+// the view has taken in all objects that exist: to create what is followed, for example, and
+// to learn which kinds the caller may watch. Begin may be nil. After that it calls Show when
+// something changes, at most every 100 ms and at least every second.
+func (c Cluster) ToEnd(ctx context.Context, clock clock.WithTicker, scope Scope, view View, begin func(ctx context.Context, seen Scope) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer f.end()
-	seen, err := f.cluster.Watch(ctx, f.scope(), f)
+	box := &inbox{clock: clock, changed: make(chan struct{}, 1)}
+	seen, err := c.watch(ctx, scope, box)
 	if err != nil {
-		return f.stories, fmt.Errorf("watch: %w", err)
+		return err
 	}
-	f.take(func(at time.Time) {
-		if seen.Pods {
-			f.stories.WatchPods()
+	box.deliver(view)
+	if begin != nil {
+		if err := begin(ctx, seen); err != nil {
+			return err
 		}
-		f.stories.Begin(at)
-	})
-	if err := create(ctx); err != nil {
-		return f.stories, err
 	}
-	return f.stories, f.untilOver(ctx)
-}
-
-// Expect says which event is followed: as it was created, or found.
-func (f *Follower) Expect(event *lifecyclev1alpha1.LifecycleEvent) {
-	f.take(func(at time.Time) { f.stories.Expect(event, at) })
-}
-
-// scope is a node with all that happens there; of several, only their events: what else
-// happens on many nodes is more than a person can follow, and than a cluster should be
-// asked for.
-func (f *Follower) scope() Scope {
-	if all := f.stories.All(); len(all) == 1 {
-		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}
-	}
-	return Scope{}
-}
-
-// end leaves the stories as they are.
-func (f *Follower) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.over = true
-}
-
-// Saw takes in what the watch has seen.
-func (f *Follower) Saw(object client.Object) {
-	f.take(func(at time.Time) {
-		switch o := object.(type) {
-		case *lifecyclev1alpha1.LifecycleEvent:
-			f.stories.SawEvent(o, at)
-		case *corev1.Node:
-			f.stories.SawNode(o, at)
-		case *corev1.Pod:
-			f.stories.SawPod(o, at)
-		}
-	})
-}
-
-// Gone takes in what the watch has seen go.
-func (f *Follower) Gone(object client.Object) {
-	f.take(func(at time.Time) {
-		switch o := object.(type) {
-		case *lifecyclev1alpha1.LifecycleEvent:
-			f.stories.EventGone(o, at)
-		case *corev1.Pod:
-			f.stories.PodGone(o, at)
-		}
-	})
-}
-
-// Lost takes in that nothing can be seen for now.
-func (f *Follower) Lost(why error) {
-	f.take(func(at time.Time) { f.stories.Lost(why.Error(), at) })
-}
-
-// Found takes in that something can be seen again.
-func (f *Follower) Found() { f.take(f.stories.Found) }
-
-// take lets something into the stories, at the time it is now.
-func (f *Follower) take(in func(at time.Time)) {
-	f.mu.Lock()
-	if !f.over {
-		in(f.clock.Now())
-	}
-	f.mu.Unlock()
-	select {
-	case f.changed <- struct{}{}:
-	default:
-	}
-}
-
-// untilOver keeps the screen up to date until all events have ended.
-func (f *Follower) untilOver(ctx context.Context) error {
 	for {
-		over := f.show()
-		f.lookAfter(ctx)
-		if over {
-			return nil
+		box.deliver(view)
+		if over, err := view.Show(ctx, clock.Now()); over || err != nil {
+			return err
 		}
-		if err := Pause(ctx, f.clock, f.changed); err != nil {
-			f.screen.Clear()
+		if err := Pause(ctx, clock, box.changed); err != nil {
 			return err
 		}
 	}
 }
 
-// show says whether all events have ended.
-func (f *Follower) show() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.clock.Now()
-	f.screen.Show(f.stories, now)
-	return f.stories.Over(now)
+// inbox keeps what the watches see, in order, until the view takes it in.
+type inbox struct {
+	clock   clock.Clock
+	changed chan struct{}
+
+	mu      sync.Mutex
+	notices []func(View) // guarded by mu
+}
+
+func (b *inbox) saw(object client.Object) {
+	b.add(func(v View, at time.Time) { v.Saw(object, at) })
+}
+
+func (b *inbox) gone(object client.Object) {
+	b.add(func(v View, at time.Time) { v.Gone(object, at) })
+}
+
+func (b *inbox) lost(why error) {
+	b.add(func(v View, at time.Time) { v.Lost(why.Error(), at) })
+}
+
+func (b *inbox) found() { b.add(View.Found) }
+
+func (b *inbox) add(notice func(View, time.Time)) {
+	at := b.clock.Now()
+	b.mu.Lock()
+	b.notices = append(b.notices, func(v View) { notice(v, at) })
+	b.mu.Unlock()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) deliver(view View) {
+	b.mu.Lock()
+	notices := b.notices
+	b.notices = nil
+	b.mu.Unlock()
+	for _, notice := range notices {
+		notice(view)
+	}
+}
+
+// A view is shown again when something changes, but not more often than a person can see,
+// and each second, for the times on it.
+const (
+	atLeastEvery = time.Second
+	atMostEvery  = 100 * time.Millisecond
+)
+
+// Pause waits for atMostEvery, then until something changes or atLeastEvery is over. An
+// error is that ctx has ended.
+func Pause(ctx context.Context, clock clock.Clock, changed <-chan struct{}) error {
+	if err := wait(ctx, clock, atMostEvery, nil); err != nil {
+		return err
+	}
+	return wait(ctx, clock, atLeastEvery-atMostEvery, changed)
+}
+
+func wait(ctx context.Context, clock clock.Clock, length time.Duration, wake <-chan struct{}) error {
+	timer := clock.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C():
+	case <-wake:
+	}
+	return nil
 }

@@ -30,8 +30,8 @@ type Terminal struct {
 	// Steps leaves out all but the few steps that every event takes.
 	Steps bool
 
-	told  int    // entries of the log
-	frame string // as it was drawn last
+	told   int // entries of the log
+	canvas ui.Canvas
 }
 
 // Show brings the terminal up to date.
@@ -48,27 +48,11 @@ func (s *Terminal) Show(told *progress.Stories, now time.Time) {
 			fmt.Fprintln(&news, entry.Line())
 		}
 	}
-	if news.Len() == 0 && frame == s.frame {
-		return
-	}
-	fmt.Fprint(s.Out, s.erase()+news.String()+frame)
-	s.frame = frame
+	s.canvas.Draw(s.Out, news.String(), frame, 0)
 }
 
 // Clear removes the frame.
-func (s *Terminal) Clear() {
-	fmt.Fprint(s.Out, s.erase())
-	s.frame = ""
-}
-
-// erase goes up to where the frame begins, and erases what is below. It begins at the left:
-// a terminal shows the keys that are pressed, as ^C, where the cursor stands.
-func (s *Terminal) erase() string {
-	if drawn := strings.Count(s.frame, "\n"); drawn > 0 {
-		return fmt.Sprintf("\r\x1b[%dA\x1b[J", drawn)
-	}
-	return ""
-}
+func (s *Terminal) Clear() { s.canvas.Clear(s.Out) }
 
 // Lines tells what has happened, a line each, where nothing can be redrawn. If nothing
 // happens for a while, it says what is still waited for.

@@ -10,8 +10,12 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,37 +26,68 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// Cluster is where something is watched.
-type Cluster struct {
-	Config *rest.Config
-	HTTP   *http.Client
-	Home   apigroup.Home
-}
-
-// Scope is what is watched, in one watch for each kind. LifecycleEvents always are.
+// Scope selects what is watched, in one watch for each kind. LifecycleEvents are watched
+// unless it names EvictionsIn.
 type Scope struct {
-	// Event is the only event. Empty: all.
+	// Event is the only LifecycleEvent. Empty: all.
 	Event string
 	// Node is the only Node, and that of the pods. Empty: all Nodes.
 	Node string
-	// Nodes and Pods are watched as well, where the caller may.
+	// Nodes and Pods are watched as well, if the caller may watch them.
 	Nodes, Pods bool
-	// Maintenances are watched as well: all NodeMaintenances.
+	// Maintenances adds all NodeMaintenances.
 	Maintenances bool
+	// EvictionsIn is a namespace whose EvictionRequests and Evictions are watched, and
+	// nothing else.
+	EvictionsIn string
 }
 
-// Eyes take in what a watch shows. They may be called at the same time.
-type Eyes interface {
-	Saw(object client.Object)
-	Gone(object client.Object)
-	// Lost says that nothing can be seen for now, Found that something can again.
-	Lost(why error)
-	Found()
+// watched is one kind that is watched.
+type watched struct {
+	name   string // in messages
+	object client.Object
+	list   client.ObjectList
+	field  string // selects objects, by value
+	value  string
+	in     string // namespace. Empty: all
+	// optional points to what is set to false if the caller may not watch it.
+	optional *bool
 }
 
-// Watch returns when the eyes have seen all that is there, and goes on until ctx ends. It
-// says which of the kinds that are not needed may not be read.
-func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope, err error) {
+func (w watched) selector() fields.Selector {
+	if w.value == "" {
+		return fields.Everything()
+	}
+	return fields.OneTermEqualSelector(w.field, w.value)
+}
+
+// kinds returns what the scope selects. It points into the scope.
+func (s *Scope) kinds() []watched {
+	if s.EvictionsIn != "" {
+		return []watched{
+			{name: "EvictionRequests", object: &evictionv1alpha1.EvictionRequest{}, list: &evictionv1alpha1.EvictionRequestList{}, in: s.EvictionsIn},
+			{name: "Evictions", object: &evictionv1alpha1.Eviction{}, list: &evictionv1alpha1.EvictionList{}, in: s.EvictionsIn},
+		}
+	}
+	kinds := []watched{{
+		name: "LifecycleEvents", object: &lifecyclev1alpha1.LifecycleEvent{}, list: &lifecyclev1alpha1.LifecycleEventList{},
+		field: "metadata.name", value: s.Event,
+	}}
+	if s.Maintenances {
+		kinds = append(kinds, watched{name: "NodeMaintenances", object: &slipwayv1alpha1.NodeMaintenance{}, list: &slipwayv1alpha1.NodeMaintenanceList{}})
+	}
+	if s.Nodes {
+		kinds = append(kinds, watched{name: "Nodes", object: &corev1.Node{}, list: &corev1.NodeList{}, field: "metadata.name", value: s.Node, optional: &s.Nodes})
+	}
+	if s.Pods {
+		kinds = append(kinds, watched{name: "Pods", object: &corev1.Pod{}, list: &corev1.PodList{}, field: "spec.nodeName", value: s.Node, optional: &s.Pods})
+	}
+	return kinds
+}
+
+// watch fills the inbox with all objects that exist, and goes on until ctx ends. It returns
+// the part of the scope that the caller may watch.
+func (c Cluster) watch(ctx context.Context, scope Scope, box *inbox) (seen Scope, err error) {
 	scheme, mapper, err := Kinds(c.Home)
 	if err != nil {
 		return scope, err
@@ -64,64 +99,47 @@ func (c Cluster) Watch(ctx context.Context, scope Scope, eyes Eyes) (seen Scope,
 	if scope, err = readable(ctx, reader, c.Home.Group(), scope); err != nil {
 		return scope, err
 	}
-	watched, err := cache.New(listening(c.Config, eyes), cache.Options{
-		Scheme: scheme, Mapper: mapper, ByObject: scope.selectors(),
+	kinds := scope.kinds()
+	options := cache.Options{
+		Scheme: scheme, Mapper: mapper, ByObject: map[client.Object]cache.ByObject{},
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 			if !isRoutine(err) {
-				eyes.Lost(err)
+				box.lost(err)
 			}
 		},
-	})
+	}
+	for _, kind := range kinds {
+		by := cache.ByObject{Field: kind.selector()}
+		if kind.in != "" {
+			by.Namespaces = map[string]cache.Config{kind.in: {}}
+		}
+		options.ByObject[kind.object] = by
+	}
+	all, err := cache.New(reporting(c.Config, box), options)
 	if err != nil {
 		return scope, err
 	}
-	go func() { _ = watched.Start(ctx) }() // ends with ctx, and for no other reason
-	return scope, feed(ctx, watched, scope.kinds(), eyes)
+	go func() { _ = all.Start(ctx) }() // ends with ctx, and for no other reason
+	return scope, fill(ctx, all, kinds, box)
 }
 
-// isRoutine says that a watch has ended as watches do: it begins anew by itself.
+// isRoutine tells whether a watch has ended as watches do: it begins anew by itself.
 func isRoutine(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF)
 }
 
-func (s Scope) selectors() map[client.Object]cache.ByObject {
-	selectors := map[client.Object]cache.ByObject{}
-	if s.Event != "" {
-		selectors[&lifecyclev1alpha1.LifecycleEvent{}] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", s.Event)}
-	}
-	if s.Node != "" {
-		selectors[&corev1.Node{}] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", s.Node)}
-		selectors[&corev1.Pod{}] = cache.ByObject{Field: fields.OneTermEqualSelector("spec.nodeName", s.Node)}
-	}
-	return selectors
-}
-
-func (s Scope) kinds() []client.Object {
-	kinds := []client.Object{&lifecyclev1alpha1.LifecycleEvent{}}
-	if s.Nodes {
-		kinds = append(kinds, &corev1.Node{})
-	}
-	if s.Pods {
-		kinds = append(kinds, &corev1.Pod{})
-	}
-	if s.Maintenances {
-		kinds = append(kinds, &slipwayv1alpha1.NodeMaintenance{})
-	}
-	return kinds
-}
-
-// feed returns when the eyes have seen all of the kinds that is there.
-func feed(ctx context.Context, watched cache.Cache, kinds []client.Object, eyes Eyes) error {
+// fill returns when all objects that exist are in the inbox.
+func fill(ctx context.Context, all cache.Cache, kinds []watched, box *inbox) error {
 	var synced []toolscache.InformerSynced
 	for _, kind := range kinds {
-		informer, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		informer, err := all.GetInformer(ctx, kind.object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return err
 		}
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { saw(eyes, object) },
-			UpdateFunc: func(_, object any) { saw(eyes, object) },
-			DeleteFunc: func(object any) { gone(eyes, object) },
+			AddFunc:    func(object any) { pass(object, box.saw) },
+			UpdateFunc: func(_, object any) { pass(object, box.saw) },
+			DeleteFunc: func(object any) { pass(object, box.gone) },
 		})
 		if err != nil {
 			return err
@@ -134,17 +152,98 @@ func feed(ctx context.Context, watched cache.Cache, kinds []client.Object, eyes 
 	return nil
 }
 
-func saw(eyes Eyes, object any) {
-	if o, ok := object.(client.Object); ok {
-		eyes.Saw(o)
-	}
-}
-
-func gone(eyes Eyes, object any) {
+func pass(object any, to func(client.Object)) {
 	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = missed.Obj
 	}
 	if o, ok := object.(client.Object); ok {
-		eyes.Gone(o)
+		to(o)
 	}
+}
+
+// Kinds returns the scheme and mapper of all kinds that kubectl slipway reads or watches in
+// one way or another: those of the home, and of evictions.
+func Kinds(h apigroup.Home) (*runtime.Scheme, meta.RESTMapper, error) {
+	scheme := h.Scheme()
+	if err := evictionv1alpha1.AddToScheme(scheme); err != nil {
+		return nil, nil, err
+	}
+	evictions := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []string{"EvictionRequest", "EvictionRequestList", "Eviction", "EvictionList"} {
+		evictions.Add(evictionv1alpha1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+	}
+	return scheme, meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{h.Mapper(), evictions}}, nil
+}
+
+// readable returns the part of the scope that the caller may list and watch. An error names
+// the permission that is missing for a kind that is not optional.
+func readable(ctx context.Context, reader client.WithWatch, group string, scope Scope) (Scope, error) {
+	for _, kind := range scope.kinds() {
+		err := probe(ctx, reader, kind)
+		var unwatched *unwatchedError
+		switch _, events := kind.object.(*lifecyclev1alpha1.LifecycleEvent); {
+		case err == nil:
+		case kind.optional != nil && apierrors.IsForbidden(err):
+			*kind.optional = false
+		case events && errors.As(err, &unwatched):
+			return scope, fmt.Errorf("you may list LifecycleEvents and not watch them: the verb watch on lifecycleevents.%s is missing, which the role slipway-operator has: %w", group, err)
+		default:
+			return scope, fmt.Errorf("read %s: %w", kind.name, err)
+		}
+	}
+	return scope, nil
+}
+
+// unwatchedError says that the caller may list something, and not watch it.
+type unwatchedError struct{ error }
+
+func (e *unwatchedError) Unwrap() error { return e.error }
+
+// probe lists a kind and begins to watch it, to find out whether that is allowed: a watch
+// that goes on cannot tell a refusal from a server that does not answer.
+func probe(ctx context.Context, reader client.WithWatch, kind watched) error {
+	options := client.ListOptions{FieldSelector: kind.selector(), Namespace: kind.in, Limit: 1}
+	if err := reader.List(ctx, kind.list, &options); err != nil {
+		return err
+	}
+	options.Limit, options.Raw = 0, &metav1.ListOptions{ResourceVersion: kind.list.GetResourceVersion()}
+	watcher, err := reader.Watch(ctx, kind.list, &options)
+	if apierrors.IsForbidden(err) {
+		return &unwatchedError{err}
+	}
+	if err != nil {
+		return err
+	}
+	watcher.Stop()
+	return nil
+}
+
+// answers reports to the inbox whether the server answers: a watch that cannot reconnect
+// does not say so.
+type answers struct {
+	http.RoundTripper
+	box *inbox
+}
+
+// RoundTrip is that of the transport.
+func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := a.RoundTripper.RoundTrip(request)
+	switch {
+	case err != nil && request.Context().Err() == nil:
+		a.box.lost(err)
+	case err == nil && response.StatusCode < http.StatusInternalServerError && !refuses(response.StatusCode):
+		a.box.found()
+	}
+	return response, err
+}
+
+// refuses tells whether an answer shows nothing either: permissions may be withdrawn while
+// something is watched.
+func refuses(code int) bool { return code == http.StatusUnauthorized || code == http.StatusForbidden }
+
+// reporting returns a configuration whose requests tell the inbox whether they are answered.
+func reporting(config *rest.Config, box *inbox) *rest.Config {
+	own := rest.CopyConfig(config)
+	own.Wrap(func(transport http.RoundTripper) http.RoundTripper { return answers{transport, box} })
+	return own
 }

@@ -15,13 +15,14 @@ import (
 
 func TestARefusalIsToldOfUntilItIsDoneWith(t *testing.T) {
 	f := New(Cluster{}, Nothing{}, clocktesting.NewFakeClock(metav1.Now().Time), progress.Asked{Node: "worker-1", Event: "drain-worker-1"})
-	f.take(f.stories.Begin)
+	now := f.clock.Now()
+	f.stories.Begin(now)
 	f.Saw(&lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{Name: "drain-worker-1"},
 		Status: lifecyclev1alpha1.LifecycleEventStatus{
 			ClaimStatus: lifecyclev1alpha1.Claimed, Blockers: []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}},
 		},
-	})
+	}, now)
 	answers := []bool{false, false, true}
 	called := 0
 	f.OnRefusal = func(context.Context, *lifecyclev1alpha1.LifecycleEvent, []lifecyclev1alpha1.Blocker) bool {
@@ -29,7 +30,7 @@ func TestARefusalIsToldOfUntilItIsDoneWith(t *testing.T) {
 		return answers[called-1]
 	}
 	for range 5 {
-		f.lookAfter(t.Context())
+		f.reportRefusals(t.Context())
 	}
 	if called != len(answers) {
 		t.Errorf("it was told of %d times, want %d", called, len(answers))

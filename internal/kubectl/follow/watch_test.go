@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -81,12 +83,14 @@ func TestOnlyWhatMayBeListedAndWatchedIsWatched(t *testing.T) {
 }
 
 // sight notes whether anything can be seen.
-type sight struct{ found bool }
+type sight struct {
+	Store
+	found bool
+}
 
-func (s *sight) Saw(client.Object)  {}
-func (s *sight) Gone(client.Object) {}
-func (s *sight) Lost(error)         { s.found = false }
-func (s *sight) Found()             { s.found = true }
+func (s *sight) Show(context.Context, time.Time) (bool, error) { return true, nil }
+
+func (s *sight) Found(time.Time) { s.found = true }
 
 // answering is a transport that answers with a code.
 type answering int
@@ -97,16 +101,18 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestAnAnswerThatRefusesShowsNothing(t *testing.T) {
 	for code, want := range map[int]bool{200: true, 404: true, 410: true, 401: false, 403: false, 503: false} {
-		seen := &sight{}
+		box := &inbox{clock: clock.RealClock{}, changed: make(chan struct{}, 1)}
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://cluster", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := answers{answering(code), seen}.RoundTrip(request)
+		response, err := answers{answering(code), box}.RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = response.Body.Close()
+		seen := &sight{}
+		box.deliver(seen)
 		if seen.found != want {
 			t.Errorf("after an answer %d something can be seen: %v, want %v", code, seen.found, want)
 		}
