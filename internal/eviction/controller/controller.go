@@ -7,64 +7,76 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slipway-k8s/slipway/internal/eviction/loop"
+	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
-const (
-	// workers is how many pods are worked on at a time.
-	workers = 8
-
-	// The backoff after errors, which are those of API requests.
-	errorBackoffBase = 50 * time.Millisecond
-	errorBackoffCap  = 30 * time.Second
-)
+// workers is how many pods are worked on at a time.
+const workers = 8
 
 // Controller is the evictionrequest-controller.
 type Controller struct {
 	clients kubernetes.Interface
 	clock   clock.WithTicker
+	loop    *loop.Loop[types.NamespacedName] // by pod
 
-	queue     workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	requests  cache.SharedIndexInformer
-	evictions cache.SharedIndexInformer
+	requests  objects[*evictionv1alpha1.EvictionRequest]
+	evictions objects[*evictionv1alpha1.Eviction]
 	pods      *podWatches
-	written   *memory
 	extra     []extra
 
 	yield   sync.Once
 	yielded chan struct{}
 }
 
-// Applies tells whether a responder is for a pod that does not name it.
+// objects are the objects of one kind, and what was written to them.
+type objects[T ownwrites.Object] struct {
+	informer cache.SharedIndexInformer
+	written  *ownwrites.Writes[T]
+}
+
+func objectsOf[T ownwrites.Object](informer cache.SharedIndexInformer) objects[T] {
+	return objects[T]{informer, ownwrites.New[T](informer.GetIndexer())}
+}
+
+// about returns the objects about pods of that name, in their newest versions.
+func (o objects[T]) about(pod types.NamespacedName) ([]T, error) {
+	return o.written.ByIndex(o.informer.GetIndexer(), byPod, pod.String())
+}
+
+// Applies says whether a responder is for a pod that does not name it.
 type Applies func(ctx context.Context, pod *corev1.Pod) (bool, error)
 
-// extra is a responder for the pods that it says.
+// extra is a responder for the pods to which it applies.
 type extra struct {
 	responder corev1.EvictionResponder
 	applies   Applies
 }
 
-// Option is a setting that a controller need not have.
+// Option is an optional setting of a controller.
 type Option func(*Controller)
 
-// WithResponder gives a responder to the pods for which it applies, besides those that
-// they name. It is asked when an Eviction begins; the pod that it is asked about has its
-// metadata and no more. If it fails, the Eviction does not begin until it does not.
+// WithResponder adds a responder to those that pods name, for the pods to which it applies. applies is called
+// when an Eviction begins, with a pod that has only its metadata. The Eviction does not begin before applies
+// succeeds.
 func WithResponder(r corev1.EvictionResponder, applies Applies) Option {
 	return func(c *Controller) { c.extra = append(c.extra, extra{r, applies}) }
 }
 
-// New returns a controller that acts with the given credentials. It makes no request.
+// New returns a controller that acts with the given credentials. It sends no request.
 func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controller, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // CRDs know nothing else
@@ -72,26 +84,29 @@ func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controlle
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
 	}
-	controller := &Controller{clients: clients, clock: c, written: newMemory(), yielded: make(chan struct{})}
+	controller := &Controller{clients: clients, clock: c, yielded: make(chan struct{})}
 	for _, option := range options {
 		option(controller)
 	}
 	return controller, nil
 }
 
-// Yielded is closed when Kubernetes' own controller is seen at work. This one does nothing
-// any more then, and neither may the responder that comes last: there are others.
+// Yielded is closed when Kubernetes' own controller is at work. Then this controller stops, and the responder
+// that comes last must stop, too: Kubernetes has its own.
 func (c *Controller) Yielded() <-chan struct{} { return c.yielded }
 
 // Run works until ctx ends, or until it has yielded. It leaves nothing running.
 func (c *Controller) Run(ctx context.Context) error {
-	c.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](errorBackoffBase, errorBackoffCap),
-		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "evictionrequests", Clock: c.clock})
-	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(c.taken))
+	var err error
+	if c.loop, err = loop.New(ctx, "evictionrequests", "pod", workers, c.clock, c); err != nil {
+		return err
+	}
+	defer c.loop.Close()
+	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(c.transform))
 	api := factory.Lifecycle().V1alpha1()
-	c.requests, c.evictions = api.EvictionRequests().Informer(), api.Evictions().Informer()
-	if err := errors.Join(c.watch(c.requests), c.watch(c.evictions)); err != nil {
+	c.requests = objectsOf[*evictionv1alpha1.EvictionRequest](api.EvictionRequests().Informer())
+	c.evictions = objectsOf[*evictionv1alpha1.Eviction](api.Evictions().Informer())
+	if err := errors.Join(c.watch(c.requests.informer), c.watch(c.evictions.informer)); err != nil {
 		return fmt.Errorf("watch EvictionRequests: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -105,51 +120,96 @@ func (c *Controller) Run(ctx context.Context) error {
 	}()
 	defer factory.Shutdown()
 	defer stop()
-	c.pods = newPodWatches(ctx, c.clients, c.podChanged)
+	c.pods = newPodWatches(c.clients, c.podChanged, c.wakeAll)
 	defer c.pods.close()
 	factory.StartWithContext(ctx)
-	if cache.WaitForCacheSync(ctx.Done(), c.requests.HasSynced, c.evictions.HasSynced) {
-		c.work(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), c.requests.informer.HasSynced, c.evictions.informer.HasSynced) {
+		return nil
 	}
-	return nil
+	return c.loop.Run(ctx)
 }
 
-// work lets the workers run until ctx ends.
-func (c *Controller) work(ctx context.Context) {
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			for c.pass(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	c.queue.ShutDown()
-	running.Wait()
-}
+// byPod is the index of requests and Evictions by the namespace and name of their pod.
+const byPod = "pod"
 
-// pass works on the next pod in the queue. It is false when the queue is shut down.
-func (c *Controller) pass(ctx context.Context) bool {
-	pod, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(pod)
-	wake, err := c.reconcile(ctx, pod)
-	switch {
-	case ctx.Err() != nil:
-	case errors.Is(err, errGoing):
-		c.queue.Forget(pod)
-	case errors.Is(err, errStale):
-		c.queue.AddRateLimited(pod)
-	case err != nil:
-		log.FromContext(ctx).Error(err, "Failed; trying again", "pod", pod)
-		c.queue.AddRateLimited(pod)
-	default:
-		c.queue.Forget(pod)
-		if !wake.IsZero() {
-			c.queue.AddAfter(pod, max(0, wake.Sub(c.clock.Now())))
+// targetOf returns the pod that an EvictionRequest or an Eviction is about.
+func targetOf(obj any) (pod types.NamespacedName, uid types.UID, ok bool) {
+	switch o := obj.(type) {
+	case *evictionv1alpha1.EvictionRequest:
+		if t := o.Spec.Target.Pod; t != nil {
+			return types.NamespacedName{Namespace: o.Namespace, Name: t.Name}, t.UID, true
+		}
+	case *evictionv1alpha1.Eviction:
+		if t := o.Spec.Target.Pod; t != nil {
+			return types.NamespacedName{Namespace: o.Namespace, Name: t.Name}, t.UID, true
 		}
 	}
-	return true
+	return types.NamespacedName{}, "", false
+}
+
+// watch indexes the objects of an informer, and has the pod of each that changes reconciled.
+func (c *Controller) watch(informer cache.SharedIndexInformer) error {
+	err := informer.AddIndexers(cache.Indexers{byPod: func(obj any) ([]string, error) {
+		pod, _, ok := targetOf(obj)
+		if !ok {
+			return nil, nil
+		}
+		return []string{pod.String()}, nil
+	}})
+	_, failed := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.changed,
+		UpdateFunc: func(_, obj any) { c.changed(obj) },
+		DeleteFunc: func(obj any) { c.changed(lastState(obj)) },
+	})
+	return errors.Join(err, failed)
+}
+
+func (c *Controller) changed(obj any) {
+	if pod, _, ok := targetOf(obj); ok {
+		c.loop.Add(pod)
+	}
+}
+
+// lastState returns the object of which a watch shows the end, also if the watch has missed it.
+func lastState(obj any) any {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return missed.Obj
+	}
+	return obj
+}
+
+// podChanged has a pod reconciled if a request names it.
+func (c *Controller) podChanged(pod types.NamespacedName) {
+	if keys, err := c.requests.informer.GetIndexer().IndexKeys(byPod, pod.String()); err == nil && len(keys) > 0 {
+		c.loop.Add(pod)
+	}
+}
+
+// wakeAll has all pods of a namespace reconciled that requests name.
+func (c *Controller) wakeAll(namespace string) {
+	objects, err := c.requests.informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	if err != nil {
+		return
+	}
+	for _, o := range objects {
+		c.changed(o)
+	}
+}
+
+// hasRequests says whether there are requests in a namespace.
+func (c *Controller) hasRequests(namespace string) bool {
+	keys, err := c.requests.informer.GetIndexer().IndexKeys(cache.NamespaceIndex, namespace)
+	return err == nil && len(keys) > 0
+}
+
+// transform drops the managed fields of an object, which are looked at once: they tell whether Kubernetes' own
+// controller is at work.
+func (c *Controller) transform(obj any) (any, error) {
+	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e, c.clock.Now()) {
+		c.yield.Do(func() { close(c.yielded) })
+	}
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the evictionrequest-controller (KEP-4563): it gathers what there
-// is about a pod that somebody wants to have evicted, and does what evictionrequest
-// decides.
+// Package controller is the evictionrequest-controller (KEP-4563): it gathers the facts of a pod that
+// EvictionRequests name, and performs the steps that package request decides.
 //
 //	EvictionRequests, Evictions (all), pods (of namespaces with requests)
-//	        │ watch                                                  ▲
-//	        ▼                                                        │
-//	queue by pod ──▶ gather ──▶ evictionrequest.Next ──▶ perform ──▶ API server
+//	        │ watch                                          ▲
+//	        ▼                                                │
+//	queue by pod ──▶ gather ──▶ request.Next ──▶ perform ──▶ API server
 //
-// It works on the built-in API of Kubernetes 1.37 and on CRDs of the same group alike.
-// Without requests, it has two watches and asks for nothing. What it has written counts
-// until its watches show it or something newer, so that no step is done twice because a
-// watch is late.
+// It works on the built-in API of Kubernetes 1.37 and on CRDs of the same group alike. Without requests, it has
+// two watches and sends no request. What it has written counts before its watches show it, so that a late watch
+// makes no step happen twice.
 //
-// It decides nothing, and keeps nothing on disk. It runs in the leader among the
-// controller's processes only.
+// It decides nothing, and stores nothing on disk. It runs only in the leader among the controller's processes.
 package controller

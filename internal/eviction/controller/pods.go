@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +18,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
-// podWatches watches the pods of namespaces in which somebody asks for evictions, and of
-// no others.
+// podWatches watches the pods of namespaces in which there are requests, and of no others.
 type podWatches struct {
-	ctx     context.Context //nolint:containedctx // that of Run, under which watches begin later
 	clients kubernetes.Interface
 	changed func(types.NamespacedName)
+	ready   func(namespace string) // all pods of the namespace are known
 
 	mu    sync.Mutex
 	watch map[string]*podWatch // by namespace
@@ -35,14 +35,14 @@ type podWatch struct {
 	synced   func() bool
 }
 
-func newPodWatches(ctx context.Context, clients kubernetes.Interface, changed func(types.NamespacedName)) *podWatches {
-	return &podWatches{ctx: ctx, clients: clients, changed: changed, watch: map[string]*podWatch{}}
+func newPodWatches(clients kubernetes.Interface, changed func(types.NamespacedName), ready func(string)) *podWatches {
+	return &podWatches{clients: clients, changed: changed, ready: ready, watch: map[string]*podWatch{}}
 }
 
-// get is the pod, nil if there is none. Until the pods of the namespace are known, known
-// is false; whoever asked is woken by changed or by ready then.
-func (w *podWatches) get(pod types.NamespacedName, ready func()) (found *corev1.Pod, known bool, err error) {
-	in, err := w.follow(pod.Namespace, ready)
+// get returns the pod, or nil if there is none. known is false until all pods of the namespace are known, of which
+// ready then tells. The watch ends with ctx at the latest.
+func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *corev1.Pod, known bool, err error) {
+	in, err := w.follow(ctx, pod.Namespace)
 	if err != nil || !in.synced() {
 		return nil, false, err
 	}
@@ -53,42 +53,37 @@ func (w *podWatches) get(pod types.NamespacedName, ready func()) (found *corev1.
 	return obj.(*corev1.Pod), true, nil
 }
 
-// follow begins to watch a namespace, if it is not watched yet. ready is called once all
-// its pods are known.
-func (w *podWatches) follow(namespace string, ready func()) (*podWatch, error) {
+// follow begins to watch a namespace, unless it is watched already.
+func (w *podWatches) follow(ctx context.Context, namespace string) (*podWatch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if in, ok := w.watch[namespace]; ok {
 		return in, nil
 	}
-	ctx, stop := context.WithCancel(w.ctx)
 	factory := informers.NewSharedInformerFactoryWithOptions(w.clients, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(slim))
-	in := &podWatch{stop: stop, factory: factory, informer: factory.Core().V1().Pods().Informer()}
+	in := &podWatch{factory: factory, informer: factory.Core().V1().Pods().Informer()}
 	registration, err := in.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    w.saw,
 		UpdateFunc: func(_, obj any) { w.saw(obj) },
-		DeleteFunc: w.saw,
+		DeleteFunc: func(obj any) { w.saw(lastState(obj)) },
 	})
 	if err != nil {
-		stop()
-		return nil, err
+		return nil, fmt.Errorf("watch the pods of namespace %s: %w", namespace, err)
 	}
 	in.synced = registration.HasSynced
 	w.watch[namespace] = in
+	ctx, in.stop = context.WithCancel(ctx)
 	factory.StartWithContext(ctx)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-			ready()
+			w.ready(namespace)
 		}
 	}()
 	return in, nil
 }
 
 func (w *podWatches) saw(obj any) {
-	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = missed.Obj
-	}
 	if pod, ok := obj.(*corev1.Pod); ok {
 		w.changed(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 	}
@@ -117,7 +112,7 @@ func (w *podWatches) close() {
 	}
 }
 
-// slim keeps of a pod what is decided on.
+// slim keeps of a pod the fields that decisions need.
 func slim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
-// TestAPodThatWasReleasedIsKnownAsOne: it has no ReplicaSet any more, and its next Eviction
-// must name the surge responder all the same.
-func TestAPodThatWasReleasedIsKnownAsOne(t *testing.T) {
+// TestSlimKeepsThatAPodWasReleased, which has no ReplicaSet any more: its next Eviction must name the surge
+// responder all the same.
+func TestSlimKeepsThatAPodWasReleased(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{surge.AnnotationHash: "6d5b", "other": "x"}}}
 	kept, err := slim(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !surge.IsCandidate(kept.(*corev1.Pod)) {
-		t.Error("it is not known as a released pod any more")
+		t.Error("the pod is no candidate of the surge responder any more")
 	}
 }

@@ -16,39 +16,54 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 )
 
-// reconcile does all steps for all targets that have or had the pod's name, and says when
-// to look again.
-func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (wake time.Time, err error) {
+// staleAfter is how long the watch is waited for after a write that was decided on an old version. It wakes the
+// pod when it shows the new one, unless that is about another pod.
+const staleAfter = time.Second
+
+// Reconcile performs all steps for all targets that have or had the pod's name. One that fails delays no other.
+func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	uids, err := c.targets(pod)
 	if err != nil {
-		return time.Time{}, err
+		return reconcile.Result{}, err
 	}
-	if !c.asks(pod.Namespace) {
+	if !c.hasRequests(pod.Namespace) {
 		c.pods.leave(pod.Namespace)
 	}
-	var errs []error // of one pod, which hold up no other of its name
+	var wake time.Time
+	var failed []error
 	for _, uid := range uids {
 		again, err := c.settle(ctx, evictionrequest.Target{Namespace: pod.Namespace, Name: pod.Name, UID: uid})
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		switch {
+		case errors.Is(err, errGoing): // the watch shows its end
+		case errors.Is(err, errStale):
+			again = c.clock.Now().Add(staleAfter)
+		case err != nil:
+			failed = append(failed, err)
 		}
 		if wake.IsZero() || !again.IsZero() && again.Before(wake) {
 			wake = again
 		}
 	}
-	return wake, errors.Join(errs...)
+	switch {
+	case ctx.Err() != nil:
+		return reconcile.Result{}, nil
+	case len(failed) > 0:
+		return reconcile.Result{}, errors.Join(failed...)
+	default:
+		return c.loop.At(wake), nil
+	}
 }
 
-// settle does steps for a target until there is none.
+// settle performs steps for a target until there is none.
 func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) (wake time.Time, err error) {
-	var live *answer
+	var live *liveFacts
 	for ctx.Err() == nil {
-		facts, known, err := c.gather(target, live)
+		facts, known, err := c.gather(ctx, target, live)
 		if err != nil || !known {
 			return time.Time{}, err
 		}
@@ -61,7 +76,7 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 		}
 		live = nil
 		if confirm, is := decision.Step.(evictionrequest.Confirm); is {
-			if live, err = c.ask(ctx, target, confirm.Requests); err != nil {
+			if live, err = c.read(ctx, target, confirm.Requests); err != nil {
 				return time.Time{}, err
 			}
 			continue
@@ -73,10 +88,10 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 	return time.Time{}, context.Cause(ctx)
 }
 
-// targets are the UIDs that requests or Evictions name under the pod's name.
+// targets returns the UIDs that requests or Evictions name under the pod's name.
 func (c *Controller) targets(pod types.NamespacedName) ([]types.UID, error) {
 	all := map[types.UID]bool{}
-	for _, informer := range []cache.SharedIndexInformer{c.requests, c.evictions} {
+	for _, informer := range []cache.SharedIndexInformer{c.requests.informer, c.evictions.informer} {
 		objects, err := informer.GetIndexer().ByIndex(byPod, pod.String())
 		if err != nil {
 			return nil, err
@@ -90,21 +105,20 @@ func (c *Controller) targets(pod types.NamespacedName) ([]types.UID, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// answer is what the API server says of the pod of a name and, if it was asked for them, of
-// requests.
-type answer struct {
+// liveFacts are what the API server says of the pod of a name and of requests, if it was asked for requests.
+type liveFacts struct {
 	pod      *corev1.Pod
 	asked    bool // for requests
 	requests []*evictionv1alpha1.EvictionRequest
 }
 
-// ask asks the API server for the pod, and for requests if there are names.
-func (c *Controller) ask(ctx context.Context, target evictionrequest.Target, requests []string) (*answer, error) {
-	said := &answer{asked: len(requests) > 0}
+// read reads the pod and the requests of these names from the API server.
+func (c *Controller) read(ctx context.Context, target evictionrequest.Target, requests []string) (*liveFacts, error) {
+	live := &liveFacts{asked: len(requests) > 0}
 	pod, err := c.clients.CoreV1().Pods(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		said.pod = pod
+		live.pod = pod
 	case !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("read pod %s/%s: %w", target.Namespace, target.Name, err)
 	}
@@ -117,21 +131,27 @@ func (c *Controller) ask(ctx context.Context, target evictionrequest.Target, req
 			return nil, fmt.Errorf("read EvictionRequest %s/%s: %w", target.Namespace, name, err)
 		}
 		if _, uid, ok := targetOf(r); ok && uid == target.UID {
-			said.requests = append(said.requests, r)
+			live.requests = append(live.requests, r)
 		}
 	}
-	return said, nil
+	return live, nil
 }
 
-// gather is what is known of a target, with what the API server has said of its pod, if it
-// was asked. known is false until the namespace's pods are.
-func (c *Controller) gather(target evictionrequest.Target, live *answer) (f evictionrequest.Facts, known bool, err error) {
+// gather returns what is known of a target; live is what was read from the API server, if it was. known is false
+// until the pods of the namespace are known.
+func (c *Controller) gather(ctx context.Context, target evictionrequest.Target, live *liveFacts) (f evictionrequest.Facts, known bool, err error) {
 	name := types.NamespacedName{Namespace: target.Namespace, Name: target.Name}
 	f = evictionrequest.Facts{Target: target}
-	if f.Requests, err = ofTarget[*evictionv1alpha1.EvictionRequest](c, c.requests, name, target.UID); err != nil {
+	requests, err := c.requests.about(name)
+	if err != nil {
 		return f, false, err
 	}
-	evictions, err := of[*evictionv1alpha1.Eviction](c, c.evictions, name)
+	for _, r := range requests {
+		if _, uid, _ := targetOf(r); uid == target.UID {
+			f.Requests = append(f.Requests, r)
+		}
+	}
+	evictions, err := c.evictions.about(name)
 	if err != nil {
 		return f, false, err
 	}
@@ -152,12 +172,12 @@ func (c *Controller) gather(target evictionrequest.Target, live *answer) (f evic
 	if len(f.Requests) == 0 {
 		return f, true, nil // the pod does not matter any more
 	}
-	f.Pod, known, err = c.pods.get(name, func() { c.wakeAll(target.Namespace) })
+	f.Pod, known, err = c.pods.get(ctx, name)
 	return f, known, err
 }
 
-// extraFor are the responders for the target that it does not name. It matters until the
-// Eviction lists them all.
+// extraFor returns the responders for the target that it does not name. They matter until the Eviction lists
+// all its responders.
 func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all []corev1.EvictionResponder, err error) {
 	if !f.Begins() {
 		return nil, nil
@@ -165,47 +185,11 @@ func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all
 	for _, e := range c.extra {
 		applies, err := e.applies(ctx, f.Pod)
 		if err != nil {
-			return nil, fmt.Errorf("ask whether responder %s is for pod %s/%s: %w", e.responder.Name, f.Target.Namespace, f.Target.Name, err)
+			return nil, fmt.Errorf("find out whether responder %s is for pod %s/%s: %w", e.responder.Name, f.Target.Namespace, f.Target.Name, err)
 		}
 		if applies {
 			all = append(all, e.responder)
 		}
 	}
 	return all, nil
-}
-
-// wakeAll puts all pods of a namespace that somebody asks for into the queue.
-func (c *Controller) wakeAll(namespace string) {
-	objects, err := c.requests.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
-	if err != nil {
-		return
-	}
-	for _, o := range objects {
-		c.changed(o)
-	}
-}
-
-func ofTarget[T metav1.Object](c *Controller, informer cache.SharedIndexInformer, pod types.NamespacedName, uid types.UID) ([]T, error) {
-	all, err := of[T](c, informer, pod)
-	return slices.DeleteFunc(all, func(o T) bool {
-		_, of, _ := targetOf(o)
-		return of != uid
-	}), err
-}
-
-// of are the objects about pods of that name, as new as they are known.
-func of[T metav1.Object](c *Controller, informer cache.SharedIndexInformer, pod types.NamespacedName) ([]T, error) {
-	shown := informer.GetIndexer().LastStoreSyncResourceVersion()
-	objects, err := informer.GetIndexer().ByIndex(byPod, pod.String())
-	if err != nil {
-		return nil, err
-	}
-	seen := make([]T, 0, len(objects))
-	for _, o := range objects {
-		seen = append(seen, o.(T))
-	}
-	return newest(c.written, shown, seen, func(o T) bool {
-		of, _, ok := targetOf(o)
-		return ok && of == pod
-	}), nil
 }

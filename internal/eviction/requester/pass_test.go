@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,11 +56,10 @@ func onPods(t *testing.T, w *world) (r *Requester, asked func() []string) {
 		t.Fatal(err)
 	}
 	r = &Requester{
-		events: oneEvent{event: w.event}, clock: testingclock.NewFakeClock(time.Unix(0, 0)), clients: clients, written: newMemory(), pods: newPods(),
+		events: oneEvent{event: w.event}, clock: testingclock.NewFakeClock(time.Unix(0, 0)), clients: clients, pods: newPods(),
 		responds: func(context.Context, *corev1.Pod) (bool, error) { return false, nil },
 	}
-	r.newInformer()
-	if err := r.requests.AddIndexers(toolscache.Indexers{byEvent: func(any) ([]string, error) { return nil, nil }}); err != nil {
+	if _, err := r.newInformer(); err != nil {
 		t.Fatal(err)
 	}
 	return r, func() []string {
@@ -78,10 +76,10 @@ func TestAPodThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.addEvent(lifecyclev1alpha1.Claimed)
 	w.name("a", "b", "c")
 	r, asked := onPods(t, w)
-	if failures := r.reconcile(t.Context(), "e1"); len(failures) != 1 || len(asked()) != 3 {
+	if failures := r.settle(t.Context(), "e1"); len(failures) != 1 || len(asked()) != 3 {
 		t.Errorf("failures: %v; want one, of three pods", failures)
 	}
-	if failures := r.reconcile(t.Context(), "e1"); len(failures) != 1 {
+	if failures := r.settle(t.Context(), "e1"); len(failures) != 1 {
 		t.Errorf("failures: %v; want one", failures)
 	}
 	if got := asked(); len(got) != 1 {

@@ -17,9 +17,9 @@ import (
 )
 
 var (
-	// errTaken means that a request is there which the watch has not shown.
+	// errTaken means that there is a request which the watch has not shown.
 	errTaken = errors.New("there is an EvictionRequest of that name")
-	// errUnseen means that the event is there, and that the cache does not have it yet.
+	// errUnseen means that there is an event which the cache has not shown.
 	errUnseen = errors.New("the event is there, and the cache does not show it yet")
 )
 
@@ -35,13 +35,10 @@ func (r *Requester) perform(ctx context.Context, facts Facts, step Step, looked 
 		return err
 	case Look:
 		seen, err := r.look(ctx, facts.Event, s.Pod)
-		if err != nil {
-			return err
+		if err == nil {
+			looked.see(s.Pod, seen)
 		}
-		looked.mu.Lock()
-		defer looked.mu.Unlock()
-		looked.seen[s.Pod] = seen
-		return nil
+		return err
 	case Refuse:
 		r.pods.settle(s.Event.UID, s.Pod)
 		looked.refuse(s)
@@ -56,7 +53,7 @@ func (r *Requester) perform(ctx context.Context, facts Facts, step Step, looked 
 	case Delete:
 		return r.delete(ctx, facts.UID, s)
 	default:
-		return fmt.Errorf("%T is no step that can be done", step)
+		return fmt.Errorf("%T is not a step to perform", step)
 	}
 }
 
@@ -68,7 +65,7 @@ func (r *Requester) ask(ctx context.Context, s Ask) error {
 	if err != nil {
 		return fmt.Errorf("create EvictionRequest %s/%s: %w", s.Request.Namespace, s.Request.Name, err)
 	}
-	r.written.keep(created)
+	r.written.Keep(created)
 	faultpoint.Reach(faultpoint.PodRequested)
 	return nil
 }
@@ -84,13 +81,13 @@ func (r *Requester) withdraw(ctx context.Context, s Withdraw) error {
 	withdrawn, err := r.clients.LifecycleV1alpha1().EvictionRequests(s.Request.Namespace).
 		Patch(ctx, s.Request.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if isGone(err) {
-		r.gone(s.Request)
+		r.written.Deleted(s.Request)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("withdraw EvictionRequest %s/%s: %w", s.Request.Namespace, s.Request.Name, err)
 	}
-	r.written.keep(withdrawn)
+	r.written.Keep(withdrawn)
 	faultpoint.Reach(faultpoint.RequestWithdrawn)
 	return nil
 }
@@ -104,18 +101,10 @@ func (r *Requester) delete(ctx context.Context, event types.UID, s Delete) error
 	if evicted(s.Request) {
 		r.pods.settle(event, subject(s.Request)) // the event may name it for a moment longer
 	}
-	r.gone(s.Request)
+	r.written.Deleted(s.Request)
 	faultpoint.Reach(faultpoint.RequestDeleted)
 	return nil
 }
 
-// isGone says whether the object is not there any more, or another one of its name is.
+// isGone says whether the object does not exist any more; another may have its name.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
-
-// gone remembers that a request is on its way out, unless the watch has shown it already.
-func (r *Requester) gone(request *evictionv1alpha1.EvictionRequest) {
-	r.written.deleted(request)
-	if _, shown, err := r.requests.GetIndexer().Get(request); err == nil && !shown {
-		r.written.forget(request.UID)
-	}
-}

@@ -12,28 +12,26 @@ import (
 )
 
 const (
-	// unanswered is for how long it counts that nobody responds for a pod: who asks is the
-	// API server.
+	// unanswered is how long a pod counts as one without responders: finding out takes API requests.
 	unanswered = time.Minute
-	// The backoff after requests that all responders have failed.
+	// The backoff between requests that all responders have failed.
 	againBase = time.Minute
 	againCap  = 16 * time.Minute
 )
 
-// pods is what is remembered of the pods that events name, by event, for as long as they
-// are named.
+// pods is the memory of the pods that events name, by event, for as long as they are named.
 type pods struct {
 	mu     sync.Mutex
 	events map[types.UID]map[lifecyclev1alpha1.PodReference]note
 }
 
-// note is what is remembered of a pod.
+// note is the memory of one pod.
 type note struct {
-	settled bool // the event is done with it: it is not looked at again
+	settled bool // the event is done with the pod
 	waits   bool
 	until   time.Time
-	request types.UID // the last request that failed
-	times   int       // how many did
+	request types.UID // that failed last
+	times   int       // that one did
 }
 
 func newPods() *pods {
@@ -44,7 +42,7 @@ func (p *pods) settle(event types.UID, pod lifecyclev1alpha1.PodReference) {
 	p.change(event, pod, func(n *note) { n.settled = true })
 }
 
-// wait begins a while in which nothing is to be done with a pod.
+// wait begins a while in which a pod is left alone.
 func (p *pods) wait(event types.UID, s Wait, now time.Time) {
 	p.change(event, s.Pod, func(n *note) {
 		n.waits, n.request, n.until = true, s.Request, now.Add(unanswered)
@@ -66,7 +64,7 @@ func (p *pods) change(event types.UID, pod lifecyclev1alpha1.PodReference, f fun
 	p.events[event][pod] = n
 }
 
-// of are the pods with which an event is done, and those with which it waits.
+// of returns the pods that an event is done with, and those that it leaves alone for a while.
 func (p *pods) of(event types.UID, now time.Time) (settled map[lifecyclev1alpha1.PodReference]bool, waits map[lifecyclev1alpha1.PodReference]Waiting) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +80,7 @@ func (p *pods) of(event types.UID, now time.Time) (settled map[lifecyclev1alpha1
 	return settled, waits
 }
 
-// due is when the next wait of an event is over, after now. Zero: there is none.
+// due returns when the next wait of an event ends, after now. Zero: there is none.
 func (p *pods) due(event types.UID, now time.Time) (next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,8 +92,8 @@ func (p *pods) due(event types.UID, now time.Time) (next time.Time) {
 	return next
 }
 
-// keep forgets the pods that the event does not name any more: a node may name any number
-// of them, one after the other.
+// keep forgets the pods that the event does not name any more: a node may name any number of pods, one after
+// the other.
 func (p *pods) keep(event types.UID, named []lifecyclev1alpha1.PodReference) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,43 +5,41 @@ package requester
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/eviction/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
 const (
-	// workers is how many events are worked on at a time, and sideBySide how many requests
-	// for each: a node with many pods waits for none of the others.
+	// workers is how many events are worked on at a time, and sideBySide how many steps of
+	// each: a node with many pods delays no other.
 	workers    = 4
 	sideBySide = 16
 
-	// The backoff after errors, which are those of API requests.
-	errorBackoffBase = 50 * time.Millisecond
-	errorBackoffCap  = 30 * time.Second
-
-	// eventUID is the index of the events by their UIDs.
-	eventUID = "uid"
+	eventUID = "uid"   // the index of LifecycleEvents by their UIDs
+	byEvent  = "event" // the index of EvictionRequests by the UIDs of their events
 )
 
-// Responds says whether anybody responds to the eviction of a pod, besides the responder
-// that comes last for every pod.
+// Responds says whether a pod has a responder besides the one that comes last for every pod.
 type Responds func(context.Context, *corev1.Pod) (bool, error)
 
-// ByPod asks nobody but the pod: its spec, or its annotation. An annotation that is wrong
-// names nobody.
+// ByPod reads the responders from the pod alone: its spec, or its annotation. An invalid annotation
+// names none.
 func ByPod(_ context.Context, pod *corev1.Pod) (bool, error) {
 	all, err := evictionrequest.RespondersOf(pod)
 	return err == nil && len(all) > 0, nil
@@ -56,11 +54,11 @@ type Options struct {
 	// Live reads LifecycleEvents from the API server.
 	Live  client.Reader
 	Clock clock.WithTicker
-	// Responds decides which of the pods that an event names are asked for.
+	// Responds selects, from the pods that an event names, those for which requests are created.
 	Responds Responds
 }
 
-// Requester asks for evictions.
+// Requester requests evictions.
 type Requester struct {
 	events   cache.Cache
 	live     client.Reader
@@ -68,13 +66,13 @@ type Requester struct {
 	responds Responds
 	clients  kubernetes.Interface
 
-	queue    workqueue.TypedRateLimitingInterface[types.UID]
+	loop     *loop.Loop[types.UID] // by event
 	requests toolscache.SharedIndexInformer
-	written  *memory
+	written  *ownwrites.Writes[*evictionv1alpha1.EvictionRequest]
 	pods     *pods
 }
 
-// New returns a Requester. It makes no request.
+// New returns a Requester. It sends no request.
 func New(ctx context.Context, o Options) (*Requester, error) {
 	config := rest.CopyConfig(o.Self)
 	config.ContentType = "application/json" // CRDs know nothing else
@@ -86,18 +84,19 @@ func New(ctx context.Context, o Options) (*Requester, error) {
 	if err := o.Events.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, eventUID, index); err != nil {
 		return nil, fmt.Errorf("index the events by UID: %w", err)
 	}
-	return &Requester{
-		events: o.Events, live: o.Live, clock: o.Clock, responds: o.Responds, clients: clients,
-		written: newMemory(), pods: newPods(),
-	}, nil
+	return &Requester{events: o.Events, live: o.Live, clock: o.Clock, responds: o.Responds, clients: clients, pods: newPods()}, nil
 }
 
 // Run works until ctx ends. It leaves nothing running.
-func (r *Requester) Run(ctx context.Context) error {
-	r.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](errorBackoffBase, errorBackoffCap),
-		workqueue.TypedRateLimitingQueueConfig[types.UID]{Name: "requester", Clock: r.clock})
-	factory := r.newInformer()
+func (r *Requester) Run(ctx context.Context) (err error) {
+	if r.loop, err = loop.New(ctx, "requester", "eventUID", workers, r.clock, r); err != nil {
+		return err
+	}
+	defer r.loop.Close()
+	factory, err := r.newInformer()
+	if err != nil {
+		return err
+	}
 	stopListening, err := r.listen(ctx)
 	if err != nil {
 		return err
@@ -110,45 +109,62 @@ func (r *Requester) Run(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), r.requests.HasSynced) {
 		return context.Cause(ctx)
 	}
-	r.work(ctx)
-	return nil
+	return r.loop.Run(ctx)
 }
 
-// work lets the workers run until ctx ends.
-func (r *Requester) work(ctx context.Context) {
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			for r.pass(ctx) {
-			}
-		})
+// newInformer builds the watch of this package's requests in all namespaces.
+func (r *Requester) newInformer() (informers.SharedInformerFactory, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(r.clients, 0,
+		informers.WithTransform(cache.TransformStripManagedFields()),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = LabelEvent }))
+	r.requests = factory.Lifecycle().V1alpha1().EvictionRequests().Informer()
+	r.written = ownwrites.New[*evictionv1alpha1.EvictionRequest](r.requests.GetIndexer())
+	err := r.requests.AddIndexers(toolscache.Indexers{byEvent: func(obj any) ([]string, error) {
+		if event, own := requestOf(obj); own {
+			return []string{string(event)}, nil
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("index EvictionRequests: %w", err)
 	}
-	<-ctx.Done()
-	r.queue.ShutDown()
-	running.Wait()
+	return factory, nil
 }
 
-// pass works on the next event in the queue. It is false when the queue is shut down.
-func (r *Requester) pass(ctx context.Context) bool {
-	event, shutdown := r.queue.Get()
-	if shutdown {
-		return false
+// listen has an event reconciled that has changed, or of which a request has changed.
+func (r *Requester) listen(ctx context.Context) (stop func(), err error) {
+	wake := func(obj any) {
+		if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+			obj = missed.Obj
+		}
+		if e, ok := obj.(*lifecyclev1alpha1.LifecycleEvent); ok {
+			r.loop.Add(e.UID)
+		} else if event, own := requestOf(obj); own {
+			r.loop.Add(event)
+		}
 	}
-	defer r.queue.Done(event)
-	began := r.clock.Now()
-	failures := r.reconcile(ctx, event)
-	switch {
-	case ctx.Err() != nil:
-		return true
-	case len(failures) == 0:
-		r.queue.Forget(event)
-	default:
-		tellFailures(ctx, event, failures)
-		r.queue.AddRateLimited(event)
+	handler := toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(_, obj any) { wake(obj) }, DeleteFunc: wake}
+	if _, err := r.requests.AddEventHandler(handler); err != nil {
+		return nil, fmt.Errorf("watch EvictionRequests: %w", err)
 	}
-	// A wait that was over while this pass went on, it may have missed.
-	if due := r.pods.due(event, began); !due.IsZero() {
-		r.queue.AddAfter(event, due.Sub(r.clock.Now()))
+	events, err := r.events.GetInformer(ctx, &lifecyclev1alpha1.LifecycleEvent{})
+	if err != nil {
+		return nil, fmt.Errorf("watch LifecycleEvents: %w", err)
 	}
-	return true
+	registration, err := events.AddEventHandler(handler)
+	if err != nil {
+		return nil, fmt.Errorf("watch LifecycleEvents: %w", err)
+	}
+	return func() {
+		if err := events.RemoveEventHandler(registration); err != nil {
+			log.FromContext(ctx).Error(err, "Cannot stop to listen to LifecycleEvents")
+		}
+	}, nil
+}
+
+func requestOf(obj any) (event types.UID, own bool) {
+	if request, ok := obj.(*evictionv1alpha1.EvictionRequest); ok {
+		return eventOf(request)
+	}
+	return "", false
 }

@@ -37,8 +37,10 @@ func TestAPassWritesOneShortLineOfWhatItRefusedAndOneOfWhatFailed(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			var lines []string
 			ctx := log.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{Verbosity: 1}))
-			tellRefused(ctx, tc.refused)
-			tellFailures(ctx, "e1", tc.failures)
+			logRefused(ctx, tc.refused)
+			if err := summary(tc.failures); err != nil {
+				lines = append(lines, err.Error())
+			}
 			if len(lines) != tc.lines {
 				t.Errorf("%d lines, want %d:\n%s", len(lines), tc.lines, lines)
 			}

@@ -174,7 +174,7 @@ func (w *world) pass() string {
 		}
 		for _, s := range steps {
 			fmt.Fprintln(&out, describe(s))
-			tried.note(s, w.perform(s))
+			tried.record(s, w.perform(s))
 		}
 	}
 	return out.String() + "does not settle\n"
