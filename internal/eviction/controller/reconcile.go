@@ -49,14 +49,11 @@ func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (r
 			wake = again
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
-	case len(failed) > 0:
-		return reconcile.Result{}, errors.Join(failed...)
-	default:
-		return c.loop.At(wake), nil
 	}
+	c.loop.AddAt(pod, wake)
+	return reconcile.Result{}, errors.Join(failed...)
 }
 
 // settle performs steps for a target until there is none.

@@ -3,7 +3,7 @@
 // Package loop runs a reconciler of this area: controller-runtime's controller, without a manager, on a queue that
 // exists before the controller starts, so that informers which are started on demand can fill it.
 //
-//	informers ──▶ Queue ──▶ workers ──▶ reconciler ──▶ again: after an error, with a backoff, or when it says
+//	informers, AddAt ──▶ queue ──▶ workers ──▶ reconciler ── error: again, with a backoff ──▶ queue
 //
 // A panic of the reconciler is an error of its key.
 package loop
@@ -63,16 +63,15 @@ func New[Key comparable](ctx context.Context, name, keyName string, workers int,
 // Add has a key reconciled.
 func (l *Loop[Key]) Add(key Key) { l.queue.Add(key) }
 
-// Run reconciles until ctx ends, and waits for the workers. A loop that will not run is closed.
+// AddAt has a key reconciled at a time; zero is never.
+func (l *Loop[Key]) AddAt(key Key, at time.Time) {
+	if !at.IsZero() {
+		l.queue.AddAfter(key, at.Sub(l.clock.Now()))
+	}
+}
+
+// Run reconciles until ctx ends, and waits for the workers.
 func (l *Loop[Key]) Run(ctx context.Context) error { return l.workers.Start(ctx) }
 
-// Close has no key reconciled any more.
+// Close ends a loop, whether it ran or not.
 func (l *Loop[Key]) Close() { l.queue.ShutDown() }
-
-// At returns the result of a reconciliation that is to be repeated at that time; zero: when something changes.
-func (l *Loop[Key]) At(wake time.Time) reconcile.Result {
-	if wake.IsZero() {
-		return reconcile.Result{}
-	}
-	return reconcile.Result{RequeueAfter: max(time.Nanosecond, wake.Sub(l.clock.Now()))}
-}

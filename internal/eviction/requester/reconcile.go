@@ -32,15 +32,13 @@ func (r *Requester) Reconcile(ctx context.Context, event types.UID) (reconcile.R
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
 	}
-	if err := summary(failures); err != nil {
-		return reconcile.Result{}, err
-	}
 	// This pass may have missed the end of a wait that ended while it went on.
-	wake := r.pods.due(event, began)
-	if late := r.clock.Now().Add(lateAfter); len(failures) > 0 && (wake.IsZero() || late.Before(wake)) {
-		wake = late
+	r.loop.AddAt(event, r.pods.due(event, began))
+	err := summary(failures)
+	if err == nil && len(failures) > 0 {
+		r.loop.AddAt(event, r.clock.Now().Add(lateAfter))
 	}
-	return r.loop.At(wake), nil
+	return reconcile.Result{}, err
 }
 
 // settle performs steps for an event until only such are left that have failed. One that fails delays no

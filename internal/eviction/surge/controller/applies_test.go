@@ -32,12 +32,12 @@ func TestANamespaceThatIsSlowToReadHoldsUpNoOther(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{surge.Responder: "true"}},
 		})
 	})
-	seen := n.surger.seen
+	labels := n.surger.labels
 	done := make(chan error, 1)
-	go func() { _, err := seen.labels(t.Context(), "slow"); done <- err }()
+	go func() { _, err := labels.get(t.Context(), "slow"); done <- err }()
 	<-asked
 	quick := make(chan error, 1)
-	go func() { _, err := seen.labels(t.Context(), "quick"); quick <- err }()
+	go func() { _, err := labels.get(t.Context(), "quick"); quick <- err }()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
 	select {
@@ -84,7 +84,7 @@ func TestABudgetThatSaysNothingYetIsAskedForAgain(t *testing.T) {
 	if applies, err := n.surger.Applies(t.Context(), pod); err != nil || applies {
 		t.Errorf("of a budget that never counts the pod, it applies: %t, %v", applies, err)
 	}
-	n.surger.seen.forget(pod.Namespace)
+	n.surger.budgets.forget(pod.Namespace)
 	budget.Status.ExpectedPods, budget.Status.DesiredHealthy = 1, 1
 	if applies, err := n.surger.Applies(t.Context(), pod); err != nil || !applies {
 		t.Errorf("it applies: %t, %v", applies, err)

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the surge responder: it starts the replacement of a Deployment's pod
-// first, and lets the pod go when the replacement is Ready.
+// Package controller is the surge responder: it starts the replacement of a Deployment's pod first, and lets the
+// pod go when the replacement is Ready.
 //
-//	responderkit ── our turn ──▶ namespace: one goroutine, its watches
-//	pods with our marks, at the start ──▶   │ gather, by ReplicaSet
-//	                                        ▼
-//	                             surge.Next ──▶ perform ──▶ one pod's metadata
+//	responderkit ── turn ──▶ queue by namespace ──▶ its watches
+//	pods with the marks of a release, at the start ──▶   │ gather, by ReplicaSet
+//	                                                     ▼
+//	                                          surge.Next ──▶ perform ──▶ one pod's metadata
 //
-// All about a namespace is done by one goroutine, one step after the other. It watches the
-// namespace's pods, ReplicaSets, Deployments, Services, budgets and Evictions while there
-// is a turn or a pod with our marks that something can be done about, and a minute longer;
-// without requests, nothing.
+// A namespace is worked on one step after the other. Its pods, ReplicaSets, Deployments, Services,
+// PodDisruptionBudgets and Evictions are watched while there is a turn or a released pod that something can be
+// done for, and a minute longer. Without EvictionRequests, nothing is watched.
 //
-// Who ends a turn does not matter: a pod with our marks whose Eviction is over is given
-// back, because that is what the API shows, whichever process sees it. What was written
-// counts until the watch shows it or something newer.
+// It does not matter which process ends a turn: a released pod whose Eviction is over is given back, because the
+// API shows that. What was written counts before the watch shows it.
 //
-// It decides nothing, evicts nothing, and writes nothing but labels, annotations and
-// owners of single pods. It runs in the leader among the controller's processes only.
+// It decides nothing, evicts nothing, and writes only labels, annotations and owners of single pods. It runs only
+// in the leader among the controller's processes.
 package controller

@@ -4,126 +4,253 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-)
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 
-// linger is how long a namespace is watched when there is nothing more to do: a drain's
-// next pod is often in the same.
-const linger = time.Minute
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
+	"github.com/slipway-k8s/slipway/responderkit"
+)
 
 // namespace is the work on one namespace.
 type namespace struct {
-	name    string
-	surger  *Surger
-	watches *watches
-	turns   turns
-	changed chan struct{} // has something in it after each change
+	name   string
+	surger *Surger
+	turns  turns
 
-	// These belong to run.
-	written map[types.UID]*corev1.Pod // by us, and not shown by the watch yet
-	letGo   map[types.UID]bool        // the turn is completed, which the watch may not show yet
-	told    map[types.UID]bool        // it is logged that nothing can be done about the pod
+	// The rest belongs to Reconcile.
+	watches *watches           // nil before the first pass
+	letGo   map[types.UID]bool // Evictions of which this process has completed the turn
+	told    map[types.UID]bool // pods that are logged as stranded
+	idle    time.Time          // since when there is nothing to do; zero: there is something
 }
 
 func newNamespace(s *Surger, name string) *namespace {
 	return &namespace{
-		name: name, surger: s, changed: make(chan struct{}, 1), turns: turns{of: map[types.UID]*turn{}},
-		written: map[types.UID]*corev1.Pod{}, letGo: map[types.UID]bool{}, told: map[types.UID]bool{},
+		name: name, surger: s, turns: turns{of: map[types.UID]*turn{}},
+		letGo: map[types.UID]bool{}, told: map[types.UID]bool{},
 	}
 }
 
-func (n *namespace) join(t *turn) {
-	n.turns.add(t)
-	n.signal()
+// watch begins to watch the namespace, until close or the end of ctx. known is false until everything in it is
+// known, which then wakes the namespace.
+func (n *namespace) watch(ctx context.Context) (known bool, err error) {
+	if n.watches == nil {
+		n.watches, err = startWatches(ctx, n.surger.clients, n.name, func() { n.surger.loop.Add(n.name) })
+	}
+	return err == nil && n.watches.known(), err
 }
 
-func (n *namespace) leave(t *turn) {
-	n.turns.remove(t)
-	n.signal()
-}
-
-func (n *namespace) hasTurns() bool { return len(n.turns.all()) > 0 }
-
-func (n *namespace) signal() {
-	select {
-	case n.changed <- struct{}{}:
-	default: // it is awake
+func (n *namespace) close() {
+	if n.watches != nil {
+		n.watches.stop()
+		n.watches.factory.Shutdown()
 	}
 }
 
-// run works on the namespace until there is nothing more to do, or ctx ends.
-func (n *namespace) run(ctx context.Context) {
-	ctx, stop := context.WithCancel(log.IntoContext(ctx, log.FromContext(ctx).WithValues("namespace", n.name)))
-	n.watches = newWatches(n.surger.clients, n.name, n.signal)
-	defer n.watches.shutdown()
-	defer stop()
-	if !n.watches.start(ctx) {
-		return
+// turn is one run for an Eviction. Except for over, it belongs to Reconcile.
+type turn struct {
+	eviction responderkit.Eviction
+	report   func(message string)
+	since    time.Time
+	givenUp  string
+	said     string
+	over     chan struct{}
+}
+
+// say reports a message that differs from the last one.
+func (t *turn) say(message string) {
+	if t.said != message {
+		t.said = message
+		t.report(message)
 	}
-	var idle time.Time
-	trouble := freshTrouble()
-	for ctx.Err() == nil {
-		busy, wake, err := guarded(ctx, n.pass)
-		now := n.surger.clock.Now()
-		switch {
-		case err != nil && ctx.Err() == nil:
-			log.FromContext(ctx).Error(err, "Failed; trying again")
-			if again := now.Add(trouble.Step()); wake.IsZero() || again.Before(wake) {
-				wake = again
-			}
-		default:
-			trouble = freshTrouble()
+}
+
+// complete ends the turn with a final message.
+func (t *turn) complete(message string) {
+	t.say(message)
+	close(t.over)
+}
+
+func (t *turn) facts() *surge.Turn { return &surge.Turn{Since: t.since, GivenUp: t.givenUp} }
+
+// turns are those of a namespace, by the UID of the pod. responderkit has at most one for a pod.
+type turns struct {
+	mu sync.Mutex
+	of map[types.UID]*turn
+}
+
+func (t *turns) add(one *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of[one.eviction.PodUID] = one
+}
+
+// remove removes a turn unless another has replaced it.
+func (t *turns) remove(one *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of[one.eviction.PodUID] == one {
+		delete(t.of, one.eviction.PodUID)
+	}
+}
+
+func (t *turns) get(pod types.UID) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of[pod]
+}
+
+func (t *turns) all() []*turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*turn, 0, len(t.of))
+	for _, one := range t.of {
+		all = append(all, one)
+	}
+	return all
+}
+
+// The indexes: pods by the UID of the ReplicaSet that controls them; those with the marks of a release;
+// Evictions by the UID of the pod.
+const (
+	byOwner = "owner"
+	marked  = "marked"
+	byPod   = "pod"
+)
+
+// watches are the watches of a namespace, and what was written to its pods.
+type watches struct {
+	factory informers.SharedInformerFactory
+	stop    context.CancelFunc
+	written *ownwrites.Writes[*corev1.Pod]
+	synced  []cache.InformerSynced
+
+	pods, replicaSets, deployments, services, budgets, evictions cache.SharedIndexInformer
+}
+
+// startWatches begins to watch a namespace. changed is called after each change, and when everything is known.
+func startWatches(ctx context.Context, clients kubernetes.Interface, namespace string, changed func()) (*watches, error) {
+	w, err := newWatches(clients, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("watch namespace %s: %w", namespace, err)
+	}
+	for _, informer := range []cache.SharedIndexInformer{w.pods, w.replicaSets, w.deployments, w.services, w.budgets, w.evictions} {
+		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { changed() },
+			UpdateFunc: func(any, any) { changed() },
+			DeleteFunc: func(any) { changed() },
+		})
+		if err != nil {
+			return nil, fmt.Errorf("watch namespace %s: %w", namespace, err)
 		}
-		switch {
-		case busy || err != nil:
-			idle = time.Time{}
-		case idle.IsZero():
-			idle = now
-			fallthrough
-		default:
-			wake = idle.Add(linger)
-		}
-		if !idle.IsZero() && !now.Before(idle.Add(linger)) && n.surger.close(n) {
-			return
-		}
-		n.await(ctx, wake)
+		w.synced = append(w.synced, registration.HasSynced)
 	}
-}
-
-// guarded makes an error of a panic: what is in one namespace must not end the work on the
-// others.
-func guarded(ctx context.Context, pass func(context.Context) (bool, time.Time, error)) (busy bool, wake time.Time, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("the surge responder panicked: %v", value)
-			log.FromContext(ctx).Error(err, "Panicked; please report this", "stack", string(debug.Stack()))
+	ctx, w.stop = context.WithCancel(ctx)
+	w.factory.StartWithContext(ctx)
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), w.synced...) {
+			changed()
 		}
 	}()
-	return pass(ctx)
+	return w, nil
 }
 
-func freshTrouble() *wait.Backoff {
-	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 30 * time.Second}
+func newWatches(clients kubernetes.Interface, namespace string) (*watches, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace), informers.WithTransform(slim))
+	w := &watches{
+		factory: factory, stop: func() {},
+		pods:        factory.Core().V1().Pods().Informer(),
+		replicaSets: factory.Apps().V1().ReplicaSets().Informer(),
+		deployments: factory.Apps().V1().Deployments().Informer(),
+		services:    factory.Core().V1().Services().Informer(),
+		budgets:     factory.Policy().V1().PodDisruptionBudgets().Informer(),
+		evictions:   factory.Lifecycle().V1alpha1().Evictions().Informer(),
+	}
+	w.written = ownwrites.New[*corev1.Pod](w.pods.GetIndexer())
+	return w, errors.Join(
+		w.pods.AddIndexers(cache.Indexers{byOwner: ownerOf, marked: whetherMarked}),
+		w.evictions.AddIndexers(cache.Indexers{byPod: podOf}),
+	)
 }
 
-// await returns when something has changed, or at the given time, if there is one.
-func (n *namespace) await(ctx context.Context, wake time.Time) {
-	var due <-chan time.Time
-	if !wake.IsZero() {
-		timer := n.surger.clock.NewTimer(max(0, wake.Sub(n.surger.clock.Now())))
-		defer timer.Stop()
-		due = timer.C()
+// known says whether everything in the namespace is known.
+func (w *watches) known() bool {
+	return !slices.ContainsFunc(w.synced, func(synced cache.InformerSynced) bool { return !synced() })
+}
+
+// podsBy returns the pods that have a value in an index, in their newest versions.
+func (w *watches) podsBy(index, value string) ([]*corev1.Pod, error) {
+	return w.written.ByIndex(w.pods.GetIndexer(), index, value)
+}
+
+// current returns the newest version of a pod.
+func (w *watches) current(pod *corev1.Pod) *corev1.Pod {
+	if shown, ok := cached[*corev1.Pod](w.pods, pod.Namespace, pod.Name); ok && shown.UID == pod.UID {
+		pod = shown
 	}
-	select {
-	case <-n.changed:
-	case <-due:
-	case <-ctx.Done():
+	return w.written.Newer(pod)
+}
+
+func cached[T any](informer cache.SharedIndexInformer, namespace, name string) (found T, ok bool) {
+	obj, exists, err := informer.GetIndexer().GetByKey(namespace + "/" + name)
+	if err != nil || !exists {
+		return found, false
 	}
+	found, ok = obj.(T)
+	return found, ok
+}
+
+func all[T any](informer cache.SharedIndexInformer) []T {
+	var list []T
+	for _, o := range informer.GetStore().List() {
+		list = append(list, o.(T))
+	}
+	return list
+}
+
+func ownerOf(obj any) ([]string, error) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		if owner := surge.ReplicaSetOf(pod); owner != nil {
+			return []string{string(owner.UID)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func whetherMarked(obj any) ([]string, error) {
+	if pod, ok := obj.(*corev1.Pod); ok && surge.Marked(pod) {
+		return []string{marked}, nil
+	}
+	return nil, nil
+}
+
+func podOf(obj any) ([]string, error) {
+	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && e.Spec.Target.Pod != nil {
+		return []string{string(e.Spec.Target.Pod.UID)}, nil
+	}
+	return nil, nil
+}
+
+// slim keeps of a pod the fields that decisions need, and drops the managed fields of other objects.
+func slim(obj any) (any, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+		pod.Status = corev1.PodStatus{Phase: pod.Status.Phase, Conditions: pod.Status.Conditions}
+	}
+	return obj, nil
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// errStale means that the pod or its Deployment has changed since the step was decided, or
-// is gone. The watch shows it.
+// errStale means that the pod or its Deployment has changed since the step was decided, or is gone. The watch
+// shows it.
 var errStale = errors.New("it has changed since, or is gone")
 
-// errUnchanged means that a step would come again and again.
+// errUnchanged means that the same step would be decided again and again.
 var errUnchanged = errors.New("nothing has changed by that; please report it, with the metadata of the pod")
 
 // perform does a step.
@@ -50,11 +50,11 @@ func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) erro
 		}
 		return nil
 	default:
-		return fmt.Errorf("%T is no step that can be done", step)
+		return fmt.Errorf("%T is not a step to perform", step)
 	}
 }
 
-// release starts the replacement of a pod. What the server refuses for good ends the turn.
+// release starts the replacement of a pod. A final refusal of the server ends the turn.
 func (n *namespace) release(ctx context.Context, g *group, s surge.Release) error {
 	logger := log.FromContext(ctx).WithValues("pod", s.Pod.Name, "deployment", g.deployment.Name)
 	err := n.stillThere(ctx, g.deployment)
@@ -72,8 +72,7 @@ func (n *namespace) release(ctx context.Context, g *group, s surge.Release) erro
 	return err
 }
 
-// stillThere asks the server for the Deployment: with an owner that is gone, the pod would be
-// collected.
+// stillThere reads the Deployment from the API server: a pod whose owner is gone is garbage-collected.
 func (n *namespace) stillThere(ctx context.Context, d *appsv1.Deployment) error {
 	found, err := n.surger.clients.AppsV1().Deployments(n.name).Get(ctx, d.Name, metav1.GetOptions{})
 	switch found, err = ifThere(found, d.UID, err); {
@@ -86,7 +85,7 @@ func (n *namespace) stillThere(ctx context.Context, d *appsv1.Deployment) error 
 	}
 }
 
-// refusedForGood tells whether trying again is of no use, by what the server has said.
+// refusedForGood says whether the server's answer makes another attempt useless.
 func refusedForGood(err error) (why string, refused bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) || !errors.As(err, &status) {
@@ -99,10 +98,10 @@ func refusedForGood(err error) (why string, refused bool) {
 	return string(said), true
 }
 
-// longestReason is in characters.
+// longestReason is the maximum length of the server's message, in characters.
 const longestReason = 300
 
-// complete ends a turn. The pod counts as let go from now on.
+// complete ends a turn. From then on, the pod counts as let go.
 func (n *namespace) complete(t *turn, message string) {
 	n.letGo[t.eviction.UID] = true
 	n.turns.remove(t)
@@ -110,8 +109,8 @@ func (n *namespace) complete(t *turn, message string) {
 	t.complete(message)
 }
 
-// patch writes a pod's metadata, provided that it is still as it was seen. What the server
-// answers counts from now on.
+// patch writes a pod's metadata if the pod has not changed since. From then on, what the server has answered
+// counts.
 func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[string]any, point string) error {
 	metadata["uid"], metadata["resourceVersion"] = pod.UID, pod.ResourceVersion
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -124,11 +123,11 @@ func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[str
 	case err == nil && written.ResourceVersion == pod.ResourceVersion:
 		err = errUnchanged
 	case err == nil:
-		n.written[pod.UID] = written
+		n.watches.written.Keep(written)
 		faultpoint.Reach(point)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		delete(n.written, pod.UID)
+		n.watches.written.Forget(pod.UID)
 		err = errStale
 	}
 	return fmt.Errorf("write labels and owners of pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -136,7 +135,7 @@ func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[str
 
 const fieldManager = "slipway-surge"
 
-// release is what a pod's metadata becomes that its ReplicaSet is to let go.
+// release returns the metadata that makes a ReplicaSet let go of its pod.
 func release(s surge.Release, d *appsv1.Deployment, now time.Time) map[string]any {
 	hash := s.Pod.Labels[surge.LabelHash]
 	return map[string]any{
@@ -150,12 +149,12 @@ func release(s surge.Release, d *appsv1.Deployment, now time.Time) map[string]an
 	}
 }
 
-// giveBack lets the ReplicaSet select the pod again.
+// giveBack returns the metadata that makes the ReplicaSet select the pod again.
 func giveBack(pod *corev1.Pod) map[string]any {
 	return map[string]any{"labels": map[string]any{surge.LabelHash: pod.Annotations[surge.AnnotationHash]}}
 }
 
-// forget takes our marks away.
+// forget returns the metadata without the marks of a release.
 func forget(pod *corev1.Pod) map[string]any {
 	metadata := map[string]any{
 		"labels":      map[string]any{surge.LabelReleased: nil},

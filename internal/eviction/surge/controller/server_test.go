@@ -31,8 +31,7 @@ func served(t *testing.T, answer http.HandlerFunc) *namespace {
 		t.Fatal(err)
 	}
 	n := newNamespace(s, "shop")
-	n.watches = newWatches(s.clients, n.name, n.signal)
-	if err := n.watches.index(); err != nil {
+	if n.watches, err = newWatches(s.clients, n.name); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -65,7 +64,7 @@ func (n *namespace) show(t *testing.T, name string) (*corev1.Pod, *turn) {
 	}
 	own := &turn{over: make(chan struct{}), since: n.surger.clock.Now(), report: func(string) {}}
 	own.eviction = responderkit.Eviction{Namespace: n.name, PodName: pod.Name, PodUID: pod.UID}
-	n.join(own)
+	n.turns.add(own)
 	return pod, own
 }
 

@@ -8,13 +8,14 @@ import (
 	"sync"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/slipway-k8s/slipway/internal/eviction/loop"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 	"github.com/slipway-k8s/slipway/responderkit"
 )
@@ -24,12 +25,20 @@ type Scope string
 
 // The scopes.
 const (
-	// Off: for none. What a process before has released is given back.
+	// Off: none. Pods that an earlier process has released are given back.
 	Off Scope = "off"
-	// Labelled: for pods with the label, and for those in namespaces with it.
+	// Labelled: pods with the label, and those in namespaces with the label.
 	Labelled Scope = "labelled"
-	// Blocked: for these, and for pods whose budget can never allow an eviction.
+	// Blocked: the same, and pods that their PodDisruptionBudget never lets go.
 	Blocked Scope = "blocked"
+)
+
+const (
+	// workers is how many namespaces are worked on at a time.
+	workers = 16
+	// linger is how long a namespace is watched when there is nothing more to do: a drain's next pod is often in
+	// the same namespace.
+	linger = time.Minute
 )
 
 // Surger is the surge responder.
@@ -38,15 +47,15 @@ type Surger struct {
 	clients kubernetes.Interface
 	clock   clock.WithTicker
 	scope   Scope
-	seen    *lookup
+	labels  *lookup[map[string]string]               // of namespaces
+	budgets *lookup[[]*policyv1.PodDisruptionBudget] // in namespaces
+	loop    *loop.Loop[string]                       // by namespace
 
-	mu      sync.Mutex
-	at      map[string]*namespace
-	running sync.WaitGroup
-	ctx     context.Context //nolint:containedctx // that of Run, under which work on a namespace begins later
+	mu sync.Mutex
+	at map[string]*namespace
 }
 
-// New returns a responder that acts with the given credentials. It makes no request.
+// New returns a responder that acts with the given credentials. It sends no request.
 func New(config *rest.Config, c clock.WithTicker, scope Scope) (*Surger, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // CRDs know nothing else
@@ -54,33 +63,46 @@ func New(config *rest.Config, c clock.WithTicker, scope Scope) (*Surger, error) 
 	if err != nil {
 		return nil, fmt.Errorf("build a client for the surge responder: %w", err)
 	}
-	return &Surger{config: config, clients: clients, clock: c, scope: scope, seen: newLookup(clients, c), at: map[string]*namespace{}}, nil
+	s := &Surger{config: config, clients: clients, clock: c, scope: scope, at: map[string]*namespace{}}
+	s.labels, s.budgets = newLookup(c, s.readLabels), newLookup(c, s.listBudgets)
+	return s, nil
 }
 
 // Run works until ctx ends. It leaves nothing running.
-func (s *Surger) Run(ctx context.Context) error {
+func (s *Surger) Run(ctx context.Context) (err error) {
+	if s.loop, err = loop.New(ctx, "surge", "namespace", workers, s.clock, s); err != nil {
+		return err
+	}
+	defer s.loop.Close()
 	ctx, stop := context.WithCancel(ctx)
-	s.mu.Lock()
-	s.ctx = ctx
-	s.mu.Unlock()
-	defer s.running.Wait()
-	defer stop()
-	s.running.Go(func() { s.resume(ctx) })
+	var running sync.WaitGroup
+	defer func() {
+		stop()
+		running.Wait()
+		for _, n := range s.at {
+			n.close()
+		}
+	}()
+	failed := make(chan error, 1)
+	running.Go(func() { failed <- s.loop.Run(ctx) })
+	s.loop.Add(metav1.NamespaceAll)
 	if s.scope == Off {
-		<-ctx.Done()
-		return nil
+		return <-failed
 	}
 	return responderkit.Serve(ctx, responderkit.Config{Name: surge.Responder, RESTConfig: s.config, Clock: s.clock}, s.turn)
 }
 
-// turn is one turn of ours, until it is over.
+// turn is the run of the responder for one Eviction.
 func (s *Surger) turn(ctx context.Context, e responderkit.Eviction, report func(responderkit.Progress)) error {
 	t := &turn{
 		eviction: e, since: s.clock.Now(), over: make(chan struct{}),
 		report: func(message string) { report(responderkit.Progress{Message: message}) },
 	}
 	n := s.enter(e.Namespace, t)
-	defer n.leave(t)
+	defer func() {
+		n.turns.remove(t)
+		s.loop.Add(n.name)
+	}()
 	select {
 	case <-t.over:
 		return nil
@@ -89,7 +111,7 @@ func (s *Surger) turn(ctx context.Context, e responderkit.Eviction, report func(
 	}
 }
 
-// enter has a namespace worked on, if it is not yet; with a turn, if there is one.
+// enter begins to work on a namespace, unless that goes on already, with a turn if there is one.
 func (s *Surger) enter(name string, t *turn) *namespace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,54 +119,68 @@ func (s *Surger) enter(name string, t *turn) *namespace {
 	if !ok {
 		n = newNamespace(s, name)
 		s.at[name] = n
-		s.running.Go(func() { n.run(s.ctx) })
 	}
 	if t != nil {
-		n.join(t)
+		n.turns.add(t)
 	}
+	s.loop.Add(name)
 	return n
 }
 
-// close ends the work on a namespace, unless there is a turn by now.
-func (s *Surger) close(n *namespace) bool {
+// leave ends the work on a namespace, unless it has a turn by now.
+func (s *Surger) leave(n *namespace) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n.hasTurns() {
-		return false
+	hasTurns := len(n.turns.all()) > 0
+	if !hasTurns {
+		delete(s.at, n.name)
 	}
-	delete(s.at, n.name)
-	return true
-}
-
-// resume finds the pods that a process before has released.
-func (s *Surger) resume(ctx context.Context) {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: time.Minute}
-	for {
-		pods, err := s.clients.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: surge.LabelReleased})
-		if err == nil {
-			for _, pod := range pods.Items {
-				s.enter(pod.Namespace, nil)
-			}
-			return
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		log.FromContext(ctx).Error(err, "Pods that were released for a replacement cannot be listed; trying again")
-		if !s.pause(ctx, backoff.Step()) {
-			return
-		}
+	s.mu.Unlock()
+	if !hasTurns {
+		n.close()
 	}
 }
 
-// pause is false if ctx ended.
-func (s *Surger) pause(ctx context.Context, d time.Duration) bool {
-	timer := s.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
+// Reconcile works on a namespace; on all, it begins with those that have released pods of an earlier process.
+func (s *Surger) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
+	if name == metav1.NamespaceAll {
+		return reconcile.Result{}, s.resume(ctx)
 	}
+	s.mu.Lock()
+	n := s.at[name]
+	s.mu.Unlock()
+	if n == nil {
+		return reconcile.Result{}, nil
+	}
+	if known, err := n.watch(ctx); err != nil || !known {
+		return reconcile.Result{}, err
+	}
+	busy, wake, err := n.pass(ctx)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	switch now := s.clock.Now(); {
+	case busy || err != nil:
+		n.idle = time.Time{}
+	case n.idle.IsZero():
+		n.idle, wake = now, now.Add(linger)
+	case !now.Before(n.idle.Add(linger)):
+		s.leave(n)
+		return reconcile.Result{}, nil
+	default:
+		wake = n.idle.Add(linger)
+	}
+	s.loop.AddAt(name, wake)
+	return reconcile.Result{}, err
+}
+
+// resume begins to work on the namespaces with pods that an earlier process has released.
+func (s *Surger) resume(ctx context.Context) error {
+	pods, err := s.clients.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: surge.LabelReleased})
+	if err != nil {
+		return fmt.Errorf("list the pods that were released for a replacement: %w", err)
+	}
+	for _, pod := range pods.Items {
+		s.enter(pod.Namespace, nil)
+	}
+	return nil
 }
