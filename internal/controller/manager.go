@@ -3,11 +3,17 @@
 package controller
 
 import (
-	"context"
-	"errors"
-	"net/http"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/node/staticpod"
+
+	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
+
+	"context"
+	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -22,17 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/nodelease"
-)
-
-const (
-	// podNode is the field by which pods belong to a node, at the API server as well.
-	podNode = "spec.nodeName"
-	// guarded is the index of the events that wait for the guards.
-	guarded = "guarded"
 )
 
 // newManager builds the caches, the clients and the leader election. The lease is kept
@@ -44,7 +42,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 		Logger:                        log.FromContext(ctx),
 		Cache:                         p.caches(),
 		LeaderElection:                p.options.LeaderElect,
-		LeaderElectionID:              Name,
+		LeaderElectionID:              central.Name,
 		LeaderElectionNamespace:       p.options.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: p.options.MetricsAddress},
@@ -53,26 +51,8 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	if err != nil {
 		return nil, err
 	}
-	index := m.GetFieldIndexer()
-	return m, errors.Join(
-		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode),
-		index.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded),
-		index.IndexField(ctx, &corev1.Pod{}, podNode, podsNode),
-	)
+	return m, central.Index(ctx, m.GetFieldIndexer())
 }
-
-func eventsNode(o client.Object) []string {
-	return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
-}
-
-func whetherGuarded(o client.Object) []string {
-	if oversight.Guarded(o.(*lifecyclev1alpha1.LifecycleEvent)) {
-		return []string{"true"}
-	}
-	return nil
-}
-
-func podsNode(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }
 
 // caches hold all events, transitions and maintenances, what is needed of all Nodes, and of pods
 // those of the agents alone: others are watched by a drain, while it goes on. Jobs and
@@ -105,4 +85,52 @@ func (p *process) caches() cache.Options {
 // mapper is the home's, which asks nothing of the server.
 func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 	return p.home.Mapper(), nil
+}
+
+// slimNode keeps of a Node what is decided on: the cache has those of the whole
+// cluster. Who writes a Node reads it from the API server.
+func slimNode(object any) (any, error) {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Node{TypeMeta: node.TypeMeta, ObjectMeta: slimMeta(node.ObjectMeta)}
+	slim.Labels = node.Labels // transitions select by them
+	for _, key := range []string{
+		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation,
+		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
+	} {
+		if value, has := node.Annotations[key]; has {
+			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
+		}
+	}
+	slim.Spec.Unschedulable, slim.Spec.Taints = node.Spec.Unschedulable, node.Spec.Taints
+	slim.Status.Conditions = node.Status.Conditions
+	slim.Status.NodeInfo.BootID = node.Status.NodeInfo.BootID
+	return slim, nil
+}
+
+// slimPod keeps of an agent's pod where it is and whether it is Ready.
+func slimPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Pod{TypeMeta: pod.TypeMeta, ObjectMeta: slimMeta(pod.ObjectMeta)}
+	slim.Labels = pod.Labels
+	slim.Spec.NodeName = pod.Spec.NodeName
+	slim.Status.Phase = pod.Status.Phase
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			slim.Status.Conditions = []corev1.PodCondition{c}
+		}
+	}
+	return slim, nil
+}
+
+func slimMeta(full metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: full.Name, Namespace: full.Namespace, UID: full.UID, ResourceVersion: full.ResourceVersion,
+		Generation: full.Generation, CreationTimestamp: full.CreationTimestamp, DeletionTimestamp: full.DeletionTimestamp,
+	}
 }

@@ -10,10 +10,6 @@ import (
 	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 )
 
-// Name is that of the controller: of its Lease, of its service account, and of the
-// claimer in central mode. Whoever takes over from a leader that died has the same.
-const Name = "slipway-controller"
-
 // ClaimMode says who claims the events of a cluster.
 type ClaimMode string
 

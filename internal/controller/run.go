@@ -3,6 +3,10 @@
 package controller
 
 import (
+	"os"
+
+	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
+
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +66,8 @@ type process struct {
 	manager  manager.Manager
 	nodes    corev1client.NodeInterface
 	observer *telemetry.Source
-	fleet    *fleet // nil in node mode
+	fleet    *central.Fleet // nil in node mode
+	sockets  string         // directory of the sockets in central mode
 	health   *health.Process
 }
 
@@ -81,29 +86,13 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := p.addOverseer(); err != nil {
+	if err := errors.Join(p.addLifecycle(self), p.addNodes(clients.CoordinationV1()), p.addMaintenances(ctx, self)); err != nil {
 		return err
-	}
-	if p.options.ClaimMode == ClaimCentrally {
-		if err := p.addFleet(self); err != nil {
-			return err
-		}
-	}
-	if p.options.NodeLeases {
-		if err := p.addLeaseholder(clients.CoordinationV1()); err != nil {
-			return err
-		}
 	}
 	if p.options.EvictionRequests {
 		if err := p.addEvictions(ctx, self); err != nil {
 			return err
 		}
-	}
-	if err := p.addMaintenances(ctx, self); err != nil {
-		return err
-	}
-	if err := p.addShutdowns(); err != nil {
-		return err
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	return errors.Join(
@@ -122,7 +111,10 @@ func (p *process) lead(ctx context.Context) error {
 // close ends what the manager does not.
 func (p *process) close() (err error) {
 	if p.fleet != nil {
-		err = p.fleet.close()
+		p.fleet.Wait()
+	}
+	if p.sockets != "" {
+		err = os.RemoveAll(p.sockets)
 	}
 	if p.observer != nil {
 		p.observer.Close()

@@ -3,6 +3,8 @@
 package agent
 
 import (
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
 	"context"
 	"fmt"
 	"time"
@@ -11,9 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -21,24 +21,16 @@ import (
 func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, error) {
 	facts := transition.Facts{
 		NodeName: a.NodeName, Claimer: a.Claimer,
-		Transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
-		Drivers:     a.driver,
-		Calls:       a.Calls.Calls(), ReportedAt: a.reportedAt,
+		Drivers: a.driver,
+		Calls:   a.Calls.Calls(), ReportedAt: a.reportedAt,
 		Since: a.Since, HomeSince: a.HomeSince, FinishedEventTTL: a.FinishedEventTTL,
 	}
-	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.Events.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: a.NodeName}); err != nil {
-		return facts, fmt.Errorf("list the events of node %s: %w", a.NodeName, err)
+	var err error
+	if facts.Events, err = loop.Events(ctx, from.Events, a.NodeName); err != nil {
+		return facts, err
 	}
-	for i := range events.Items {
-		facts.Events = append(facts.Events, &events.Items[i])
-	}
-	var transitions lifecyclev1alpha1.LifecycleTransitionList
-	if err := from.Transitions.List(ctx, &transitions); err != nil {
-		return facts, fmt.Errorf("list the transitions: %w", err)
-	}
-	for i := range transitions.Items {
-		facts.Transitions[transitions.Items[i].Name] = &transitions.Items[i]
+	if facts.Transitions, err = loop.Transitions(ctx, from.Transitions); err != nil {
+		return facts, err
 	}
 	var node corev1.Node
 	if err := from.Nodes.Get(ctx, client.ObjectKey{Name: a.NodeName}, &node); client.IgnoreNotFound(err) != nil {

@@ -3,6 +3,11 @@
 package agent
 
 import (
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
 	"context"
 	"errors"
 	"fmt"
@@ -118,14 +123,15 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}); err != nil {
 		return err
 	}
-	loop := &loop{nodeName: p.options.NodeName}
+	var waker loop.Waker
+	wake := func() { waker.Wake(p.options.NodeName) }
 	var drivers *plugins.Registry
 	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, p.writer.SetDrivers)
 	drivers = plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
-		loop.wake()
+		wake()
 		told.look()
 	}})
-	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), loop.wake)
+	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), wake)
 	agent := New(Config{
 		NodeName:         p.options.NodeName,
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
@@ -136,10 +142,20 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
 	})
-	if err := loop.add(p.manager, p.node, p.health.Loop(agent)); err != nil {
+	if err := loop.Add(p.manager, "agent", p.health.Loop(agent), 1,
+		source.TypedKind(p.manager.GetCache(), &lifecyclev1alpha1.LifecycleEvent{}, wakeOn[*lifecyclev1alpha1.LifecycleEvent](p.options.NodeName)),
+		source.TypedKind(p.manager.GetCache(), &lifecyclev1alpha1.LifecycleTransition{}, wakeOn[*lifecyclev1alpha1.LifecycleTransition](p.options.NodeName)),
+		source.TypedKind(p.node.GetCache(), &corev1.Node{}, wakeOn[*corev1.Node](p.options.NodeName)),
+		waker.Source(p.options.NodeName), // the first pass
+	); err != nil {
 		return err
 	}
 	return p.addRunnables(drivers, told)
+}
+
+// wakeOn wakes the node whenever an object changes, whichever it is.
+func wakeOn[T client.Object](node string) handler.TypedEventHandler[T, string] {
+	return loop.NodesOf(func(context.Context, T) []string { return []string{node} })
 }
 
 func (p *process) addRunnables(drivers *plugins.Registry, told *registered) error {

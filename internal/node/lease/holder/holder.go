@@ -3,15 +3,20 @@
 package holder
 
 import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slipway-k8s/slipway/nodelease"
+
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
@@ -19,10 +24,6 @@ import (
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
-
-// afterStep is when a pass comes that nothing has asked for: the watches show what a
-// step has written, and wake, but they may be late.
-const afterStep = time.Second
 
 // Options are what a Holder works with.
 type Options struct {
@@ -52,16 +53,43 @@ func (h *Holder) Reconcile(ctx context.Context, node string) (reconcile.Result, 
 	}
 	decision := leases.Next(facts, now)
 	if decision.Step == nil {
-		if decision.Wake.IsZero() {
-			return reconcile.Result{}, nil
-		}
-		return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(now), time.Millisecond)}, nil
+		return loop.Wait(decision.Wake, now), nil
 	}
-	err = h.perform(ctx, facts, decision.Step)
-	if errors.Is(err, record.ErrStale) {
-		log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
-	} else if err != nil {
-		return reconcile.Result{}, fmt.Errorf("node %s: %w", node, err)
+	return loop.AfterStep(ctx, node, h.perform(ctx, facts, decision.Step))
+}
+
+// gather collects the facts of the node.
+func (h *Holder) gather(ctx context.Context, from client.Reader, name string) (leases.Facts, error) {
+	facts := leases.Facts{NodeName: name}
+	var node corev1.Node
+	err := from.Get(ctx, client.ObjectKey{Name: name}, &node)
+	if apierrors.IsNotFound(err) {
+		return facts, nil // its lease goes with it
 	}
-	return reconcile.Result{RequeueAfter: afterStep}, nil
+	if err != nil {
+		return facts, fmt.Errorf("read node %s: %w", name, err)
+	}
+	facts.Node, facts.CordonedFor = &node, cordonedFor(&node)
+	var lease coordinationv1.Lease
+	if err := from.Get(ctx, client.ObjectKey{Namespace: nodelease.Namespace, Name: name}, &lease); client.IgnoreNotFound(err) != nil {
+		return facts, fmt.Errorf("read the lease of node %s: %w", name, err)
+	} else if err == nil {
+		facts.Lease = &lease
+	}
+	if facts.Events, err = loop.Events(ctx, from, name); err != nil || len(facts.Events) == 0 {
+		return facts, err
+	}
+	// An event copies its transition when it is claimed: the cache is enough.
+	facts.Transitions, err = loop.Transitions(ctx, h.Cached)
+	return facts, err
+}
+
+// cordonedFor are the names of the events that the Node is cordoned for.
+func cordonedFor(node *corev1.Node) []string {
+	ours, _ := nodestate.Cordons(node)
+	var names []string
+	for _, owner := range ours {
+		names = append(names, owner.Event)
+	}
+	return names
 }

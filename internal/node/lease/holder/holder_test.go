@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -83,7 +84,7 @@ func TestTheLeaseOfANodeIsTakenWithTheNextPass(t *testing.T) {
 	})
 	for range 2 {
 		result, err := holder(all, all, clients).Reconcile(t.Context(), "a")
-		if err != nil || result.RequeueAfter != afterStep {
+		if err != nil || result.RequeueAfter != loop.AfterStepDelay {
 			t.Fatalf("got %v, %v", result, err)
 		}
 	}

@@ -3,16 +3,15 @@
 package holder
 
 import (
-	"context"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"context"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -26,15 +25,11 @@ import (
 func Sources(from cache.Cache) []source.TypedSource[string] {
 	b := bell{from}
 	return []source.TypedSource[string]{
-		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, nodesOf(b.eventChanged)),
-		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, nodesOf(b.transitionChanged)),
-		source.TypedKind(from, &coordinationv1.Lease{}, nodesOf(b.leaseChanged)),
-		source.TypedKind(from, &corev1.Node{}, nodesOf(b.nodeChanged), asHeld()),
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(loop.BindingNode)),
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(b.transitionChanged)),
+		source.TypedKind(from, &coordinationv1.Lease{}, loop.NodesOf(b.leaseChanged)),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(b.nodeChanged), asHeld()),
 	}
-}
-
-func nodesOf[T client.Object](f func(context.Context, T) []string) handler.TypedEventHandler[T, string] {
-	return handler.TypedEnqueueRequestsFromMapFunc(f)
 }
 
 // asHeld leaves out changes of a Node that mean nothing to its lease: heartbeats.
@@ -54,10 +49,6 @@ func asHeld() predicate.TypedPredicate[*corev1.Node] {
 
 // bell knows which nodes have to be looked at when something has changed.
 type bell struct{ cached client.Reader }
-
-func (bell) eventChanged(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []string {
-	return []string{e.Spec.BindingNode}
-}
 
 // transitionChanged: whether a transition returns nodes says which events need leases.
 func (b bell) transitionChanged(ctx context.Context, t *lifecyclev1alpha1.LifecycleTransition) []string {
@@ -94,13 +85,5 @@ func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
 	if speaksOfSlipway(n) {
 		return []string{n.Name}
 	}
-	var events lifecyclev1alpha1.LifecycleEventList
-	if err := b.cached.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: n.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "The cache of events cannot be read")
-		return nil
-	}
-	if len(events.Items) == 0 {
-		return nil
-	}
-	return []string{n.Name}
+	return loop.WithEvents(ctx, b.cached, n.Name)
 }

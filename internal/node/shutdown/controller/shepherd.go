@@ -3,18 +3,20 @@
 package controller
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"time"
+	"slices"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
+	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -22,10 +24,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
-
-// afterStep is when a pass comes that nothing has asked for: the watches show what a step has
-// written, and wake, but they may be late.
-const afterStep = time.Second
 
 // Options are what a Shepherd works with.
 type Options struct {
@@ -59,15 +57,9 @@ func (s *Shepherd) Reconcile(ctx context.Context, node string) (reconcile.Result
 	}
 	step := shutdown.Next(facts, s.Clock.Now())
 	if step == nil {
-		return reconcile.Result{RequeueAfter: afterStep}, nil
+		return loop.AfterStep(ctx, node, nil)
 	}
-	err = s.perform(ctx, facts, step)
-	if errors.Is(err, record.ErrStale) || errors.Is(err, nodestate.ErrStale) {
-		log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
-	} else if err != nil {
-		return reconcile.Result{}, fmt.Errorf("node %s: %w", node, err)
-	}
-	return reconcile.Result{RequeueAfter: afterStep}, nil
+	return loop.AfterStep(ctx, node, s.perform(ctx, facts, step))
 }
 
 // gather collects the facts of the node.
@@ -80,12 +72,31 @@ func (s *Shepherd) gather(ctx context.Context, from client.Reader, name string) 
 	case !apierrors.IsNotFound(err):
 		return facts, fmt.Errorf("read node %s: %w", name, err)
 	}
-	var events lifecyclev1alpha1.LifecycleEventList
-	if err := from.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: name}); err != nil {
-		return facts, fmt.Errorf("list the events of node %s: %w", name, err)
+	var err error
+	facts.Events, err = loop.Events(ctx, from, name)
+	return facts, err
+}
+
+// Sources wake a Shepherd: by the events of shutdowns, by the Nodes that say something of one,
+// and by events that hold a node empty, which that of a shutdown may wait behind. What has none
+// of these, it never looks at.
+func Sources(from cache.Cache) []source.TypedSource[string] {
+	return []source.TypedSource[string]{
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(eventChanged)),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(nodeChanged)),
 	}
-	for i := range events.Items {
-		facts.Events = append(facts.Events, &events.Items[i])
+}
+
+func eventChanged(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []string {
+	if !slices.Contains(e.Finalizers, shutdown.Finalizer) && e.Annotations[shutdown.Annotation] == "" && !shutdown.HoldsEmpty(e) {
+		return nil
 	}
-	return facts, nil
+	return []string{e.Spec.BindingNode}
+}
+
+func nodeChanged(_ context.Context, n *corev1.Node) []string {
+	if n.Annotations[shutdown.Annotation] == "" && n.Annotations[shutdown.DrainAnnotation] == "" {
+		return nil
+	}
+	return []string{n.Name}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package central
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // stage is an overseer whose caches can show something else than the API server has.
 type stage struct {
-	*overseer
+	*Overseer
 	t     *testing.T
 	clock *clocktesting.FakePassiveClock
 	api   client.Client
@@ -42,8 +42,8 @@ func apiOf(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
 		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{}).
 		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode).
-		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, guarded, whetherGuarded).
-		WithIndex(&corev1.Pod{}, podNode, podsNode).Build()
+		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, guardedField, whetherGuarded).
+		WithIndex(&corev1.Pod{}, podNodeField, podsNode).Build()
 }
 
 func newStage(t *testing.T, cached, api client.Client) *stage {
@@ -57,13 +57,13 @@ func newStage(t *testing.T, cached, api client.Client) *stage {
 	}
 	t.Cleanup(source.Close)
 	s := &stage{t: t, clock: clocktesting.NewFakePassiveClock(began), api: api}
-	s.overseer = &overseer{
-		options: Options{ClaimMode: ClaimByNode, Namespace: "slipway-system"}, clock: s.clock,
-		cached: cached, live: api, recorder: record.New(api), observer: source, lost: map[string]oversight.Sighting{},
-		writer: func(node string) *nodestate.Writer {
+	s.Overseer = NewOverseer(Options{
+		Namespace: "slipway-system", Clock: s.clock,
+		Cached: cached, Live: api, Recorder: record.New(api), Observer: source,
+		Writer: func(node string) *nodestate.Writer {
 			return nodestate.NewWriter(nodesOver{api: api}, node, s.clock)
 		},
-	}
+	})
 	return s
 }
 
@@ -244,7 +244,7 @@ func TestAnAgentThatEndsItsEventAtLastIsNotOverruled(t *testing.T) {
 	s := newStage(t, behind, behind)
 	s.clock.SetTime(began.Add(180 * time.Second))
 	s.pass("a", 1)
-	s.live = apiOf(readyNode("a"), agentOn("a"), ended)
+	s.Live = apiOf(readyNode("a"), agentOn("a"), ended)
 	s.clock.SetTime(began.Add(220 * time.Second))
 	s.pass("a", 1)
 	if got := s.event("on-a").Status.ClaimStatus; got != lifecyclev1alpha1.Claimed {

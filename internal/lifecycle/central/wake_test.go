@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package central
 
 import (
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
 	"slices"
 	"testing"
 
@@ -20,7 +22,7 @@ func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
 	b := bell{apiOf(held, eventOn("busy"), eventOn("gated", "example.com/approval"))}
 	ctx := t.Context()
 	for name, tc := range map[string]struct{ got, want []string }{
-		"an event":                        {b.eventChanged(ctx, eventOn("busy")), []string{"busy"}},
+		"an event":                        {loop.BindingNode(ctx, eventOn("busy")), []string{"busy"}},
 		"an event by which a node goes":   {b.leavingChanged(ctx, eventOn("busy")), []string{"held"}},
 		"a transition":                    {b.transitionChanged(ctx, nil), []string{"held"}},
 		"a Node with events":              {b.nodeChanged(ctx, readyNode("gated")), []string{"gated"}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package central
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // perform does one step.
-func (o *overseer) perform(ctx context.Context, facts oversight.Facts, step oversight.Step) (err error) {
+func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step oversight.Step) (err error) {
 	if irrevocable(step) {
 		if step, err = o.confirm(ctx, facts, step); err != nil {
 			return err
@@ -24,15 +24,15 @@ func (o *overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		return o.writeStatus(ctx, facts.NodeName, s)
 	case oversight.RemoveGate:
 		log.FromContext(ctx).Info("Let pass by the guards", "event", s.Event.Name)
-		return o.recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards)
+		return o.Recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards)
 	case oversight.MarkNode:
-		return o.writer(facts.NodeName).SetConditions(ctx, s.Conditions)
+		return o.Writer(facts.NodeName).SetConditions(ctx, s.Conditions)
 	case oversight.ReleaseCordon:
-		return o.writer(facts.NodeName).Release(ctx, s.Event.UID)
+		return o.Writer(facts.NodeName).Release(ctx, s.Event.UID)
 	case oversight.Unprotect:
-		return o.recorder.Unprotect(ctx, s.Event)
+		return o.Recorder.Unprotect(ctx, s.Event)
 	case oversight.Delete:
-		return o.recorder.Delete(ctx, s.Event)
+		return o.Recorder.Delete(ctx, s.Event)
 	default:
 		return fmt.Errorf("no way to perform a %T", step)
 	}
@@ -51,11 +51,11 @@ func irrevocable(step oversight.Step) bool {
 }
 
 // writeStatus writes a status, and tells about it.
-func (o *overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
-	if _, err := o.recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
+func (o *Overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
+	if _, err := o.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err
 	}
-	o.observer.Node(node).Wrote(s.Event, s.Status, o.clock.Now())
+	o.Observer.Node(node).Wrote(s.Event, s.Status, o.Clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	if !s.Ends() {
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)

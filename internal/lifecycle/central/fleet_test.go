@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package central
 
 import (
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+
 	"context"
 	"fmt"
 	"maps"
@@ -25,8 +27,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/driverkit"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
@@ -54,7 +54,7 @@ func (n nodesOver) Patch(ctx context.Context, name string, kind types.PatchType,
 
 // newFleet is a fleet on an API with the given objects, and a driver that all nodes
 // share. It runs until the test ends.
-func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (*fleet, workqueue.TypedRateLimitingInterface[string]) {
+func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (*Fleet, workqueue.TypedRateLimitingInterface[string]) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sw")
 	if err != nil {
@@ -67,14 +67,13 @@ func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (
 		t.Fatal(err)
 	}
 	api := apiOf(objects...)
-	f := &fleet{
-		process: &process{
-			options: Options{ClaimMode: ClaimCentrally}, home: apigroup.In(lifecyclev1alpha1.GroupSlipway),
-			clock: clock.RealClock{}, nodes: nodesOver{api: api}, observer: source,
+	f := NewFleet(Options{
+		ClaimsCentrally: true, Home: apigroup.In(lifecyclev1alpha1.GroupSlipway), Clock: clock.RealClock{}, Observer: source,
+		Cached: api, Live: api, Recorder: record.New(api),
+		Writer: func(node string) *nodestate.Writer {
+			return nodestate.NewWriter(nodesOver{api: api}, node, clock.RealClock{})
 		},
-		cached: api, live: api, recorder: record.New(api), dir: dir, agents: map[string]*agent.Agent{},
-	}
-	f.drivers = plugins.New(plugins.Options{Dir: f.registrationDir(), OnChange: f.driversChanged})
+	}, filepath.Join(dir, "r"))
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -83,20 +82,21 @@ func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (
 		}
 	})
 	running.Go(func() {
-		config := driverkit.Config{DriverName: "d", AnyNode: true, DataDir: filepath.Join(dir, "d"), RegistrationDir: f.registrationDir()}
+		config := driverkit.Config{DriverName: "d", AnyNode: true, DataDir: filepath.Join(dir, "d"), RegistrationDir: filepath.Join(dir, "r")}
 		if err := driverkit.Serve(ctx, config, driver); err != nil {
 			t.Error(err)
 		}
 	})
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	if err := f.bells.start(ctx, queue); err != nil {
+	if err := f.waker.Source().Start(ctx, queue); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		queue.ShutDown()
 		cancel()
 		running.Wait()
-		if err := f.close(); err != nil {
+		f.Wait()
+		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 		source.Close()
@@ -104,17 +104,17 @@ func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (
 	return f, queue
 }
 
-func (f *fleet) eventsLeft(t *testing.T) int {
+func (f *Fleet) eventsLeft(t *testing.T) int {
 	t.Helper()
 	var events lifecyclev1alpha1.LifecycleEventList
-	if err := f.cached.List(t.Context(), &events); err != nil {
+	if err := f.Cached.List(t.Context(), &events); err != nil {
 		t.Fatal(err)
 	}
 	return len(events.Items)
 }
 
 // drive makes passes, as the controller would, until done says so.
-func (f *fleet) drive(t *testing.T, queue workqueue.TypedRateLimitingInterface[string], done func() bool) {
+func (f *Fleet) drive(t *testing.T, queue workqueue.TypedRateLimitingInterface[string], done func() bool) {
 	t.Helper()
 	giveUp := time.AfterFunc(time.Minute, queue.ShutDown)
 	defer giveUp.Stop()
@@ -160,10 +160,10 @@ func counting() (driverkit.Driver, func() map[string]int) {
 }
 
 // lastState is the state that the Node's condition names.
-func (f *fleet) lastState(t *testing.T, name string) string {
+func (f *Fleet) lastState(t *testing.T, name string) string {
 	t.Helper()
 	var node corev1.Node
-	if err := f.cached.Get(t.Context(), client.ObjectKey{Name: name}, &node); err != nil {
+	if err := f.Cached.Get(t.Context(), client.ObjectKey{Name: name}, &node); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range node.Status.Conditions {
@@ -232,7 +232,7 @@ func TestANewLeaderDoesNotDriveWhatIsOver(t *testing.T) {
 	over.Status.State = "begun"
 	driver, ran := counting()
 	f, queue := newFleet(t, driver, transitionOfD(), readyNode("a"), over)
-	f.live = apiOf(transitionOfD(), readyNode("a"))
+	f.Live = apiOf(transitionOfD(), readyNode("a"))
 	passes := 0
 	f.drive(t, queue, func() bool {
 		queue.Add("a")
@@ -254,7 +254,7 @@ func TestADrainWhoseEventIsGoneIsEndedOnItsNode(t *testing.T) {
 	})
 	driver, _ := counting()
 	f, _ := newFleet(t, driver, node, readyNode("other"))
-	b := bell{f.cached}
+	b := bell{f.Cached}
 	if got := append(b.drainChanged(t.Context(), node), b.drainChanged(t.Context(), readyNode("other"))...); len(got) != 1 {
 		t.Fatalf("woken are the loops of %q; want that of n", got)
 	}
@@ -262,7 +262,7 @@ func TestADrainWhoseEventIsGoneIsEndedOnItsNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var after corev1.Node
-	if err := f.cached.Get(t.Context(), client.ObjectKeyFromObject(node), &after); err != nil {
+	if err := f.Cached.Get(t.Context(), client.ObjectKeyFromObject(node), &after); err != nil {
 		t.Fatal(err)
 	}
 	if transition.DrainShown(&after) {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	evictioncontroller "github.com/slipway-k8s/slipway/internal/eviction/controller"
+	"github.com/slipway-k8s/slipway/internal/eviction/evictor"
+	"github.com/slipway-k8s/slipway/internal/eviction/requester"
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	maintenancecontroller "github.com/slipway-k8s/slipway/internal/maintenance/controller"
+	leaseholder "github.com/slipway-k8s/slipway/internal/node/lease/holder"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+	shutdowncontroller "github.com/slipway-k8s/slipway/internal/node/shutdown/controller"
+	"github.com/slipway-k8s/slipway/internal/platform/health"
+	"github.com/slipway-k8s/slipway/nodelease"
+)
+
+// workers is how many nodes a controller works on at a time. A pass is some requests;
+// drivers do what takes long.
+const workers = 8
+
+// addLifecycle adds what looks after the events of all nodes and, in central mode, drives
+// them. The leader alone does that.
+func (p *process) addLifecycle(self *rest.Config) error {
+	options := central.Options{
+		Namespace: p.options.Namespace, ClaimsCentrally: p.options.ClaimMode == ClaimCentrally, NodeLeases: p.options.NodeLeases,
+		FinishedEventTTL: p.options.FinishedEventTTL, Home: p.home,
+		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Recorder: record.New(p.manager.GetClient()),
+		Writer: p.writer, Observer: p.observer, Clock: p.clock,
+	}
+	err := loop.Add(p.manager, "overseer", p.health.Loop(central.NewOverseer(options)), 1, central.OverseerSources(p.manager.GetCache())...)
+	if err != nil || !options.ClaimsCentrally {
+		return err
+	}
+	return p.addFleet(self, options)
+}
+
+// addFleet adds the agents of all nodes, and the drain driver for them.
+func (p *process) addFleet(self *rest.Config, options central.Options) (err error) {
+	if p.sockets, err = os.MkdirTemp(p.options.SocketDir, "slipway-"); err != nil {
+		return fmt.Errorf("make a directory for sockets (--socket-dir): %w", err)
+	}
+	registrationDir := filepath.Join(p.sockets, "r")
+	p.fleet = central.NewFleet(options, registrationDir)
+	p.health.Check(health.Readiness, "drivers", p.driverMissing)
+	return errors.Join(
+		loop.Add(p.manager, "agents", p.health.Loop(p.fleet), workers, p.fleet.Sources(p.manager.GetCache())...),
+		p.manager.Add(manager.RunnableFunc(p.fleet.Drivers().Run)),
+		p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			return draindriver.Serve(ctx, self, draindriver.Options{
+				DriverName: draindriver.DefaultDriverName, AnyNode: true, Namespace: p.options.Namespace,
+				DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir,
+				Observer: p.observer.Drains(), SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+			})
+		})),
+	)
+}
+
+// driverMissing returns an error while the leader's own driver is not registered. A process
+// in standby has none.
+func (p *process) driverMissing() error {
+	select {
+	case <-p.manager.Elected():
+	default:
+		return nil
+	}
+	if !slices.Contains(p.fleet.Drivers().Names(), draindriver.DefaultDriverName) {
+		return fmt.Errorf("driver %s, which runs in this process, is not registered with it", draindriver.DefaultDriverName)
+	}
+	return nil
+}
+
+// addNodes adds what takes nodes through the shutdowns of their machines and, if it is
+// switched on, what holds the leases of nodes.
+func (p *process) addNodes(leases coordinationclient.LeasesGetter) error {
+	recorder := record.New(p.manager.GetClient())
+	shutdowns := shutdowncontroller.New(shutdowncontroller.Options{
+		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(),
+		Recorder: recorder, Writer: p.writer, Ended: p.observer.ShutdownEnded, Clock: p.clock,
+	})
+	err := loop.Add(p.manager, "shutdowns", p.health.Loop(shutdowns), workers, shutdowncontroller.Sources(p.manager.GetCache())...)
+	if err != nil || !p.options.NodeLeases {
+		return err
+	}
+	holder := leaseholder.New(leaseholder.Options{
+		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Leases: leases.Leases(nodelease.Namespace),
+		Recorder: recorder, Writer: p.writer, Observer: p.observer, Clock: p.clock,
+	})
+	return loop.Add(p.manager, "leases", p.health.Loop(holder), workers, leaseholder.Sources(p.manager.GetCache())...)
+}
+
+// addMaintenances makes the leader carry out NodeMaintenances. While there are none, it
+// watches, and does nothing else.
+func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error {
+	m, err := maintenancecontroller.New(ctx, maintenancecontroller.Options{
+		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
+		Events: record.New(p.manager.GetClient()), Node: p.writer, Tell: p.observer.Maintenances(),
+		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: p.clock,
+	})
+	if err != nil {
+		return fmt.Errorf("build what carries out maintenances: %w", err)
+	}
+	return p.manager.Add(manager.RunnableFunc(m.Run))
+}
+
+// addEvictions makes the leader do what EvictionRequests ask for, be the responders that
+// Slipway brings, and ask for the evictions of pods that drains leave to responders.
+func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
+	responds, options, err := p.addSurge(self)
+	if err != nil {
+		return err
+	}
+	requests, err := evictioncontroller.New(self, p.judged, options...)
+	if err != nil {
+		return fmt.Errorf("build the evictionrequest-controller: %w", err)
+	}
+	last, err := evictor.New(self, p.judged, p.observer.Drains())
+	if err != nil {
+		return fmt.Errorf("build the responder that evicts: %w", err)
+	}
+	drains, err := requester.New(ctx, requester.Options{
+		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: p.clock, Responds: responds,
+	})
+	if err != nil {
+		return fmt.Errorf("build what asks for evictions for drains: %w", err)
+	}
+	return errors.Join(
+		p.manager.Add(manager.RunnableFunc(requests.Run)),
+		p.manager.Add(until(requests.Yielded(), last.Run)),
+		p.manager.Add(manager.RunnableFunc(drains.Run)),
+	)
+}
+
+// addSurge adds the surge responder, and says for which pods anybody responds then.
+func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncontroller.Option, error) {
+	s, err := surgecontroller.New(self, p.judged, p.options.Surge)
+	if err != nil {
+		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
+	}
+	if p.options.Surge == surgecontroller.Off { // it gives back what it had released
+		return requester.ByPod, nil, p.manager.Add(manager.RunnableFunc(s.Run))
+	}
+	responds := func(ctx context.Context, pod *corev1.Pod) (bool, error) {
+		if named, err := requester.ByPod(ctx, pod); named || err != nil {
+			return named, err
+		}
+		return s.Applies(ctx, pod)
+	}
+	options := []evictioncontroller.Option{evictioncontroller.WithResponder(surge.Itself(), s.Applies)}
+	return responds, options, p.manager.Add(manager.RunnableFunc(s.Run))
+}
+
+// until runs what is another's to do from a moment on.
+func until(yielded <-chan struct{}, run func(context.Context) error) manager.RunnableFunc {
+	return func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			select {
+			case <-yielded:
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+		return run(ctx)
+	}
+}

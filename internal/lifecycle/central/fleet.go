@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package central
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+)
+
+// Name is that of the controller: of its Lease, its service account, and of the claimer in
+// central mode. The next leader has the same.
+const Name = "slipway-controller"
+
+// Fleet runs the agents of all nodes that have events, in central mode. They are the same
+// that run on a node: one for each, made with the first event and dropped with the last.
+type Fleet struct {
+	Options
+	drivers *plugins.Registry
+	waker   loop.Waker
+
+	mu     sync.Mutex
+	agents map[string]*agent.Agent
+}
+
+// NewFleet returns a Fleet whose drivers register in that directory.
+func NewFleet(options Options, registrationDir string) *Fleet {
+	f := &Fleet{Options: options, agents: map[string]*agent.Agent{}}
+	f.drivers = plugins.New(plugins.Options{Dir: registrationDir, OnChange: f.driversChanged})
+	return f
+}
+
+// Drivers are those that all nodes share. Run watches for them.
+func (f *Fleet) Drivers() *plugins.Registry { return f.drivers }
+
+// Sources wake the agent of a node by its events and its Node, and all by transitions.
+func (f *Fleet) Sources(from cache.Cache) []source.TypedSource[string] {
+	b := bell{from}
+	return []source.TypedSource[string]{
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(loop.BindingNode)),
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{},
+			loop.NodesOf(func(context.Context, *lifecyclev1alpha1.LifecycleTransition) []string { return f.nodes() })),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(b.drainChanged)),
+		f.waker.Source(),
+	}
+}
+
+// Reconcile is a pass of the node's loop. The queue never gives one node to two workers
+// at a time, as an agent wants it.
+func (f *Fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, error) {
+	events, err := loop.Events(ctx, f.Cached, node)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	empty := len(events) == 0
+	a := f.of(node)
+	if a == nil && empty {
+		if left, err := f.drainIsLeft(ctx, node); !left {
+			return reconcile.Result{}, err
+		}
+	}
+	if a == nil {
+		if a, err = f.begin(ctx, node); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	result, err := a.Reconcile(ctx, node)
+	if empty && err == nil && result.IsZero() {
+		f.drop(node) // it has told the driver of what has vanished
+	}
+	return result, err
+}
+
+// drainIsLeft says whether a node without events says that it is being drained for one.
+func (f *Fleet) drainIsLeft(ctx context.Context, name string) (bool, error) {
+	var node corev1.Node
+	if err := f.Cached.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return transition.DrainShown(&node), nil
+}
+
+// begin makes the loop of a node.
+func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
+	writer := f.Writer(node)
+	homeSince, err := writer.RememberHome(ctx, f.Home.Group())
+	if err != nil && !apierrors.IsNotFound(err) { // of a Node that does not exist, nothing is to be remembered
+		return nil, err
+	}
+	drivers := &sharedDrivers{registry: f.drivers, asked: map[string]string{}}
+	wake := func() { f.waker.Wake(node) }
+	a := agent.New(agent.Config{
+		NodeName:         node,
+		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name},
+		FinishedEventTTL: f.FinishedEventTTL,
+		HomeSince:        homeSince, Since: f.Clock.Now(), Clock: f.Clock,
+		Cached:  readers(f.Cached),
+		Live:    readers(f.Live),
+		Drivers: drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
+		Recorder: f.Recorder, Node: writer, Observer: f.Observer.Node(node),
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.agents[node] = a
+	return a, nil
+}
+
+func readers(r client.Reader) agent.Readers {
+	return agent.Readers{Events: r, Transitions: r, Nodes: r}
+}
+
+func (f *Fleet) of(node string) *agent.Agent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.agents[node]
+}
+
+func (f *Fleet) drop(node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.agents, node)
+}
+
+// nodes are those that have a loop.
+func (f *Fleet) nodes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.agents))
+}
+
+// driversChanged wakes all loops.
+func (f *Fleet) driversChanged() {
+	for _, node := range f.nodes() {
+		f.waker.Wake(node)
+	}
+}
+
+// Wait waits for the calls to drivers, which end with the manager.
+func (f *Fleet) Wait() {
+	for _, node := range f.nodes() {
+		f.of(node).Calls.Wait()
+	}
+}
+
+// checkKey is what drivers are checked for, whichever node wants to know: else the
+// checks of many nodes would take each other's place and none would end.
+const checkKey = "all nodes"
+
+// sharedDrivers is what one node's loop sees of the drivers that all nodes share. A
+// driver that has answered for any of them has answered for all.
+type sharedDrivers struct {
+	registry agent.Drivers
+	asked    map[string]string // the key that this node asked for last, by driver
+}
+
+// Driver is the state of a driver.
+func (s *sharedDrivers) Driver(name string) plugins.State {
+	state := s.registry.Driver(name)
+	if state.ReadyFor == checkKey {
+		state.ReadyFor = s.asked[name]
+	}
+	return state
+}
+
+// Check finds out whether a driver is ready.
+func (s *sharedDrivers) Check(name, key string) {
+	s.asked[name] = key
+	s.registry.Check(name, checkKey)
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package central
+
+import (
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
+
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+)
+
+// gather collects the facts of the node from the caches.
+func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, error) {
+	facts, err := o.gatherNode(ctx, o.Cached, node)
+	if err != nil || !slices.ContainsFunc(facts.Events, oversight.Guarded) {
+		return facts, err
+	}
+	var nodes corev1.NodeList
+	if err := o.Cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("list the nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		if n := &nodes.Items[i]; n.Name != node {
+			facts.Peers = append(facts.Peers, peerOf(n))
+		}
+	}
+	facts.PeerEvents, err = o.peerEvents(ctx, o.Cached, node, client.UnsafeDisableDeepCopy)
+	return facts, err
+}
+
+// gatherNode collects what is about the node itself.
+func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name string) (oversight.Facts, error) {
+	facts := oversight.Facts{
+		NodeName: name, Central: o.ClaimsCentrally, NodeLeases: o.NodeLeases, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
+	}
+	var err error
+	if facts.Events, err = loop.Events(ctx, from, name); err != nil {
+		return facts, err
+	}
+	if len(facts.Events) == 0 {
+		return facts, nil
+	}
+	var pods corev1.PodList
+	err = from.List(ctx, &pods, client.InNamespace(o.Namespace),
+		client.MatchingLabels(oversight.AgentLabels()), client.MatchingFields{podNodeField: name})
+	if err != nil {
+		return facts, fmt.Errorf("list the agents' pods on node %s: %w", name, err)
+	}
+	for i := range pods.Items {
+		facts.AgentPods = append(facts.AgentPods, &pods.Items[i])
+	}
+	var node corev1.Node
+	if err := from.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
+		return facts, fmt.Errorf("read node %s: %w", name, err)
+	} else if err == nil {
+		facts.Node, facts.CordonedFor = &node, nodestate.Owners(&node)
+	}
+	// An event copies its transition when it is claimed: the cache is enough.
+	facts.Transitions, err = loop.Transitions(ctx, o.Cached)
+	return facts, err
+}
+
+// peerEvents are the events of other nodes.
+func (o *Overseer) peerEvents(ctx context.Context, from client.Reader, node string, options ...client.ListOption) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
+	var all lifecyclev1alpha1.LifecycleEventList
+	if err := from.List(ctx, &all, options...); err != nil {
+		return nil, fmt.Errorf("list the events: %w", err)
+	}
+	var events []*lifecyclev1alpha1.LifecycleEvent
+	for i := range all.Items {
+		if e := &all.Items[i]; e.Spec.BindingNode != node {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+func peerOf(node *corev1.Node) oversight.Peer {
+	return oversight.PeerOf(node, len(nodestate.Owners(node)) > 0)
+}
+
+// confirm decides a step again that cannot be taken back, on what the API server has
+// now, and returns it as it is by that. Caches may be late: a Node that has just
+// registered may not show, nor a gate that was removed a moment ago.
+func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step oversight.Step) (oversight.Step, error) {
+	facts, err := o.gatherNode(ctx, o.Live, cached.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	facts.Lost = cached.Lost
+	// Of this event alone: what holds another up may be said differently of fewer peers.
+	facts.Events = slices.DeleteFunc(facts.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
+	if len(cached.Peers) > 0 {
+		if facts.PeerEvents, err = o.peerEvents(ctx, o.Live, cached.NodeName); err != nil {
+			return nil, err
+		}
+		if facts.Peers, err = o.livePeers(ctx, cached.Peers, facts); err != nil {
+			return nil, err
+		}
+	}
+	fresh := oversight.Next(facts, o.Clock.Now()).Step
+	if subject(fresh) != subject(step) {
+		return nil, fmt.Errorf("%s: %w", subject(step), record.ErrStale)
+	}
+	return fresh, nil
+}
+
+// livePeers are the other nodes as they are now: all of the control plane, and others
+// until there is one that pods can go to. No more is needed to let an event pass, and
+// a list of all nodes is large.
+func (o *Overseer) livePeers(ctx context.Context, cached []oversight.Peer, facts oversight.Facts) ([]oversight.Peer, error) {
+	leaving := oversight.Leaving(facts)
+	var peers []oversight.Peer
+	found := false
+	for _, p := range cached {
+		candidate := !found && p.Usable() && !leaving[p.Name]
+		if !candidate && !p.ControlPlane {
+			continue
+		}
+		var node corev1.Node
+		if err := o.Live.Get(ctx, client.ObjectKey{Name: p.Name}, &node); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read node %s: %w", p.Name, err)
+		} else if err != nil {
+			continue
+		}
+		now := peerOf(&node)
+		peers = append(peers, now)
+		found = found || now.Usable() && !leaving[p.Name]
+	}
+	return peers, nil
+}
+
+// whatFor says what a step does, and to which event.
+type whatFor struct {
+	does  string
+	event types.UID
+}
+
+func (w whatFor) String() string { return fmt.Sprintf("%s event %s", w.does, w.event) }
+
+// subject is the same for two steps that do the same.
+func subject(step oversight.Step) whatFor {
+	switch s := step.(type) {
+	case oversight.WriteStatus:
+		if !s.Ends() {
+			return whatFor{"note on", s.Event.UID}
+		}
+		return whatFor{"end as " + string(s.Status.ClaimStatus), s.Event.UID}
+	case oversight.RemoveGate:
+		return whatFor{"let pass", s.Event.UID}
+	default:
+		return whatFor{does: fmt.Sprintf("%T", step)}
+	}
+}
