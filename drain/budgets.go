@@ -6,9 +6,10 @@ import (
 	"context"
 	"sync"
 
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // budgetWatches are the watches of the budgets of namespaces, each shared by the Drains that have pods there. A watch
@@ -24,9 +25,8 @@ type budgetWatches struct {
 // budgetWatch is that of a namespace. Evictions change the status of one budget after the other, and each change would
 // wake all that have pods there: so who says which budgets concern it is woken by no other.
 type budgetWatch struct {
-	*shelf[*budget]
-	stop  context.CancelFunc
-	ended chan struct{}
+	*watchstore.Store[*budget]
+	stop func()
 
 	mu sync.Mutex
 	// users are to be woken by these budgets; by any, while nil.
@@ -61,38 +61,40 @@ func (w *budgetWatches) leave(namespace string, wake signal) {
 	w.mu.Unlock()
 	if last {
 		b.stop()
-		<-b.ended
 		w.ledger.forget(namespace)
 	}
 }
 
 func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatch {
-	ctx, stop := context.WithCancel(ctx)
 	b := newBudgetWatch(w.ledger)
-	b.stop = stop
-	go func() {
-		defer close(b.ended)
-		follow(ctx, w.client.PodDisruptionBudgets(namespace), &policyv1.PodDisruptionBudget{}, "",
-			isReal(w.client.RESTClient()), b.shelf)
-	}()
+	b.stop = b.Start(ctx, budgetSource(w.client, namespace))
 	return b
 }
 
 func newBudgetWatch(l *ledger) *budgetWatch {
-	b := &budgetWatch{users: map[signal]map[types.UID]bool{}, ended: make(chan struct{})}
-	b.shelf = newShelf(toBudget, b.wakeAll)
-	b.kept, b.touched = l.observe, b.wake
-	b.shape = (*budget).selects
+	b := &budgetWatch{users: map[signal]map[types.UID]bool{}}
+	b.Store = watchstore.New(watchstore.Options[*budget]{
+		Convert: toBudget,
+		Same:    func(before, after *budget) bool { return before.selects() == after.selects() },
+		Changed: func(c watchstore.Change[*budget]) {
+			b.observe(c, l)
+			b.wake(c)
+		},
+	})
 	return b
 }
 
-func toBudget(obj any) *budget {
-	pdb, ok := obj.(*policyv1.PodDisruptionBudget)
-	if !ok {
-		pdb = &policyv1.PodDisruptionBudget{}
+// observe shows the ledger what is new before any user wakes.
+func (b *budgetWatch) observe(c watchstore.Change[*budget], l *ledger) {
+	switch {
+	case c.After != nil:
+		l.observe(*c.After)
+	case c.UID == "" && c.Differs:
+		all, _ := b.List()
+		for _, budget := range all {
+			l.observe(budget)
+		}
 	}
-	pdb.ManagedFields = nil
-	return newBudget(pdb)
 }
 
 // concerns has wake poked by changes of these budgets from now on, and of which budget guards which pod; by all changes
@@ -111,23 +113,14 @@ func (b *budgetWatch) without(wake signal) (last bool) {
 	return len(b.users) == 0
 }
 
-// wake is told which budget has changed, come or gone; none: they were all read anew. reselected: which of them guards
-// which pod may be another.
-func (b *budgetWatch) wake(uid types.UID, reselected bool) {
+// wake wakes the users that a change concerns: of one budget, those whose pods it guards, and where it differs, all, as it
+// may guard other pods now.
+func (b *budgetWatch) wake(c watchstore.Change[*budget]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for user, these := range b.users {
-		if reselected || these == nil || these[uid] {
+		if c.UID == "" || c.Differs || these == nil || these[c.UID] {
 			user.poke()
 		}
-	}
-}
-
-// wakeAll is told that reading has failed, or does not fail any more.
-func (b *budgetWatch) wakeAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for user := range b.users {
-		user.poke()
 	}
 }

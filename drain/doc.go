@@ -2,7 +2,7 @@
 
 // Package drain empties a Kubernetes node of its pods without breaking a disruption budget.
 //
-// It is a library: it imports no other package of Slipway, keeps nothing on disk, and derives everything from the API
+// It is a library: of Slipway, it imports its own watchstore only. It keeps nothing on disk, and derives everything from the API
 // each time it is called, so that calling Drain again after a crash simply continues.
 //
 //	watch: node, pods, budgets, rules     what we did: tries, slots, turns, brake

@@ -86,9 +86,9 @@ func (l *errandLoop) place(e *errand) {
 	if e.ended {
 		return
 	}
-	pod, found, complete := e.ground.pods.get(e.uid)
+	pod, found := e.ground.pods.Get(e.uid)
 	switch {
-	case !found && !complete:
+	case !found && !e.ground.pods.Synced():
 	case !found && e.seen == nil:
 		e.unseen.poke()
 	case !found, isFinished(pod):

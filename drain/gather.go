@@ -34,11 +34,11 @@ func (r *run) gather(ctx context.Context) facts {
 	}
 	f.ahead = r.d.config.ServerClock.Now().Sub(f.now)
 	f.node = r.nodeFacts()
-	version := r.pods.version() // before the list, which may be newer
-	f.pods, f.podsKnown = r.pods.list()
+	version := r.pods.Version() // before the list, which may be newer
+	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req.Targets, f.own)
-	r.saw(pods, r.pods.has)
+	r.saw(pods, r.pods.Has)
 	r.tell(&f)
 	f.statics = r.statics(pods)
 	r.join(ctx, pods)
@@ -49,12 +49,12 @@ func (r *run) gather(ctx context.Context) facts {
 		}
 		f.rulesBad[namespace] = w.trouble() != nil
 	}
-	failed := r.node.trouble() != nil || r.pods.trouble() != nil
+	failed := r.node.Err() != nil || r.pods.Err() != nil
 	for namespace, w := range r.budgets {
-		f.unheard[namespace] = failed || w.trouble() != nil
+		f.unheard[namespace] = failed || w.Err() != nil
 		budgets, complete := w.among(pods, version, r.wake)
 		if !complete {
-			f.budgetsBad[namespace] = w.trouble() != nil
+			f.budgetsBad[namespace] = w.Err() != nil
 			continue
 		}
 		f.budgets[namespace] = budgets
@@ -75,7 +75,7 @@ func (r *run) gather(ctx context.Context) facts {
 }
 
 func (r *run) nodeFacts() nodeFacts {
-	nodes, known := r.node.list()
+	nodes, known := r.node.List()
 	for _, node := range nodes {
 		if node.Name == r.req.NodeName {
 			return nodeFactsOf(node)
@@ -129,8 +129,8 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 			all = append(all, unreadable(what, err))
 		}
 	}
-	note("node "+r.req.NodeName, r.node.trouble())
-	note("pods of node "+r.req.NodeName, r.pods.trouble())
+	note("node "+r.req.NodeName, r.node.Err())
+	note("pods of node "+r.req.NodeName, r.pods.Err())
 	wait := func(what, namespace string, known bool, err error) {
 		if due := r.joined[namespace].Add(readLate); !known && err == nil {
 			if err = errNotRead; now.Before(due) {
@@ -141,8 +141,7 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 		note(what, err)
 	}
 	for namespace, w := range r.budgets {
-		_, _, known := w.get("")
-		wait("budgets of namespace "+namespace, namespace, known, w.trouble())
+		wait("budgets of namespace "+namespace, namespace, w.Synced(), w.Err())
 	}
 	for namespace, w := range r.rules {
 		_, known := w.list()
@@ -172,23 +171,4 @@ func unreadable(what string, err error) obstacle {
 	}
 	return obstacle{APIServerUnavailable, what, APIServerUnavailable.advise(fmt.Sprintf("the %s cannot be read now (%s); it is tried "+
 		"again until it can", what, brief(err)))}
-}
-
-func toNode(obj any) *corev1.Node {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return &corev1.Node{}
-	}
-	node.ManagedFields = nil
-	node.Status.Images = nil // often the largest part of a node
-	return node
-}
-
-func toPod(obj any) *corev1.Pod {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return &corev1.Pod{}
-	}
-	pod.ManagedFields = nil
-	return pod
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -37,9 +39,9 @@ func TestWhichWatchesAreToBeHeard(t *testing.T) {
 		tell func(error)
 		want bool
 	}{
-		"node":    {func(err error) { r.node.heard(t.Context(), err) }, true},
-		"pods":    {func(err error) { r.pods.heard(t.Context(), err) }, true},
-		"budgets": {func(err error) { r.budgets["default"].heard(t.Context(), err) }, true},
+		"node":    {func(err error) { r.node.Heard(t.Context(), err) }, true},
+		"pods":    {func(err error) { r.pods.Heard(t.Context(), err) }, true},
+		"budgets": {func(err error) { r.budgets["default"].Heard(t.Context(), err) }, true},
 		"rules":   {func(err error) { r.rules["default"].take(nil, err) }, false},
 	} {
 		tc.tell(errors.New("away"))
@@ -50,5 +52,16 @@ func TestWhichWatchesAreToBeHeard(t *testing.T) {
 		if r.gather(t.Context()).unheard["default"] {
 			t.Errorf("%s: it cannot be known although the watch is back", name)
 		}
+	}
+}
+
+func TestWhatIsNotNeededIsNotKept(t *testing.T) {
+	node, _ := toNode(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{}}},
+		Status:     corev1.NodeStatus{Images: []corev1.ContainerImage{{}}},
+	})
+	pod, _ := toPod(newPod("a", func(p *corev1.Pod) { p.ManagedFields = []metav1.ManagedFieldsEntry{{}} }))
+	if node.ManagedFields != nil || node.Status.Images != nil || pod.ManagedFields != nil {
+		t.Error("kept")
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // ground is a namespace with errands, and what is watched there.
@@ -16,7 +17,7 @@ type ground struct {
 	namespace string
 	// joined is when the watches began, or were in trouble last.
 	joined time.Time
-	pods   *shelf[*corev1.Pod]
+	pods   *watchstore.Store[*corev1.Pod]
 	shown  *budgetWatch
 	stop   func()
 
@@ -34,27 +35,23 @@ type ground struct {
 
 // open begins to watch a namespace.
 func (l *errandLoop) open(ctx context.Context, namespace string) *ground {
-	ctx, stop := context.WithCancel(ctx)
-	client := l.d.config.Pods
 	g := &ground{
-		namespace: namespace, joined: l.d.config.Clock.Now(), pods: newShelf(toSlimPod, l.wake.poke),
+		namespace: namespace, joined: l.d.config.Clock.Now(),
 		version: -1, budgets: map[types.UID]*budget{}, errands: map[types.UID]*errand{}, groups: map[types.UID]*group{},
 	}
-	g.pods.touched = func(uid types.UID, _ bool) {
-		if l.inbox.touch(namespace, uid) {
-			l.wake.poke()
-		}
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		follow(ctx, client.Pods(namespace), &corev1.Pod{}, "", isReal(client.RESTClient()), g.pods)
-	}()
+	g.pods = watchstore.New(watchstore.Options[*corev1.Pod]{
+		Convert: toSlimPod,
+		Changed: func(c watchstore.Change[*corev1.Pod]) {
+			if c.UID == "" && !c.Differs || l.inbox.touch(namespace, c.UID) {
+				l.wake.poke()
+			}
+		},
+	})
+	endPods := g.pods.Start(ctx, podSource(l.d.config.Pods, namespace, ""))
 	g.shown = l.d.budgets.join(ctx, namespace, l.wake)
 	g.stop = func() {
-		stop()
 		l.d.budgets.leave(namespace, l.wake)
-		<-ended
+		endPods()
 	}
 	return g
 }
@@ -106,11 +103,11 @@ func (l *errandLoop) review(in *ground, moved bool, now time.Time) {
 
 // news returns the budgets that have changed since the last look. moved: so may have which of them guards which pod.
 func (g *ground) news() (changed []*budget, moved bool) {
-	version := g.shown.version()
+	version := g.shown.Version()
 	if version == g.version {
 		return nil, false
 	}
-	list, known := g.shown.list()
+	list, known := g.shown.List()
 	if !known {
 		return nil, false
 	}
@@ -146,15 +143,13 @@ func (g *ground) guards(pod *corev1.Pod) []*budget {
 
 // trouble is what cannot be read now, and when what has not been read yet will belong to it.
 func (g *ground) trouble(now time.Time) (hold *obstacle, late time.Time) {
-	_, _, podsKnown := g.pods.get("")
-	_, _, budgetsKnown := g.shown.get("")
 	for _, read := range []struct {
 		what  string
 		known bool
 		err   error
 	}{
-		{"pods of namespace ", podsKnown, g.pods.trouble()},
-		{"budgets of namespace ", budgetsKnown, g.shown.trouble()},
+		{"pods of namespace ", g.pods.Synced(), g.pods.Err()},
+		{"budgets of namespace ", g.shown.Synced(), g.shown.Err()},
 	} {
 		err, due := read.err, g.joined.Add(readLate)
 		switch {
@@ -192,29 +187,4 @@ func (g *ground) blocker(pod types.NamespacedName) Blocker {
 		return Blocker{}
 	}
 	return Blocker{Pod: pod, Reason: g.hold.reason, By: g.hold.by, Message: g.hold.message, Since: g.since}
-}
-
-// toSlimPod keeps of a pod what is decided on: all pods of the namespace are kept.
-func toSlimPod(obj any) *corev1.Pod {
-	pod := toPod(obj)
-	slim := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Labels: pod.Labels,
-			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers,
-		},
-		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase},
-	}
-	if hash, found := pod.Annotations[corev1.MirrorPodAnnotationKey]; found {
-		slim.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: hash}
-	}
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		slim.OwnerReferences = []metav1.OwnerReference{*owner}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			slim.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
-		}
-	}
-	return slim
 }

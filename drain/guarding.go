@@ -21,11 +21,11 @@ type guarding struct {
 // among returns the budgets that guard one of the pods, of which this is the version, and whether they are all known. From
 // now on wake is poked when one of them changes.
 func (g *guarding) among(pods []*corev1.Pod, version int, wake signal) (own []*budget, known bool) {
-	if own, known, ok := g.these(g.own, g.selectors); ok && g.pods == version {
+	if own, known, ok := g.Pick(g.own, g.selectors); ok && g.pods == version {
 		return own, known
 	}
 	g.concerns(wake, nil) // while it is found out, each change wakes us
-	own, g.selectors, known = g.shaped()
+	own, g.selectors, known = g.ListRevision()
 	g.pods, g.own = version, guardsOfAny(pods, own)
 	g.concerns(wake, g.own)
 	return slices.DeleteFunc(own, func(b *budget) bool { return !g.own[b.UID] }), known

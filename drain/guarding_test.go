@@ -42,7 +42,7 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 		"one comes":                        {func(b *budgetWatch) { _ = b.Add(newPDB("new").PodDisruptionBudget) }, true, true, 2},
 		"its budget goes":                  {func(b *budgetWatch) { _ = b.Delete(newPDB("web").PodDisruptionBudget) }, true, true, 0},
 		"all are read anew":                {func(b *budgetWatch) { _ = b.Replace([]any{newPDB("new").PodDisruptionBudget}, "9") }, true, true, 1},
-		"they cannot be read":              {func(b *budgetWatch) { b.heard(t.Context(), errNotRead) }, true, false, 1},
+		"they cannot be read":              {func(b *budgetWatch) { b.Heard(t.Context(), errNotRead) }, true, false, 1},
 		"its budget does not guard it now": {func(b *budgetWatch) { _ = b.Update(newPDB("web", named("db")).PodDisruptionBudget) }, true, true, 0},
 		"another goes":                     {func(b *budgetWatch) { _ = b.Delete(newPDB("db").PodDisruptionBudget) }, true, true, 1},
 	} {
@@ -80,18 +80,20 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 		"anew, with other UIDs": {newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.UID = "before" }).PodDisruptionBudget},
 	} {
 		wake := newSignal()
-		b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+		l := newLedger(clocktesting.NewFakePassiveClock(noon))
+		b := newBudgetWatch(l)
 		g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 		if before != nil {
 			_ = b.Replace(before, "1")
 		}
 		g.among(pods, 1, wake)
 		looks := 0
-		b.kept = func(*budget) {
+		l.random = func() float64 { // asked for while the budget is observed
 			looks++
 			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 {
 				t.Errorf("%s: known: %t, own: %v", name, known, own)
 			}
+			return 0
 		}
 		if _ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "2"); looks != 1 {
 			t.Errorf("%s: nobody looked", name)

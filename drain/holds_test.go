@@ -373,13 +373,13 @@ func TestSlotsThatAreFreeAreForgotten(t *testing.T) {
 // What a watch gives that is no such object, as of one whose deletion was missed, is none.
 func TestWhatIsNoObjectIsNone(t *testing.T) {
 	lost := cache.DeletedFinalStateUnknown{Key: "n/p"}
-	if got := toNode(lost); got == nil || got.Name != "" {
-		t.Errorf("a node: %v", got)
+	if _, wanted := toNode(lost); wanted {
+		t.Error("it is a node")
 	}
-	if got := toPod(lost); got == nil || got.Name != "" {
-		t.Errorf("a pod: %v", got)
+	if _, wanted := toPod(lost); wanted {
+		t.Error("it is a pod")
 	}
-	if got := toPod(newPod("p")); got.Name != "p" {
+	if got, _ := toPod(newPod("p")); got.Name != "p" {
 		t.Errorf("a pod that is one: %v", got)
 	}
 }

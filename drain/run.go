@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // settleFor is how long an eviction that is on its way may take to be answered once the drain has been stopped.
@@ -22,8 +24,8 @@ type run struct {
 	*carrier
 	req Request
 
-	node    *shelf[*corev1.Node]
-	pods    *shelf[*corev1.Pod]
+	node    *watchstore.Store[*corev1.Node]
+	pods    *watchstore.Store[*corev1.Pod]
 	budgets map[string]*guarding
 	rules   map[string]*ruleWatch
 	joined  map[string]time.Time // when the watches of a namespace began
@@ -38,8 +40,8 @@ func newRun(d *Drainer, req Request) *run {
 	return &run{
 		carrier: newCarrier(d, wake, maxInFlight, req.GracePeriodSeconds),
 		req:     req,
-		node:    newShelf(toNode, wake.poke),
-		pods:    newShelf(toPod, wake.poke),
+		node:    newStore(toNode, wake),
+		pods:    newStore(toPod, wake),
 		budgets: map[string]*guarding{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
@@ -52,9 +54,8 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	watching, stop := context.WithCancel(ctx)
 	var watches sync.WaitGroup
 	client, name := r.d.config.Pods, r.req.NodeName
-	server := isReal(client.RESTClient())
-	watches.Go(func() { follow(watching, client.Nodes(), &corev1.Node{}, named(name), server, r.node) })
-	watches.Go(func() { follow(watching, client.Pods(""), &corev1.Pod{}, onNode(name), server, r.pods) })
+	watches.Go(func() { r.node.Run(watching, nodeSource(client, name)) })
+	watches.Go(func() { r.pods.Run(watching, podSource(client, corev1.NamespaceAll, onNode(name))) })
 	r.began = r.d.config.Clock.Now()
 	if reader := r.d.config.Responders; reader != nil {
 		watches.Go(func() { reader.Follow(watching, r.wakeFor) })
@@ -104,7 +105,7 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 // wakeFor is told of which pods something else may be known of their responders; none: of any. A pod that is not seen yet
 // wakes us when it is.
 func (r *run) wakeFor(pods ...types.UID) {
-	if len(pods) == 0 || slices.ContainsFunc(pods, r.pods.has) {
+	if len(pods) == 0 || slices.ContainsFunc(pods, r.pods.Has) {
 		r.wake.poke()
 	}
 }

@@ -29,7 +29,7 @@ var nobody = Removal{Trouble: "nobody is there who takes static pods away"}
 // statics asks what becomes of the static pods in scope.
 func (r *run) statics(covered []*corev1.Pod) map[types.UID]Removal {
 	var node *corev1.Node
-	nodes, _ := r.node.list()
+	nodes, _ := r.node.List()
 	for _, n := range nodes {
 		if n.Name == r.req.NodeName {
 			node = n

@@ -23,35 +23,35 @@ import (
 )
 
 const (
-	// probeEvery is how long it counts, while drains go on, that Evictions are not served. Who
-	// begins when nobody drains asks anew: they may have been installed since.
+	// probeEvery is how long the answer that Evictions are not served counts while drains go on. The first drain after a
+	// time without asks anew: they may have been installed since.
 	probeEvery = 10 * time.Minute
-	// doubtFor is how long it takes to believe that they are not served any more, once they
-	// were: of several API servers one may be older, or have the feature off.
+	// doubtFor is how long the server must say that Evictions are not served, once they were: of several API servers, one
+	// may be older, or have the feature off.
 	doubtFor = 5 * time.Second
 )
 
-// Reader reads Evictions. It runs nothing while nobody follows.
+// Reader reads Evictions. It runs nothing while there is no Follow.
 type Reader struct {
 	evictions  lifecycleclient.EvictionInterface
 	namespaces metadata.ResourceInterface
 	clock      clock.Clock
 
 	mu sync.Mutex
-	// watch is nil while nobody follows, users are who does.
+	// watch is nil while there is no Follow. users are the callers of Follow.
 	watch *watching
 	users map[*listener]struct{}
-	// absent is when the server said that Evictions are not served. Zero: they may be.
+	// absent is when the server said that Evictions are not served. Zero: they may be served.
 	absent time.Time
-	// wasRead tells that Evictions were read, and missed when the first answer after that
-	// said that there are none. Zero: none did.
+	// wasRead: Evictions were read. missed is when the first answer after that said that they are not served. Zero: no
+	// answer said so.
 	wasRead bool
 	missed  time.Time
 }
 
 var _ drain.ResponderReader = (*Reader)(nil)
 
-// listener is told of which pods something else is known; none: it may be of any.
+// listener is told of the pods whose responders have changed. No pods: any may have.
 type listener = func(pods ...types.UID)
 
 // New returns a reader with the given credentials. It makes no request.
@@ -78,7 +78,7 @@ func New(self *rest.Config, c clock.Clock) (*Reader, error) {
 func (r *Reader) Follow(ctx context.Context, tell func(pods ...types.UID)) {
 	w := r.join(ctx, &tell)
 	defer r.leave(w, &tell)
-	tell() // it may be known already
+	tell() // the responders may be known already
 	<-ctx.Done()
 }
 
@@ -89,28 +89,31 @@ func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 	r.mu.Unlock()
 	switch {
 	case w == nil:
-		return drain.Responders{} // nobody has asked for this drain yet
+		return drain.Responders{} // the Follow of this drain has not begun
 	case absent:
 		return drain.Responders{Known: true}
 	}
-	served, err := w.evictions.state()
-	surges, known, failed := w.surges.list()
+	names, known := w.surges.List()
+	surges := map[string]bool{}
+	for _, name := range names {
+		surges[name] = true
+	}
+	served := w.evictions.Synced()
 	all := drain.Responders{
-		Known: served && known, Served: served, Err: cmp.Or(err, failed), Pods: map[types.UID]drain.Response{},
+		Known: served && known, Served: served, Err: cmp.Or(w.evictions.Err(), w.surges.Err()), Pods: map[types.UID]drain.Response{},
 	}
 	for _, pod := range pods {
-		all.Pods[pod.UID] = respond(pod, w.evictions.of(pod.UID), surges)
+		all.Pods[pod.UID] = respond(pod, w.evictions.Indexed(pod.UID), surges)
 	}
 	return all
 }
 
-// isKnownAbsent tells whether what the server has said of Evictions still counts: somebody
-// may have turned them on since. It is called with the lock.
+// isKnownAbsent reports whether the server has said lately that it does not serve Evictions. It is called with the lock.
 func (r *Reader) isKnownAbsent() bool {
 	return !r.absent.IsZero() && r.clock.Now().Before(r.absent.Add(probeEvery))
 }
 
-// join begins the watches, or takes part in them, and tells of each change until leave is called.
+// join begins the watches, or shares them, and tells of each change until leave is called.
 func (r *Reader) join(ctx context.Context, tell *listener) *watching {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,11 +136,10 @@ func (r *Reader) leave(w *watching, tell *listener) {
 	r.mu.Unlock()
 	if last {
 		w.stop()
-		<-w.ended
 	}
 }
 
-// tell tells all who follow.
+// tell tells all listeners.
 func (r *Reader) tell(pods ...types.UID) {
 	r.mu.Lock()
 	all := make([]listener, 0, len(r.users))
@@ -150,15 +152,14 @@ func (r *Reader) tell(pods ...types.UID) {
 	}
 }
 
-// present notes that Evictions were read.
+// present records that Evictions were read.
 func (r *Reader) present() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.absent, r.missed, r.wasRead = time.Time{}, time.Time{}, true
 }
 
-// notThere notes that the server has said that there are no Evictions, and tells whether
-// that is to be believed.
+// notThere records that the server has said that it serves no Evictions, and reports whether to believe that.
 func (r *Reader) notThere() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,5 +174,5 @@ func (r *Reader) notThere() bool {
 	return true
 }
 
-// isAbsent tells that there are no Evictions that may be read, by the answer to an attempt.
+// isAbsent reports that an answer means that there are no Evictions that may be read.
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }

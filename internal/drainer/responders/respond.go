@@ -12,6 +12,7 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-k8s/slipway/drain"
@@ -21,11 +22,12 @@ import (
 
 // eviction is what is kept of an Eviction.
 type eviction struct {
+	pod types.UID
 	drain.Response
 	created time.Time
 }
 
-// toEviction reads an Eviction, but for what is to be said of its pod.
+// toEviction reads an Eviction. What depends on its pod is left empty.
 func toEviction(e *evictionv1alpha1.Eviction) eviction {
 	r := drain.Response{State: drain.EvictionRunning, Eviction: e.Namespace + "/" + e.Name, UID: e.UID}
 	switch failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)); {
@@ -39,10 +41,10 @@ func toEviction(e *evictionv1alpha1.Eviction) eviction {
 		r.State = drain.EvictionFailed
 		r.Message = strings.TrimSuffix(failed.Reason+": "+failed.Message, ": ")
 	}
-	return eviction{r, e.CreationTimestamp.Time}
+	return eviction{e.Spec.Target.Pod.UID, r, e.CreationTimestamp.Time}
 }
 
-// active puts in whose turn it is.
+// active fills in the active responder.
 func active(r *drain.Response, e *evictionv1alpha1.Eviction) {
 	at := slices.IndexFunc(e.Status.TargetResponders, func(t evictionv1alpha1.TargetResponder) bool {
 		return t.State == evictionv1alpha1.ResponderStateActive
@@ -66,7 +68,7 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// respond is what is to be said of a pod with these Evictions. Of several, the oldest that
+// respond returns what a drain is told of a pod with these Evictions. Of several, the oldest that
 // runs counts, as for the controller; of those that have ended, the newest.
 func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drain.Response {
 	r := drain.Response{}
@@ -92,15 +94,14 @@ func counts(a, b eviction) int {
 	return cmp.Or(cmp.Compare(runs(a), runs(b)), age, cmp.Compare(a.UID, b.UID))
 }
 
-// hasOwn tells whether the pod names responders. An annotation that is wrong names none.
+// hasOwn reports whether the pod names responders. A malformed annotation names none.
 func hasOwn(pod *corev1.Pod) bool {
 	own, err := evictionrequest.RespondersOf(pod)
 	return err == nil && len(own) > 0
 }
 
-// surged tells whether the pod is for slipway.dev/surge, which it or its namespace opts in
-// to. It goes by the rule of that responder: who waits for one that has no turn, waits in
-// vain.
+// surged reports whether slipway.dev/surge responds to the pod: the pod or its namespace opts in, and
+// the responder's own rule takes the pod. A drain must not wait for a responder whose turn never comes.
 func surged(pod *corev1.Pod, surges map[string]bool) bool {
 	wanted, said := surge.OptIn(pod.Labels)
 	return (wanted || !said && surges[pod.Namespace]) && surge.IsCandidate(pod)

@@ -5,41 +5,77 @@ package responders
 import (
 	"context"
 	"sync"
-	"time"
 
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
 // watching are the two watches. They run from their first to their last user.
 type watching struct {
-	evictions *evictionShelf
-	surges    *namespaceShelf
-	stop      context.CancelFunc
-	ended     chan struct{}
+	evictions *watchstore.Store[eviction] // by the UID of the pod
+	surges    *watchstore.Store[string]   // names of namespaces
+	stop      func()
 }
 
 func (r *Reader) start(ctx context.Context) *watching {
-	ctx, stop := context.WithCancel(ctx)
-	w := &watching{evictions: newEvictionShelf(r.tell), surges: newNamespaceShelf(func(...string) { r.tell() }), stop: stop, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
+	w := &watching{evictions: r.newEvictions(), surges: watchstore.New(watchstore.Options[string]{
+		Convert: func(obj any) (string, bool) {
+			o, ok := obj.(metav1.Object)
+			if !ok {
+				return "", false
+			}
+			return o.GetName(), true
+		},
+		Same: func(before, after string) bool { return before == after },
+		Changed: func(c watchstore.Change[string]) {
+			if c.UID == "" || c.Differs {
+				r.tell()
+			}
+		},
+	})}
+	w.stop = watchstore.Start(ctx, func(ctx context.Context) {
 		for r.probe(ctx) {
 			r.watchOnce(ctx, w)
 		}
-	}()
+	})
 	return w
 }
 
-// probe waits until it is time to ask for Evictions, and is false if ctx ends before.
+func (r *Reader) newEvictions() *watchstore.Store[eviction] {
+	return watchstore.New(watchstore.Options[eviction]{
+		Convert: func(obj any) (eviction, bool) {
+			e, ok := obj.(*evictionv1alpha1.Eviction)
+			if !ok || e.Spec.Target.Pod == nil {
+				return eviction{}, false
+			}
+			return toEviction(e), true
+		},
+		Index: func(e eviction) types.UID { return e.pod },
+		Same:  func(before, after eviction) bool { return before == after },
+		Changed: func(c watchstore.Change[eviction]) {
+			switch {
+			case c.UID == "":
+				r.tell()
+				return
+			case !c.Differs:
+				return
+			}
+			if c.Before != nil && (c.After == nil || c.After.pod != c.Before.pod) {
+				r.tell(c.Before.pod)
+			}
+			if c.After != nil {
+				r.tell(c.After.pod)
+			}
+		},
+	})
+}
+
+// probe waits until it is time to ask for Evictions. It returns false if ctx ends before.
 func (r *Reader) probe(ctx context.Context) bool {
 	r.mu.Lock()
 	known, again := r.isKnownAbsent(), r.absent.Add(probeEvery)
@@ -58,7 +94,7 @@ func (r *Reader) probe(ctx context.Context) bool {
 }
 
 // watchOnce watches until ctx ends, or the server says that there are no Evictions. Namespaces are watched only where
-// there are.
+// there are Evictions.
 func (r *Reader) watchOnce(ctx context.Context, w *watching) {
 	logger := klog.FromContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
@@ -66,89 +102,26 @@ func (r *Reader) watchOnce(ctx context.Context, w *watching) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	var begin sync.Once
-	heard := func(attempt context.Context, err error) {
-		switch {
-		case attempt.Err() != nil:
-		case isAbsent(err) && w.evictions.isEmpty() && r.notThere():
+	from := watchstore.From("responders", &evictionv1alpha1.Eviction{}, r.evictions.List, r.evictions.Watch)
+	from.Heard = func(attempt context.Context, err error) {
+		if attempt.Err() == nil && isAbsent(err) && w.evictions.Len() == 0 && r.notThere() {
 			logger.Info("No Evictions are read: drains leave no pods to responders", "reason", err.Error(), "nextAttempt", probeEvery.String())
 			stop()
-		default:
-			if err == nil {
-				r.present()
-				begin.Do(func() { running.Go(func() { r.watchNamespaces(ctx, w) }) })
-			}
-			w.evictions.heard(err)
-		}
-		r.tell()
-	}
-	fill(ctx, logger, follow(r.evictions.List, r.evictions.Watch, "", heard), &evictionv1alpha1.Eviction{}, w.evictions)
-}
-
-// watchNamespaces watches those that opt in to surge, and no others.
-func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
-	heard := func(attempt context.Context, err error) {
-		if attempt.Err() == nil {
-			w.surges.heard(err)
 			r.tell()
+			return
 		}
-	}
-	fill(ctx, klog.FromContext(ctx), follow(r.namespaces.List, r.namespaces.Watch, surge.Responder+"=true", heard),
-		&metav1.PartialObjectMetadata{}, w.surges)
-}
-
-// follow tells of each attempt to read how it went.
-func follow[L runtime.Object](
-	list func(context.Context, metav1.ListOptions) (L, error), begin func(context.Context, metav1.ListOptions) (watch.Interface, error),
-	labels string, heard func(context.Context, error),
-) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = labels
-			got, err := list(ctx, options)
-			heard(ctx, err)
-			return got, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = labels
-			w, err := begin(ctx, options)
-			heard(ctx, err)
-			return w, err
-		},
-	}
-}
-
-// fill fills a shelf with what a watch shows, until ctx ends. Whatever goes wrong is tried
-// again.
-func fill(ctx context.Context, logger klog.Logger, lw *cache.ListWatch, example runtime.Object, store cache.ReflectorStore) {
-	cache.NewReflectorWithOptions(lw, example, store, cache.ReflectorOptions{
-		Logger: &logger,
-		Name:   "responders",
-		Clock:  mortalClock{end: ctx.Done()},
-		// As in drain: the default goes up to half a minute, in which a drain could be done.
-		Backoff: &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
-	}).RunWithContext(ctx)
-}
-
-// mortalClock ends all waiting when the watch ends: the Reflector waits on its clock
-// without looking at its context while the server cannot be reached. drain and drainrules
-// have the same, and export no such thing.
-type mortalClock struct {
-	clock.RealClock
-	end <-chan struct{}
-}
-
-// After implements clock.Clock.
-func (c mortalClock) After(d time.Duration) <-chan time.Time {
-	fired := make(chan time.Time, 1)
-	timer := c.NewTimer(d)
-	go func() {
-		defer timer.Stop()
-		select {
-		case now := <-timer.C():
-			fired <- now
-		case <-c.end:
-			fired <- c.Now()
+		if attempt.Err() == nil && err == nil {
+			r.present()
+			begin.Do(func() { running.Go(func() { r.watchNamespaces(ctx, w) }) })
 		}
-	}()
-	return fired
+		w.evictions.Heard(attempt, err)
+	}
+	w.evictions.Run(ctx, from)
+}
+
+// watchNamespaces watches the namespaces that opt in to surge.
+func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
+	from := watchstore.From("responders", &metav1.PartialObjectMetadata{}, r.namespaces.List, r.namespaces.Watch)
+	from.Labels = surge.Responder + "=true"
+	w.surges.Run(ctx, from)
 }

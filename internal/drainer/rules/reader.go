@@ -5,10 +5,12 @@ package rules
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/metadata"
@@ -16,16 +18,17 @@ import (
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// Reader reads DrainRules. It runs nothing while nobody follows.
+// Reader reads DrainRules. It runs nothing while there is no Follow.
 type Reader struct {
 	own        string
 	rules      rest.Interface
 	namespaces metadata.ResourceInterface
 
 	mu    sync.Mutex
-	watch *ruleWatch // nil while nobody follows
+	watch *ruleWatch // nil while there is no Follow
 }
 
 var _ drain.RuleReader = (*Reader)(nil)
@@ -61,11 +64,11 @@ func newRuleClient(self *rest.Config) (rest.Interface, error) {
 
 // Follow implements drain.RuleReader.
 func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain.Rule, error)) {
-	f := &follower{reader: r, namespace: namespace, wake: newSignal()}
+	f := &follower{reader: r, namespace: namespace, wake: make(signal, 1)}
 	f.rules = r.join(ctx, f.wake)
 	defer r.leave(f.rules, f.wake)
 	defer f.endLabels()
-	var told *saying
+	var told *answer
 	for {
 		if now := f.look(ctx); now != nil && (told == nil || now.key != told.key) {
 			tell(now.rules, now.err)
@@ -79,6 +82,78 @@ func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain
 	}
 }
 
-func onlyNamed(name string) func(*metav1.ListOptions) {
-	return func(o *metav1.ListOptions) { o.FieldSelector = metav1.ObjectNameField + "=" + name }
+// follower is one Follow.
+type follower struct {
+	reader    *Reader
+	namespace string
+	wake      signal
+	rules     *ruleWatch
+	// labels of the namespace, watched while a rule selects by them. Nil: no rule does.
+	labels *watchstore.Store[labels.Set]
+	end    func()
+}
+
+// look returns the rules of the namespace. Nil: they are not known yet.
+func (f *follower) look(ctx context.Context) *answer {
+	all, known, err := f.rules.list()
+	switch {
+	case err != nil:
+		return failed(err)
+	case !known:
+		return nil
+	case !slices.ContainsFunc(all, (*rule).needsLabels):
+		f.endLabels()
+		return pick(all, f.namespace, nil)
+	}
+	f.beginLabels(ctx)
+	namespaces, known := f.labels.List()
+	switch err := f.labels.Err(); {
+	case err != nil:
+		return failed(err)
+	case !known:
+		return nil
+	case len(namespaces) == 0: // a namespace that is gone has no labels
+		return pick(all, f.namespace, nil)
+	default:
+		return pick(all, f.namespace, namespaces[0])
+	}
+}
+
+func (f *follower) beginLabels(ctx context.Context) {
+	if f.labels != nil {
+		return
+	}
+	f.labels = watchstore.New(watchstore.Options[labels.Set]{
+		Convert: func(obj any) (labels.Set, bool) {
+			o, ok := obj.(metav1.Object)
+			if !ok {
+				return nil, false
+			}
+			return o.GetLabels(), true
+		},
+		Changed: func(watchstore.Change[labels.Set]) { f.wake.poke() },
+	})
+	client := f.reader.namespaces
+	from := watchstore.From("drainrules", &metav1.PartialObjectMetadata{}, client.List, client.Watch)
+	from.Fields = metav1.ObjectNameField + "=" + f.namespace
+	f.end = f.labels.Start(ctx, from)
+}
+
+func (f *follower) endLabels() {
+	if f.labels == nil {
+		return
+	}
+	f.end()
+	f.labels = nil
+}
+
+// signal wakes a loop. It carries nothing: the loop looks at what there is.
+type signal chan struct{}
+
+// poke never blocks. Several pokes before the loop wakes count as one.
+func (s signal) poke() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
 }

@@ -3,30 +3,33 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+
+	"github.com/go-logr/logr"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/klog/v2"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// rule is a DrainRule as it is read.
+// rule is a DrainRule, read.
 type rule struct {
 	drain.Rule
 	namespace string
 	version   string
 	// namespaces is nil for a rule of its own namespace alone.
 	namespaces labels.Selector
-	// ignored: it is as if the rule were not there.
+	// ignored rules do not count.
 	ignored bool
-	// problem is why it cannot be understood.
+	// problem says why the rule cannot be understood.
 	problem error
 }
 
-func toRule(logger klog.Logger, obj any, own string) *rule {
+func toRule(logger logr.Logger, obj any, own string) *rule {
 	from, ok := obj.(*slipwayv1alpha1.DrainRule)
 	if !ok {
 		return &rule{ignored: true}
@@ -52,7 +55,7 @@ func toRule(logger klog.Logger, obj any, own string) *rule {
 	return r
 }
 
-// read is a selector that may mean everything if it cannot be read.
+// read returns a selector. One that cannot be read selects everything, and is a problem.
 func (r *rule) read(field string, from metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&from)
 	if err == nil {
@@ -76,14 +79,13 @@ func (r *rule) behavior(from slipwayv1alpha1.DrainBehavior) drain.Behavior {
 	}
 }
 
-// needsLabels says whether it takes the labels of a namespace to know whether the rule
-// is about it.
+// needsLabels reports whether the labels of a namespace decide whether the rule applies there.
 func (r *rule) needsLabels() bool {
 	return !r.ignored && r.namespaces != nil && !r.namespaces.Empty()
 }
 
-// isAbout says whether the rule speaks for pods of the namespace.
-func (r *rule) isAbout(namespace string, set labels.Set) bool {
+// applies reports whether the rule applies to pods of a namespace with these labels.
+func (r *rule) applies(namespace string, set labels.Set) bool {
 	switch {
 	case r.ignored:
 		return false
@@ -92,4 +94,51 @@ func (r *rule) isAbout(namespace string, set labels.Set) bool {
 	default:
 		return r.namespace == namespace
 	}
+}
+
+// answer is what a Follow tells. Two answers with the same key say the same.
+type answer struct {
+	rules []drain.Rule
+	err   error
+	key   string
+}
+
+func failed(err error) *answer { return &answer{err: err, key: "failed: " + err.Error()} }
+
+// pick returns the rules that apply to a namespace with these labels.
+func pick(all []*rule, namespace string, set labels.Set) *answer {
+	all = slices.SortedFunc(slices.Values(all), func(a, b *rule) int { return cmp.Compare(a.Name, b.Name) })
+	picked := &answer{}
+	for _, r := range all {
+		if !r.applies(namespace, set) {
+			continue
+		}
+		if r.problem != nil {
+			return failed(r.problem)
+		}
+		picked.rules = append(picked.rules, r.Rule)
+		picked.key += r.Name + "@" + r.version + "\n"
+	}
+	return picked
+}
+
+// Listing is all DrainRules of a cluster at one moment.
+type Listing struct {
+	all []*rule
+}
+
+// Listed returns the Listing of these DrainRules. Those of the cluster are in ownNamespace.
+func Listed(items []slipwayv1alpha1.DrainRule, ownNamespace string) Listing {
+	var l Listing
+	for i := range items {
+		l.all = append(l.all, toRule(logr.Discard(), &items[i], ownNamespace))
+	}
+	return l
+}
+
+// For returns what a drain is told of a namespace with these labels. An error is a
+// [drain.ErrBadRule].
+func (l Listing) For(namespace string, set labels.Set) ([]drain.Rule, error) {
+	picked := pick(l.all, namespace, set)
+	return picked.rules, picked.err
 }

@@ -5,30 +5,42 @@ package rules
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // ruleWatch is the watch of all DrainRules. It runs from its first to its last user.
 type ruleWatch struct {
-	*shelf[*rule]
+	*watchstore.Store[*rule]
 	users map[signal]struct{} // guarded by Reader.mu
-	stop  context.CancelFunc
-	ended chan struct{}
+	stop  func()
+	// absent: the server does not know DrainRules, and the watch has ended.
+	absent atomic.Bool
 }
 
-// join returns the watch, and pokes wake with each change until leave is called. One that has found nothing to watch is
-// left to those who have it.
+// list returns all rules, whether they are complete, and the error of the last attempt to read.
+func (w *ruleWatch) list() (rules []*rule, known bool, err error) {
+	if w.absent.Load() {
+		return nil, true, nil
+	}
+	rules, known = w.List()
+	return rules, known, w.Err()
+}
+
+// join returns the watch, and pokes wake with each change until leave is called. A watch that found no DrainRules
+// installed stays with its users; a new user begins another, which asks again.
 func (r *Reader) join(ctx context.Context, wake signal) *ruleWatch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.watch == nil || r.watch.isAbsent() {
+	if r.watch == nil || r.watch.absent.Load() {
 		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
 	}
 	r.watch.users[wake] = struct{}{}
@@ -46,31 +58,33 @@ func (r *Reader) leave(w *ruleWatch, wake signal) {
 	r.mu.Unlock()
 	if last {
 		w.stop()
-		<-w.ended
 	}
 }
 
 func (r *Reader) start(ctx context.Context) *ruleWatch {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	logger := klog.FromContext(ctx)
-	w := &ruleWatch{users: map[signal]struct{}{}, stop: stop, ended: make(chan struct{})}
-	w.shelf = newShelf(func(obj any) *rule { return toRule(logger, obj, r.own) }, func() { r.wakeAll(w) })
-	// Where DrainRules are not installed, there are none, and there is nothing to ask for
-	// again. Drains that begin later will see.
-	heard := func(ctx context.Context, err error) {
-		if w.heard(ctx, err); w.isAbsent() {
-			stop()
+	w := &ruleWatch{users: map[signal]struct{}{}}
+	w.Store = watchstore.New(watchstore.Options[*rule]{
+		Convert: func(obj any) (*rule, bool) { return toRule(logger, obj, r.own), true },
+		Changed: func(watchstore.Change[*rule]) { r.wakeAll(w) },
+	})
+	from := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, listRules(r.rules), watchRules(r.rules))
+	from.Heard = func(ctx context.Context, err error) {
+		// Where something was read before, one server of several may not know the kind yet: what was read stays.
+		if ctx.Err() == nil && apierrors.IsNotFound(err) && w.Len() == 0 {
+			w.absent.Store(true)
+			cancel() // there are no rules, and nothing to ask for again
+			r.wakeAll(w)
+			return
 		}
+		w.Heard(ctx, err)
 	}
-	all := func(*metav1.ListOptions) {}
-	lw := &cache.ListWatch{
-		ListWithContextFunc:  listing(listRules(r.rules), all, heard),
-		WatchFuncWithContext: watching(watchRules(r.rules), all, heard),
+	stop := w.Start(ctx, from)
+	w.stop = func() {
+		cancel()
+		stop()
 	}
-	go func() {
-		defer close(w.ended)
-		fill(ctx, logger, lw, &slipwayv1alpha1.DrainRule{}, w.shelf)
-	}()
 	return w
 }
 

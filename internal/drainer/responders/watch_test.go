@@ -14,8 +14,7 @@ import (
 func TestADrainIsToldOfWhichPodsSomethingIsNew(t *testing.T) {
 	_, reader := newServer(t)
 	w := &watching{}
-	w.evictions = newEvictionShelf(reader.tell)
-	w.surges = newNamespaceShelf(func(...string) {})
+	w.evictions = reader.newEvictions()
 	reader.watch = w
 	woken := 0
 	changed := func(pods ...types.UID) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
+)
+
+// newStore returns a store whose changes wake a loop.
+func newStore[T any](convert func(any) (T, bool), wake signal) *watchstore.Store[T] {
+	return watchstore.New(watchstore.Options[T]{Convert: convert, Changed: func(watchstore.Change[T]) { wake.poke() }})
+}
+
+func nodeSource(client corev1client.CoreV1Interface, name string) watchstore.Source {
+	s := watchstore.From("drain", &corev1.Node{}, client.Nodes().List, client.Nodes().Watch)
+	s.Fields, s.NoStreaming = named(name), !isReal(client.RESTClient())
+	return s
+}
+
+func podSource(client corev1client.CoreV1Interface, namespace, selector string) watchstore.Source {
+	pods := client.Pods(namespace)
+	s := watchstore.From("drain", &corev1.Pod{}, pods.List, pods.Watch)
+	s.Fields, s.NoStreaming = selector, !isReal(client.RESTClient())
+	return s
+}
+
+func budgetSource(client policyv1client.PolicyV1Interface, namespace string) watchstore.Source {
+	budgets := client.PodDisruptionBudgets(namespace)
+	s := watchstore.From("drain", &policyv1.PodDisruptionBudget{}, budgets.List, budgets.Watch)
+	s.NoStreaming = !isReal(client.RESTClient())
+	return s
+}
+
+func onNode(name string) string {
+	return fields.OneTermEqualSelector("spec.nodeName", name).String()
+}
+
+func named(name string) string {
+	return fields.OneTermEqualSelector("metadata.name", name).String()
+}
+
+func toNode(obj any) (*corev1.Node, bool) {
+	node, ok := obj.(*corev1.Node)
+	if !ok {
+		return nil, false
+	}
+	node.ManagedFields = nil
+	node.Status.Images = nil // often the largest part of a node
+	return node, true
+}
+
+func toPod(obj any) (*corev1.Pod, bool) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, false
+	}
+	pod.ManagedFields = nil
+	return pod, true
+}
+
+func toBudget(obj any) (*budget, bool) {
+	pdb, ok := obj.(*policyv1.PodDisruptionBudget)
+	if !ok {
+		return nil, false
+	}
+	pdb.ManagedFields = nil
+	return newBudget(pdb), true
+}
+
+// toSlimPod keeps of a pod what is decided on: all pods of the namespace are kept.
+func toSlimPod(obj any) (*corev1.Pod, bool) {
+	pod, ok := toPod(obj)
+	if !ok {
+		return nil, false
+	}
+	slim := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Labels: pod.Labels,
+			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers,
+		},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}
+	if hash, found := pod.Annotations[corev1.MirrorPodAnnotationKey]; found {
+		slim.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: hash}
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		slim.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			slim.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return slim, true
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package watchstore keeps what a watch shows: a typed store that client-go's Reflector fills, for as long as a context
+// lasts.
+//
+//	API server ── list, watch ──▶ Source ──▶ Store: Convert, keep by UID ── Changed ──▶ wakes the user, who reads the Store
+//
+// It is for watches that end before the process does: those of one drain, or of one namespace while work goes on there.
+// Watches that last as long as the process belong into an informer cache. A Change says that something is new; the user
+// reads the Store to decide.
+package watchstore

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watchstore
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// Source is a kind of objects that an API server shows.
+type Source struct {
+	// Name of the watch in logs.
+	Name string
+	// Object is an example of the objects.
+	Object runtime.Object
+	List   cache.ListWithContextFunc
+	Watch  cache.WatchFuncWithContext
+	// Fields and Labels select objects. Empty: all.
+	Fields, Labels string
+	// Heard, if set, is called in the place of Store.Heard after each attempt to read.
+	Heard func(context.Context, error)
+	// NoStreaming keeps the watch from beginning with a list, which a fake clientset cannot do.
+	NoStreaming bool
+}
+
+// From returns the Source that two methods of a typed client make.
+func From[L runtime.Object](
+	name string, object runtime.Object, list func(context.Context, metav1.ListOptions) (L, error), begin cache.WatchFuncWithContext,
+) Source {
+	return Source{Name: name, Object: object, Watch: begin, List: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return list(ctx, options)
+	}}
+}
+
+// Run fills the Store from the source until ctx ends. It tries again after each error, which Err returns until then.
+func (s *Store[T]) Run(ctx context.Context, from Source) {
+	if from.Heard == nil {
+		from.Heard = s.Heard
+	}
+	Fill(ctx, s, from)
+}
+
+// Start does what Run does in a goroutine of its own. stop ends it, and returns when it has ended.
+func (s *Store[T]) Start(ctx context.Context, from Source) (stop func()) {
+	return Start(ctx, func(ctx context.Context) { s.Run(ctx, from) })
+}
+
+// Start runs a function in a goroutine of its own. stop ends its context, and returns when it has returned.
+func Start(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// Fill is Run for another kind of store.
+func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector, options.LabelSelector = from.Fields, from.Labels
+			list, err := from.List(ctx, options)
+			from.heard(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector, options.LabelSelector = from.Fields, from.Labels
+			w, err := from.Watch(ctx, options)
+			from.heard(ctx, err)
+			return w, err
+		},
+	}
+	logger := klog.FromContext(ctx)
+	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, from), from.Object, store, cache.ReflectorOptions{
+		Logger: &logger,
+		Name:   from.Name,
+		Clock:  cancelableClock{done: ctx.Done()},
+		// The default grows to a minute. Who waits so long after an outage has lost more than the few requests that this
+		// costs.
+		Backoff: &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
+	}).RunWithContext(ctx)
+}
+
+func (from Source) heard(ctx context.Context, err error) {
+	if from.Heard != nil {
+		from.Heard(ctx, err)
+	}
+}
+
+// IsWatchListSemanticsUnSupported tells the Reflector not to begin a watch with a list.
+func (from Source) IsWatchListSemanticsUnSupported() bool { return from.NoStreaming }
+
+// cancelableClock's timers fire when the watch ends: the Reflector waits for its clock without a look at its context while
+// it cannot reach the server.
+type cancelableClock struct {
+	clock.RealClock
+	done <-chan struct{}
+}
+
+// After implements clock.Clock.
+func (c cancelableClock) After(d time.Duration) <-chan time.Time {
+	fired := make(chan time.Time, 1)
+	timer := c.NewTimer(d)
+	go func() {
+		defer timer.Stop()
+		select {
+		case now := <-timer.C():
+			fired <- now
+		case <-c.done:
+			fired <- c.Now()
+		}
+	}()
+	return fired
+}
