@@ -15,82 +15,53 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// conditions says whether a maintenance is accepted, moves, is drained and is over.
-func (p *pass) conditions(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus) {
-	set := func(kind string, is bool, why reasoned) {
-		value := metav1.ConditionFalse
+// setConditions says whether a maintenance is accepted, makes progress, is drained and is completed.
+func (r report) setConditions(status *slipwayv1alpha1.NodeMaintenanceStatus, now metav1.Time) {
+	set := func(kind string, is bool, why cause) {
+		c := metav1.Condition{
+			Type: kind, Status: metav1.ConditionFalse, Reason: why.reason, Message: reasons.Shorten(why.message, maxMessage),
+			ObservedGeneration: r.Generation, LastTransitionTime: now,
+		}
 		if is {
-			value = metav1.ConditionTrue
+			c.Status = metav1.ConditionTrue
 		}
-		p.setCondition(m, status, metav1.Condition{Type: kind, Status: value, Reason: why.reason, Message: reasons.Shorten(why.message, maxMessage)})
+		apimeta.SetStatusCondition(&status.Conditions, c)
 	}
-	if m.refusal.reason != "" {
-		set(slipwayv1alpha1.MaintenanceAccepted, false, m.refusal)
+	if r.refusal.reason != "" {
+		set(slipwayv1alpha1.MaintenanceAccepted, false, r.refusal)
 	} else {
-		set(slipwayv1alpha1.MaintenanceAccepted, true, reasoned{reason: slipwayv1alpha1.ReasonAccepted})
+		set(slipwayv1alpha1.MaintenanceAccepted, true, cause{reason: slipwayv1alpha1.ReasonAccepted})
 	}
-	completed, why := p.completed(m, status.Nodes)
+	completed, why := r.completed(status.Nodes)
 	set(slipwayv1alpha1.MaintenanceCompleted, completed, why)
-	drained, why := m.drainedAll(status.Nodes)
+	drained, why := r.drainedAll(status.Nodes)
 	set(slipwayv1alpha1.MaintenanceDrained, drained, why)
-	moves, why := m.progressing(status.Nodes, completed)
-	set(slipwayv1alpha1.MaintenanceProgressing, moves, why)
+	progressing, why := r.progressing(status.Nodes, completed)
+	set(slipwayv1alpha1.MaintenanceProgressing, progressing, why)
 }
 
-// setCondition keeps the time of a condition that says the same as before.
-func (p *pass) setCondition(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus, c metav1.Condition) {
-	c.ObservedGeneration, c.LastTransitionTime = m.Generation, p.second()
-	if have := apimeta.FindStatusCondition(status.Conditions, c.Type); have != nil {
-		if have.Status == c.Status {
-			c.LastTransitionTime = have.LastTransitionTime
-		}
-		*have = c
-		return
-	}
-	status.Conditions = append(status.Conditions, c)
-}
-
-// completed says whether no node needs anything any more.
-func (p *pass) completed(m *maintained, counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, reasoned) {
-	away := p.away(m)
+// completed reports whether no node needs anything any more.
+func (r report) completed(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, cause) {
 	switch {
-	case m.returns() && away == 0:
-		return true, reasoned{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out; %s done with, %d failed, %d not begun",
+	case r.returns() && r.away == 0:
+		return true, cause{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out; %s done with, %d failed, %d not begun",
 			are(int(counts.Returned)), counts.Failed, counts.Waiting)}
-	case m.returns():
-		return false, reasoned{slipwayv1alpha1.ReasonRunning, are(away) + " out"}
-	case !m.works():
-		return false, reasoned{slipwayv1alpha1.ReasonIdle, ""}
+	case r.returns():
+		return false, cause{slipwayv1alpha1.ReasonRunning, are(r.away) + " out"}
+	case !r.works():
+		return false, cause{slipwayv1alpha1.ReasonIdle, ""}
 	case counts.Selected == 0:
 		return false, nothingSelected
-	case m.Spec.Rollout != nil && counts.Waiting+counts.Out+counts.Failed == 0:
-		return true, reasoned{slipwayv1alpha1.ReasonCompleted, are(int(counts.Returned)) + " done with"}
-	case counts.Out == 0 && (counts.Waiting == 0 || m.holdUp.reason == slipwayv1alpha1.ReasonWindowOver):
-		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed, %d not begun", counts.Failed, counts.Waiting)}
+	case r.Spec.Rollout != nil && counts.Waiting+counts.Out+counts.Failed == 0:
+		return true, cause{slipwayv1alpha1.ReasonCompleted, are(int(counts.Returned)) + " done with"}
+	case counts.Out == 0 && (counts.Waiting == 0 || r.holdUp.reason == slipwayv1alpha1.ReasonWindowOver):
+		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed, %d not begun", counts.Failed, counts.Waiting)}
 	default:
-		return false, reasoned{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%s out, %d waiting", are(int(counts.Out)), counts.Waiting)}
+		return false, cause{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%s out, %d waiting", are(int(counts.Out)), counts.Waiting)}
 	}
 }
 
-// away counts the nodes that are out for a maintenance, whatever has happened to them, but
-// for those that cannot be put back.
-func (p *pass) away(m *maintained) (count int) {
-	for _, n := range p.nodes {
-		r := rawRecord(n.Records, m.UID)
-		if entryOf(n.fors, m.UID) != nil && p.goesBackFor(n, m) || len(n.fors) == 0 && r != nil && n.cordonedFor(*r) && !m.givenUp(*r) {
-			count++
-		}
-	}
-	return count
-}
-
-// goesBackFor says whether the node is not kept out by others: then it is not this
-// maintenance's any more.
-func (p *pass) goesBackFor(n *node, m *maintained) bool {
-	return m.places[n.name].phase != slipwayv1alpha1.NodeReturned
-}
-
-var nothingSelected = reasoned{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
+var nothingSelected = cause{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
 
 // are counts nodes, as the subject of a sentence.
 func are(count int) string {
@@ -100,20 +71,20 @@ func are(count int) string {
 	return fmt.Sprintf("%d nodes are", count)
 }
 
-// drainedAll says whether all nodes are drained that are to be (KEP-4212).
-func (m *maintained) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, reasoned) {
+// drainedAll reports whether all nodes are drained that are to be (KEP-4212).
+func (r report) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, cause) {
 	gone := counts.Drained + counts.Returned
 	switch {
-	case m.Spec.Stage == slipwayv1alpha1.StageIdle || m.Spec.Stage == "" || m.Spec.Stage == slipwayv1alpha1.StageCordon:
-		return false, reasoned{slipwayv1alpha1.ReasonIdle, ""}
+	case r.Spec.Stage == slipwayv1alpha1.StageIdle || r.Spec.Stage == "" || r.Spec.Stage == slipwayv1alpha1.StageCordon:
+		return false, cause{slipwayv1alpha1.ReasonIdle, ""}
 	case counts.Selected == 0:
 		return false, nothingSelected
-	case m.returns():
-		return false, reasoned{slipwayv1alpha1.ReasonCompleted, ""}
+	case r.returns():
+		return false, cause{slipwayv1alpha1.ReasonCompleted, ""}
 	case gone == counts.Selected:
-		return true, reasoned{slipwayv1alpha1.ReasonDrained, ""}
+		return true, cause{slipwayv1alpha1.ReasonDrained, ""}
 	default:
-		return false, reasoned{slipwayv1alpha1.ReasonDraining, fmt.Sprintf("drained: %d of %d nodes", gone, counts.Selected)}
+		return false, cause{slipwayv1alpha1.ReasonDraining, fmt.Sprintf("drained: %d of %d nodes", gone, counts.Selected)}
 	}
 }
 
@@ -125,44 +96,44 @@ var stuck = map[string]bool{
 
 // stands is why none of the nodes that are out moves: the first of those that somebody must
 // look at, if the others wait for these.
-func (m *maintained) stands() (why reasoned) {
-	for _, name := range slices.Sorted(maps.Keys(m.places)) {
-		switch at := m.places[name]; {
+func (r report) stands() (why cause) {
+	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
+		switch at := r.nodes[name]; {
 		case at.phase == slipwayv1alpha1.NodeWaiting || at.phase == slipwayv1alpha1.NodeReturned:
 		case at.phase == slipwayv1alpha1.NodeFailed && at.reason != slipwayv1alpha1.ReasonStepRefused:
 		case stuck[at.reason] && why.reason == "":
-			why = reasoned{at.reason, fmt.Sprintf("node %s: %s", name, at.message)}
+			why = cause{at.reason, fmt.Sprintf("node %s: %s", name, at.message)}
 		case !stuck[at.reason] && !at.inStep:
-			return reasoned{}
+			return cause{}
 		}
 	}
 	return why
 }
 
-// progressing says whether anything moves, and why not.
-func (m *maintained) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, completed bool) (bool, reasoned) {
+// progressing reports whether any node makes progress, and why not.
+func (r report) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, completed bool) (bool, cause) {
 	switch {
 	case completed:
-		return false, reasoned{slipwayv1alpha1.ReasonCompleted, ""}
-	case m.refusal.reason != "" && counts.Out == 0 && m.works():
-		return false, m.refusal
-	case counts.Selected == 0 && counts.Out == 0 && m.works():
+		return false, cause{slipwayv1alpha1.ReasonCompleted, ""}
+	case r.refusal.reason != "" && counts.Out == 0 && r.works():
+		return false, r.refusal
+	case counts.Selected == 0 && counts.Out == 0 && r.works():
 		return false, nothingSelected
-	case m.Spec.Paused && m.works():
-		return false, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
-	case m.deadlock.reason != "":
-		return m.deadlock.reason == slipwayv1alpha1.ReasonDeadlockHeldBack, m.deadlock
-	case m.stands().reason != "":
-		return false, m.stands()
-	case m.holdUp.reason != "" && counts.Out == 0:
-		return false, m.holdUp
-	case m.holdUp.reason != "":
-		return true, reasoned{slipwayv1alpha1.ReasonRunning, m.holdUp.message}
-	case m.rollout.Reason != "" && counts.Out == 0 && len(m.rollout.Begin) == 0:
-		return false, reasoned{m.rollout.Reason, m.rollout.Message}
+	case r.Spec.Paused && r.works():
+		return false, cause{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
+	case r.deadlock.reason != "":
+		return r.deadlock.reason == slipwayv1alpha1.ReasonDeadlockHeldBack, r.deadlock
+	case r.stands().reason != "":
+		return false, r.stands()
+	case r.holdUp.reason != "" && counts.Out == 0:
+		return false, r.holdUp
+	case r.holdUp.reason != "":
+		return true, cause{slipwayv1alpha1.ReasonRunning, r.holdUp.message}
+	case r.rollout.Reason != "" && counts.Out == 0 && len(r.rollout.Begin) == 0:
+		return false, cause{r.rollout.Reason, r.rollout.Message}
 	case counts.Out == 0 && counts.Waiting == 0:
-		return false, reasoned{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed", counts.Failed)}
+		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed", counts.Failed)}
 	default:
-		return true, reasoned{slipwayv1alpha1.ReasonRunning, m.rollout.Message}
+		return true, cause{slipwayv1alpha1.ReasonRunning, r.rollout.Message}
 	}
 }

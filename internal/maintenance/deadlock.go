@@ -8,44 +8,74 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/deadlock"
 )
 
-// MaxGivesWay is how often a node gives way for a maintenance, until spec.retry is raised:
-// nodes do not take turns for ever at something that does not help.
+// Of nodes whose drains wait for each other, which package deadlock finds, one gives way. First
+// the status of each of its maintenances says so. Then a record HeldBack on the Node does, which
+// names the event of its drain: because of that, the drain is canceled. The node begins again
+// when the drains that it gave way to have ended; until then it waits, and takes pods. The record
+// stays until another replaces it, as it counts how often the node gave way.
+
+// MaxGivesWay is how often a node gives way for a maintenance, until spec.retry is raised: nodes
+// do not take turns for ever at something that does not help.
 const MaxGivesWay = 2
 
-// deadlocks finds nodes whose drains wait for each other (package deadlock), and has one of
-// them give way. First the status says so, then a record on the Node does, and because of
-// that its drain is canceled, as that of a node that nobody needs out.
-func (p *pass) deadlocks() {
-	facts := deadlock.Facts{Budgets: p.budgets()}
-	for _, n := range p.nodes {
-		if n.exists() && (n.drain != nil || n.back != nil) {
-			facts.Drains = append(facts.Drains, p.inDeadlock(n))
-		}
-	}
-	found := deadlock.Next(facts, p.now)
-	p.decision.Starving = found.Ask
-	p.wakeAt(found.Wake)
-	for _, d := range found.Deadlocks {
-		p.resolve(d)
-	}
+// maxBehind is how many drains a node waits for at most: of a larger cycle, for some of them.
+const maxBehind = 10
+
+const (
+	blockedByBudget = "BudgetExhausted"
+	kindBudget      = "PodDisruptionBudget "
+)
+
+// deadlocks are the nodes whose drains wait for each other.
+type deadlocks struct {
+	// of says what the status is to say of a node, by its name, and of a maintenance, by its UID.
+	ofNode map[string]cause
+	of     map[types.UID]cause
+	// records are those of the nodes that give way, by name.
+	records map[string][]Record
+	// asks: pods that no node takes have to be watched.
+	asks bool
 }
 
-// inDeadlock is what package deadlock is told of a node that is out.
-func (p *pass) inDeadlock(n *node) deadlock.Drain {
+func (s *selection) findDeadlocks() deadlocks {
+	found := deadlocks{ofNode: map[string]cause{}, of: map[types.UID]cause{}, records: map[string][]Record{}}
+	facts := deadlock.Facts{Budgets: s.starvedBudgets()}
+	for _, n := range s.nodes {
+		if n.exists() && (n.drain != nil || n.back != nil) {
+			facts.Drains = append(facts.Drains, s.inDeadlock(n))
+		}
+	}
+	decision := deadlock.Next(facts, s.alarm.now)
+	found.asks = decision.Ask
+	if !decision.Wake.IsZero() {
+		s.alarm.passed(decision.Wake)
+	}
+	for _, d := range decision.Deadlocks {
+		s.resolve(d, &found)
+	}
+	return found
+}
+
+// inDeadlock returns what package deadlock has to know of a node that is out.
+func (s *selection) inDeadlock(n *node) deadlock.Drain {
 	d := deadlock.Drain{Node: n.name, ComesBack: true}
-	if n.drain == nil || n.back != nil || len(n.begin) > 0 || released(n.fors) || p.givesWayNow(n) {
+	yieldsNow := slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool { return s.yields(n, ref) })
+	if n.drain == nil || n.back != nil || len(s.begins[n.name]) > 0 || released(n.refs) || yieldsNow {
 		return d
 	}
-	d.Refused, d.Since = refused(n.drain)
+	d.Refused, d.Since = refusedBy(n.drain)
 	d.Since = latest(d.Since, n.helped)
 	d.Began = claimedAt(n.drain)
 	d.MayGiveWay = !n.CordonedBefore && slices.Equal(n.CordonedFor, []types.UID{n.drain.UID})
@@ -53,24 +83,17 @@ func (p *pass) inDeadlock(n *node) deadlock.Drain {
 		return d
 	}
 	d.Gone = int(n.drain.Status.Progress.Done)
-	for _, entry := range n.fors {
-		m := p.byUID[entry.UID]
-		may := m != nil && m.drains() && !m.Spec.Paused && n.recordOf(m) == nil && p.standingOf(n, entry) == needs && !p.drainedFor(n, m, entry)
-		d.MayGiveWay = d.MayGiveWay && may && n.gaveWay(m) < MaxGivesWay
-		d.ComesBack = d.ComesBack && m != nil && m.Spec.Rollout != nil
+	for _, c := range s.claims[n.name] {
+		may := c.m != nil && c.m.drains() && !c.m.Spec.Paused && c.record == nil && c.want == needs && !c.drained
+		d.MayGiveWay = d.MayGiveWay && may && n.gaveWay(c.m) < MaxGivesWay
+		d.ComesBack = d.ComesBack && c.m != nil && c.m.Spec.Rollout != nil
 	}
 	return d
 }
 
-const (
-	blockedByBudget = "BudgetExhausted"
-	kindBudget      = "PodDisruptionBudget "
-)
-
-// refused are the budgets that refuse all pods that a drain has left, since the last of them
-// did; none, if anything moves, or something else holds it up, or may: not all that blocks is
-// listed where it is much.
-func refused(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since time.Time) {
+// refusedBy returns the budgets that refuse all pods that a drain has left, and since when. There
+// are none if pods leave, if anything else blocks the drain, or if not all blockers are listed.
+func refusedBy(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since time.Time) {
 	s := e.Status
 	if ended(e) || !claimed(e) || reached(e) || s.ObservedGeneration != e.Generation || s.Progress == nil ||
 		len(s.Blockers) == 0 || s.BlockersTotal != s.Progress.Total-s.Progress.Done || int(s.BlockersTotal) != len(s.Blockers) {
@@ -87,11 +110,11 @@ func refused(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since time.
 	return slices.Compact(budgets), since
 }
 
-// budgets are those that are known, with their pods that no node takes.
-func (p *pass) budgets() (all []deadlock.Budget) {
+// starvedBudgets returns the budgets that have pods which no node takes.
+func (v *view) starvedBudgets() (all []deadlock.Budget) {
 	waiting := map[string][]deadlock.Waiting{}
-	for _, u := range p.facts.Unscheduled {
-		w := deadlock.Waiting{Pod: u.Pod.Namespace + "/" + u.Pod.Name, Since: unschedulableSince(u.Pod), Fits: p.fits(u.Pod)}
+	for _, u := range v.facts.Unscheduled {
+		w := deadlock.Waiting{Pod: u.Pod.Namespace + "/" + u.Pod.Name, Since: unschedulableSince(u.Pod), Fits: v.fits(u.Pod)}
 		if w.Since.IsZero() {
 			continue
 		}
@@ -100,7 +123,7 @@ func (p *pass) budgets() (all []deadlock.Budget) {
 		}
 	}
 	for name, pods := range waiting {
-		s, known := p.facts.BudgetStatuses[name]
+		s, known := v.facts.BudgetStatuses[name]
 		if !known {
 			continue
 		}
@@ -111,8 +134,8 @@ func (p *pass) budgets() (all []deadlock.Budget) {
 	return all
 }
 
-// unschedulableSince is when the scheduler first found no node for a pod; zero, if it has not
-// said so.
+// unschedulableSince returns when the scheduler first found no node for a pod; zero, if it has
+// not said so.
 func unschedulableSince(pod *corev1.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
@@ -122,50 +145,78 @@ func unschedulableSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// resolve says that nodes are in a deadlock, and has one of them give way when the status of
+// fits returns the nodes that are out on which a pod could run, were they not cordoned, by its
+// node affinity and its tolerations. It leaves out what else the scheduler looks at, such as
+// room: a node that might do counts as one that does.
+func (v *view) fits(pod *corev1.Pod) (names []string) {
+	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	for _, n := range v.nodes {
+		if !n.exists() || n.drain == nil && n.back == nil {
+			continue
+		}
+		if match, err := affinity.Match(n.Node.Node); err == nil && match && tolerates(pod, n.Spec.Taints) {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// tolerates leaves out the taint of a cordon.
+func tolerates(pod *corev1.Pod, taints []corev1.Taint) bool {
+	keepsOut := func(t *corev1.Taint) bool {
+		return t.Key != corev1.TaintNodeUnschedulable && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
+	}
+	_, found := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(), taints, pod.Spec.Tolerations, keepsOut, true)
+	return !found
+}
+
+// resolve says that nodes are in a deadlock, and lets one of them give way when the status of
 // each maintenance that it is out for has said so.
-func (p *pass) resolve(d deadlock.Deadlock) {
-	budgets := listed("budget", d.Budgets)
+func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
+	report := func(n *node, why cause) {
+		found.ofNode[n.name] = why
+		for _, c := range s.claims[n.name] {
+			if c.m != nil {
+				found.of[c.UID] = cause{why.reason, "node " + n.name + ": " + why.message}
+			}
+		}
+	}
+	budgets := "budget " + some(d.Budgets)
+	if len(d.Budgets) > 1 {
+		budgets = "budgets " + some(d.Budgets)
+	}
 	if d.GivesWay == "" {
-		why := reasoned{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of %s that could run there "+
+		why := cause{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of %s that could run there "+
 			"find no node, and none of these nodes may give way: add room for these pods, relax the budgets, or have spec.nodeSelector select one of them no more: it returns undone",
 			some(d.Nodes), budgets)}
 		for _, name := range d.Nodes {
-			p.sayDeadlock(p.byName[name], why)
+			report(s.byName[name], why)
 		}
 		return
 	}
-	n := p.byName[d.GivesWay]
+	n := s.byName[d.GivesWay]
 	others := slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool { return name == n.name })
-	why := reasoned{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and those of %s wait for each other: pods of %s find no node; "+
+	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and those of %s wait for each other: pods of %s find no node; "+
 		"this node gives way and takes pods again, and begins anew when these drains have ended", some(others), budgets)}
-	p.sayDeadlock(n, why)
-	for _, entry := range n.fors {
-		if !p.byUID[entry.UID].says(n.name, why.reason) {
-			return
-		}
+	report(n, why)
+	if slices.ContainsFunc(s.claims[n.name], func(c claim) bool { return !c.m.reports(n.name, why.reason) }) {
+		return
 	}
-	for _, entry := range n.fors {
-		m := p.byUID[entry.UID]
-		p.note(n, Record{
-			UID: m.UID, State: RecordHeldBack, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message,
-			Event: n.drain.UID, Cordon: n.drain.UID, Times: n.gaveWay(m) + 1, Behind: p.drainsOf(others),
+	var behind []string
+	for _, name := range others[:min(len(others), maxBehind)] {
+		behind = append(behind, string(s.byName[name].drain.UID))
+	}
+	for _, c := range s.claims[n.name] {
+		found.records[n.name] = append(found.records[n.name], Record{
+			UID: c.UID, State: RecordHeldBack, Retry: c.m.Spec.Retry, Reason: why.reason, Message: why.message,
+			Event: n.drain.UID, Cordon: n.drain.UID, Times: n.gaveWay(c.m) + 1, Behind: strings.Join(behind, ","),
 		})
 	}
 }
 
-func (p *pass) sayDeadlock(n *node, why reasoned) {
-	n.deadlock = why
-	for _, entry := range n.fors {
-		if m := p.byUID[entry.UID]; m != nil {
-			m.deadlock = reasoned{why.reason, "node " + n.name + ": " + why.message}
-		}
-	}
-}
-
-// says says whether the status of a maintenance names a reason for a node; where it has no
-// room for the node, whether it names it at all.
-func (m *maintained) says(node, reason string) bool {
+// reports reports whether the status of a maintenance names a reason for a node; if it has no
+// room for the node, whether it names the reason at all.
+func (m *maintenance) reports(node, reason string) bool {
 	if slices.ContainsFunc(m.Status.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool {
 		return s.Name == node && s.Reason == reason
 	}) {
@@ -175,9 +226,66 @@ func (m *maintained) says(node, reason string) bool {
 	return len(m.Status.NodeStatuses) == maxListed && c != nil && c.Reason == reason
 }
 
-func listed(what string, names []string) string {
-	if len(names) > 1 {
-		what += "s"
+// findYielding finds, for nodes that gave way, the nodes whose drains still go on. Those get as
+// much time as any drain before they count as deadlocked again.
+func (v *view) findYielding() {
+	drains := map[string]string{}
+	for _, n := range v.nodes {
+		if n.drain != nil {
+			drains[string(n.drain.UID)] = n.name
+		}
 	}
-	return what + " " + some(names)
+	for _, n := range v.nodes {
+		for _, r := range n.Records {
+			if r.State != RecordHeldBack {
+				continue
+			}
+			for uid := range strings.SplitSeq(r.Behind, ",") {
+				if name, goesOn := drains[uid]; goesOn {
+					n.behind = append(n.behind, name)
+					v.byName[name].helped = latest(v.byName[name].helped, r.At)
+				}
+			}
+		}
+		slices.Sort(n.behind)
+		n.behind = slices.Compact(n.behind)
+	}
+}
+
+// yielding returns why a node that gave way does not begin.
+func (n *node) yielding(m *maintenance) cause {
+	r := rawRecord(n.Records, m.UID)
+	if r == nil || r.State != RecordHeldBack || len(n.behind) == 0 {
+		return cause{}
+	}
+	return cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf(
+		"it gave way to nodes whose drains waited for its own, and begins anew when the drains of these have ended: %s", some(n.behind),
+	)}
+}
+
+// yields reports whether the drain of the node is the one that gives way for a maintenance, and
+// the maintenance has not joined it since. While any of its maintenances is paused, the node
+// stays as it is.
+func (v *view) yields(n *node, ref MaintenanceRef) bool {
+	r := rawRecord(n.Records, ref.UID)
+	return r != nil && r.State == RecordHeldBack && n.drain != nil && r.Event == n.drain.UID && !ref.Since.After(r.At) && !v.pausedFor(n)
+}
+
+// gaveWay returns how often the node gave way for a maintenance since its spec.retry was raised.
+func (n *node) gaveWay(m *maintenance) int {
+	r := rawRecord(n.Records, m.UID)
+	if r == nil || r.State != RecordHeldBack || r.Retry < m.Spec.Retry {
+		return 0
+	}
+	return r.Times
+}
+
+// some names a few, in order.
+func some(names []string) string {
+	const shown = 5
+	names = slices.Sorted(slices.Values(names))
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }

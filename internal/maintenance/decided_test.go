@@ -60,7 +60,7 @@ func TestWhatRefusesAllThatADrainHasLeft(t *testing.T) {
 		if tc.want {
 			want, since = []string{"shop/cart"}, epoch.Add(time.Minute)
 		}
-		got, at := refused(o.drain)
+		got, at := refusedBy(o.drain)
 		if diff := cmp.Diff(want, got); diff != "" || !at.Equal(since) {
 			t.Errorf("%s: since %s; -want +got:\n%s", name, at, diff)
 		}
@@ -85,7 +85,7 @@ func TestWhichNodeMayGiveWay(t *testing.T) {
 		"its drain is blocked":                 {func(*out) {}, may},
 		"it is on its way back":                {func(o *out) { o.returning() }, nothing},
 		"it has no drain":                      {func(o *out) { o.returning(); o.drain = nil }, nothing},
-		"nobody needs it any more":             {func(o *out) { o.fors[0].Released = true }, nothing},
+		"nobody needs it any more":             {func(o *out) { o.refs[0].Released = true }, nothing},
 		"it gives way already":                 {held(func(r *Record) { r.Event = "drain-1" }), nothing},
 		"its drain is not blocked":             {func(o *out) { o.drain.Status.Blockers = nil }, is{false, true, true}},
 		"it gave way once":                     {held(func(*Record) {}), may},
@@ -96,9 +96,9 @@ func TestWhichNodeMayGiveWay(t *testing.T) {
 		"it is not cordoned":                   {func(o *out) { o.node.CordonedFor = nil }, is{true, false, true}},
 		"its maintenance is paused":            {func(o *out) { o.m.Spec.Paused = true }, is{true, false, true}},
 		"its maintenance only cordons":         {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageCordon }, is{true, false, true}},
-		"its maintenance is gone":              {func(o *out) { o.fors[0].UID = "gone" }, is{true, false, false}},
+		"its maintenance is gone":              {func(o *out) { o.refs[0].UID = "gone" }, is{true, false, false}},
 		"its work is done":                     {func(o *out) { o.recorded(RecordDone, nil) }, is{true, false, true}},
-		"its Job was seen":                     {func(o *out) { o.fors[0].Begun = true }, is{true, false, true}},
+		"its Job was seen":                     {func(o *out) { o.refs[0].Begun = true }, is{true, false, true}},
 		"it is selected no more":               {func(o *out) { o.node.Labels["elsewhere"] = "" }, is{true, false, true}},
 		"its maintenance has no rollout":       {func(o *out) { o.m.Spec.Rollout = nil }, is{true, true, false}},
 		"another one that it is for is paused": {func(o *out) { o.both(); o.other.Spec.Paused, o.other.Spec.Rollout = true, o.m.Spec.Rollout }, is{true, false, true}},
@@ -153,9 +153,9 @@ func TestWhetherAStatusSaysWhyANodeGivesWay(t *testing.T) {
 		"it has no room, and says other":      {full, progressing("S"), false},
 		"it has no room, and says nothing":    {full, nil, false},
 	} {
-		m := &maintained{NodeMaintenance: maintenanceOfAll("blue")}
+		m := &maintenance{NodeMaintenance: maintenanceOfAll("blue")}
 		m.Status.NodeStatuses, m.Status.Conditions = tc.nodes, tc.conditions
-		if got := m.says("one", "R"); got != tc.want {
+		if got := m.reports("one", "R"); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -166,83 +166,83 @@ func TestWhatTheConditionsOfAMaintenanceSay(t *testing.T) {
 	type said struct{ Completed, Drained, Progressing string }
 	const completes, idles = slipwayv1alpha1.StageComplete, slipwayv1alpha1.StageIdle
 	for name, tc := range map[string]struct {
-		so     func(*maintained)
+		so     func(*report)
 		counts counts
 		want   said
 	}{
-		"nodes wait": {func(*maintained) {}, counts{Selected: 3, Waiting: 3}, said{
+		"nodes wait": {func(*report) {}, counts{Selected: 3, Waiting: 3}, said{
 			"False Running 0 nodes are out, 3 waiting", "False Draining drained: 0 of 3 nodes", "True Running ",
 		}},
-		"one is out": {func(*maintained) {}, counts{Selected: 3, Waiting: 2, Out: 1}, said{
+		"one is out": {func(*report) {}, counts{Selected: 3, Waiting: 2, Out: 1}, said{
 			"False Running 1 node is out, 2 waiting", "False Draining drained: 0 of 3 nodes", "True Running ",
 		}},
-		"some are drained, some are back": {func(*maintained) {}, counts{Selected: 3, Out: 2, Drained: 2, Returned: 1}, said{
+		"some are drained, some are back": {func(*report) {}, counts{Selected: 3, Out: 2, Drained: 2, Returned: 1}, said{
 			"False Running 2 nodes are out, 0 waiting", "True Drained ", "True Running ",
 		}},
-		"all are back": {func(*maintained) {}, counts{Selected: 2, Returned: 2}, said{
+		"all are back": {func(*report) {}, counts{Selected: 2, Returned: 2}, said{
 			"True Completed 2 nodes are done with", "True Drained ", "False Completed ",
 		}},
-		"all are back, and wait for stage Complete": {func(m *maintained) { m.Spec.Rollout = nil }, counts{Selected: 2, Returned: 2}, said{
+		"all are back, and wait for stage Complete": {func(m *report) { m.Spec.Rollout = nil }, counts{Selected: 2, Returned: 2}, said{
 			"False Incomplete 0 failed, 0 not begun", "True Drained ", "False Incomplete 0 failed",
 		}},
-		"one has failed, the others are back": {func(*maintained) {}, counts{Selected: 2, Returned: 1, Failed: 1}, said{
+		"one has failed, the others are back": {func(*report) {}, counts{Selected: 2, Returned: 1, Failed: 1}, said{
 			"False Incomplete 1 failed, 0 not begun", "False Draining drained: 1 of 2 nodes", "False Incomplete 1 failed",
 		}},
-		"its window is over": {func(m *maintained) { m.holdUp = reasoned{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Returned: 1}, said{
+		"its window is over": {func(m *report) { m.holdUp = cause{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Returned: 1}, said{
 			"False Incomplete 0 failed, 1 not begun", "False Draining drained: 1 of 2 nodes", "False WindowOver over",
 		}},
-		"its window is over, and one is out": {func(m *maintained) { m.holdUp = reasoned{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
+		"its window is over, and one is out": {func(m *report) { m.holdUp = cause{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
 			"False Running 1 node is out, 1 waiting", "False Draining drained: 0 of 2 nodes", "True Running over",
 		}},
-		"it waits for something else": {func(m *maintained) { m.holdUp = reasoned{"Held", "up"} }, counts{Selected: 2, Waiting: 2}, said{
+		"it waits for something else": {func(m *report) { m.holdUp = cause{"Held", "up"} }, counts{Selected: 2, Waiting: 2}, said{
 			"False Running 0 nodes are out, 2 waiting", "False Draining drained: 0 of 2 nodes", "False Held up",
 		}},
-		"no node is selected": {func(*maintained) {}, counts{}, said{
+		"no node is selected": {func(*report) {}, counts{}, said{
 			"False NoNodes spec.nodeSelector selects no node", "False NoNodes spec.nodeSelector selects no node", "False NoNodes spec.nodeSelector selects no node",
 		}},
-		"no node is selected any more, and one is out": {func(*maintained) {}, counts{Out: 1}, said{
+		"no node is selected any more, and one is out": {func(*report) {}, counts{Out: 1}, said{
 			"False NoNodes spec.nodeSelector selects no node", "False NoNodes spec.nodeSelector selects no node", "True Running ",
 		}},
-		"it is in stage Idle": {func(m *maintained) { m.Spec.Stage = idles; m.holdUp = reasoned{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
+		"it is in stage Idle": {func(m *report) { m.Spec.Stage = idles; m.holdUp = cause{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
 			"False Idle ", "False Idle ", "False Idle idle",
 		}},
-		"it is in no stage": {func(m *maintained) { m.Spec.Stage = ""; m.holdUp = reasoned{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
+		"it is in no stage": {func(m *report) { m.Spec.Stage = ""; m.holdUp = cause{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
 			"False Idle ", "False Idle ", "False Idle idle",
 		}},
-		"it is in stage Cordon": {func(m *maintained) { m.Spec.Stage = slipwayv1alpha1.StageCordon }, counts{Selected: 1, Out: 1}, said{
+		"it is in stage Cordon": {func(m *report) { m.Spec.Stage = slipwayv1alpha1.StageCordon }, counts{Selected: 1, Out: 1}, said{
 			"False Running 1 node is out, 0 waiting", "False Idle ", "True Running ",
 		}},
-		"it is in stage Complete": {func(m *maintained) { m.Spec.Stage = completes; m.holdUp = reasoned{"Completed", "c"} }, counts{Selected: 4, Waiting: 1, Returned: 1, Failed: 2}, said{
+		"it is in stage Complete": {func(m *report) { m.Spec.Stage = completes; m.holdUp = cause{"Completed", "c"} }, counts{Selected: 4, Waiting: 1, Returned: 1, Failed: 2}, said{
 			"True Completed no node is out; 1 node is done with, 2 failed, 1 not begun", "False Completed ", "False Completed ",
 		}},
-		"it is in stage Complete, and nothing is selected": {func(m *maintained) { m.Spec.Stage = completes; m.holdUp = reasoned{"Completed", "c"} }, counts{}, said{
+		"it is in stage Complete, and nothing is selected": {func(m *report) { m.Spec.Stage = completes; m.holdUp = cause{"Completed", "c"} }, counts{}, said{
 			"True Completed no node is out; 0 nodes are done with, 0 failed, 0 not begun", "False NoNodes spec.nodeSelector selects no node", "False Completed ",
 		}},
-		"it is paused": {func(m *maintained) { m.Spec.Paused = true }, counts{Selected: 1, Out: 1}, said{
+		"it is paused": {func(m *report) { m.Spec.Paused = true }, counts{Selected: 1, Out: 1}, said{
 			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "False Paused spec.paused is true",
 		}},
-		"it is paused in stage Idle": {func(m *maintained) { m.Spec.Paused, m.Spec.Stage, m.holdUp = true, idles, reasoned{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
+		"it is paused in stage Idle": {func(m *report) { m.Spec.Paused, m.Spec.Stage, m.holdUp = true, idles, cause{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
 			"False Idle ", "False Idle ", "False Idle idle",
 		}},
-		"it is refused": {func(m *maintained) { m.refusal = reasoned{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Waiting: 1}, said{
+		"it is refused": {func(m *report) { m.refusal = cause{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Waiting: 1}, said{
 			"False Running 0 nodes are out, 1 waiting", "False Draining drained: 0 of 1 nodes", "False Refused r",
 		}},
-		"it is refused, and one is out": {func(m *maintained) { m.refusal = reasoned{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Out: 1}, said{
+		"it is refused, and one is out": {func(m *report) { m.refusal = cause{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Out: 1}, said{
 			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "True Running r",
 		}},
-		"one of its nodes gives way": {func(m *maintained) { m.deadlock = reasoned{slipwayv1alpha1.ReasonDeadlockHeldBack, "d"} }, counts{Selected: 1, Out: 1}, said{
+		"one of its nodes gives way": {func(m *report) { m.deadlock = cause{slipwayv1alpha1.ReasonDeadlockHeldBack, "d"} }, counts{Selected: 1, Out: 1}, said{
 			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "True DeadlockHeldBack d",
 		}},
-		"its nodes wait for each other": {func(m *maintained) { m.deadlock = reasoned{slipwayv1alpha1.ReasonDeadlock, "d"} }, counts{Selected: 1, Out: 1}, said{
+		"its nodes wait for each other": {func(m *report) { m.deadlock = cause{slipwayv1alpha1.ReasonDeadlock, "d"} }, counts{Selected: 1, Out: 1}, said{
 			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "False Deadlock d",
 		}},
-		"the rollout holds them back": {func(m *maintained) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 1, Waiting: 1}, said{
+		"the rollout holds them back": {func(m *report) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 1, Waiting: 1}, said{
 			"False Running 0 nodes are out, 1 waiting", "False Draining drained: 0 of 1 nodes", "False Limit l",
 		}},
-		"the rollout holds others back": {func(m *maintained) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
+		"the rollout holds others back": {func(m *report) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
 			"False Running 1 node is out, 1 waiting", "False Draining drained: 0 of 2 nodes", "True Running l",
 		}},
-		"the rollout begins one now": {func(m *maintained) {
+		"the rollout begins one now": {func(m *report) {
 			m.rollout = rollout.Decision{Reason: "Limit", Message: "l", Begin: []string{"one"}}
 		}, counts{Selected: 2, Waiting: 2}, said{
 			"False Running 0 nodes are out, 2 waiting", "False Draining drained: 0 of 2 nodes", "True Running l",
@@ -251,18 +251,19 @@ func TestWhatTheConditionsOfAMaintenanceSay(t *testing.T) {
 		o := nodeOut()
 		o.gone()
 		o.node.CordonedFor = nil
-		p, _, m := o.look()
-		m.Spec.Stage = slipwayv1alpha1.StageDrain
-		tc.so(m)
-		line := func(is bool, why reasoned) string {
+		p, _, m := o.planned()
+		r := p.reportOn(m, nil)
+		r.Spec.Stage = slipwayv1alpha1.StageDrain
+		tc.so(&r)
+		line := func(is bool, why cause) string {
 			value := "False "
 			if is {
 				value = "True "
 			}
 			return value + why.reason + " " + why.message
 		}
-		completed, why := p.completed(m, tc.counts)
-		got := said{Completed: line(completed, why), Drained: line(m.drainedAll(tc.counts)), Progressing: line(m.progressing(tc.counts, completed))}
+		completed, why := r.completed(tc.counts)
+		got := said{Completed: line(completed, why), Drained: line(r.drainedAll(tc.counts)), Progressing: line(r.progressing(tc.counts, completed))}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
@@ -292,23 +293,23 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		"it has failed, and the maintenance goes": {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "True"), func(o *out, _ *batchv1.Job) {
 			o.m.DeletionTimestamp = &metav1.Time{Time: epoch}
 		}}, true},
-		"it has failed, and is tried again": {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "True"), func(o *out, _ *batchv1.Job) { o.fors[0].Retry = 1 }}, true},
+		"it has failed, and is tried again": {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "True"), func(o *out, _ *batchv1.Job) { o.refs[0].Retry = 1 }}, true},
 		"it has not failed yet":             {[]func(*out, *batchv1.Job){finished(batchv1.JobFailed, "False"), func(o *out, _ *batchv1.Job) { o.recorded(RecordDone, nil) }}, false},
 		"its node is gone":                  {[]func(*out, *batchv1.Job){of("gone", known)}, true},
 		"its Node is gone, its drain is not": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) {
 			o.node.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "two"}}
 		}}, true},
 		"it runs, and nobody needs it": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) {
-			o.fors[0].UID, o.m.Spec.Stage = o.other.UID, slipwayv1alpha1.StageComplete
+			o.refs[0].UID, o.m.Spec.Stage = o.other.UID, slipwayv1alpha1.StageComplete
 		}}, true},
 		"it runs, and is waited for":     {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }}, false},
-		"it runs, and the node was lost": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) { o.fors[0].UID = o.other.UID }}, false},
+		"it runs, and the node was lost": {[]func(*out, *batchv1.Job){func(o *out, _ *batchv1.Job) { o.refs[0].UID = o.other.UID }}, false},
 		"it is being deleted": {[]func(*out, *batchv1.Job){of("gone", known), func(_ *out, j *batchv1.Job) {
 			j.DeletionTimestamp = &metav1.Time{Time: epoch}
 		}}, false},
-		"its maintenance is gone, and it is waited for": {[]func(*out, *batchv1.Job){of("one", "nobody"), func(o *out, _ *batchv1.Job) { o.fors[0].UID = "nobody" }}, false},
+		"its maintenance is gone, and it is waited for": {[]func(*out, *batchv1.Job){of("one", "nobody"), func(o *out, _ *batchv1.Job) { o.refs[0].UID = "nobody" }}, false},
 		"its maintenance is gone, and nobody needs it":  {[]func(*out, *batchv1.Job){of("one", "nobody")}, true},
-		"its maintenance is gone, and it has ended":     {[]func(*out, *batchv1.Job){of("one", "nobody"), ends, func(o *out, _ *batchv1.Job) { o.fors[0].UID = "nobody" }}, true},
+		"its maintenance is gone, and it has ended":     {[]func(*out, *batchv1.Job){of("one", "nobody"), ends, func(o *out, _ *batchv1.Job) { o.refs[0].UID = "nobody" }}, true},
 		"it is of nobody's": {[]func(*out, *batchv1.Job){func(_ *out, j *batchv1.Job) {
 			j.Annotations[annotationNode], j.Annotations[annotationMaintenance] = "gone", "nobody"
 		}}, false},
@@ -320,14 +321,13 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		o.m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob, PodTemplate: "t"}
 		o.facts.Templates = map[string]*corev1.PodTemplate{"t": {}}
 		p, _, m := o.look()
-		j := newJob("slipway-system", "one", m, o.fors[0], p.facts.Templates["t"])
+		j := newJob("slipway-system", "one", m, o.refs[0], p.facts.Templates["t"])
 		for _, so := range tc.so {
 			so(o, j)
 		}
 		o.facts.Jobs = []*batchv1.Job{j}
 		p, _, _ = o.look()
-		p.tidyJobs()
-		if got := len(p.decision.Steps) > 0; got != tc.want {
+		if got := len(p.tidyJobs()) > 0; got != tc.want {
 			t.Errorf("%s: it is deleted: %t", name, got)
 		}
 	}
@@ -343,11 +343,11 @@ func TestWhoIsStillCordonedAndGoesBack(t *testing.T) {
 		}
 	}
 	same := func(*Record) {}
-	back := []For{{UID: "blue-1", Name: "blue", Retry: 2, Released: true}}
+	back := []MaintenanceRef{{UID: "blue-1", Name: "blue", Retry: 2, Released: true}}
 	complete := func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }
 	for name, tc := range map[string]struct {
 		so   []func(*out)
-		want []For
+		want []MaintenanceRef
 	}{
 		"it has failed, and is to stay so":           {[]func(*out){failed(same)}, nil},
 		"it has failed, and all are to return":       {[]func(*out){failed(same), complete}, back},
@@ -368,7 +368,7 @@ func TestWhoIsStillCordonedAndGoesBack(t *testing.T) {
 			so(o)
 		}
 		o.gone()
-		p, n, _ := o.look()
+		p, n, _ := o.planned()
 		if diff := cmp.Diff(tc.want, p.leftCordoned(n)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
@@ -378,34 +378,34 @@ func TestWhoIsStillCordonedAndGoesBack(t *testing.T) {
 func TestWhatANodeThatIsBackWaitsFor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		so   func(*out)
-		want reasoned
+		want cause
 	}{
-		"nothing":           {func(*out) {}, reasoned{}},
-		"its kubelet":       {func(o *out) { o.node.Status.Conditions = nil }, reasoned{"NodeNotReady", "the node is not Ready"}},
-		"somebody else":     {func(o *out) { o.node.Spec.Unschedulable = true }, reasoned{"NodeCordoned", "the node was cordoned by somebody else after its return"}},
-		"its DaemonSets":    {func(o *out) { o.node.Unready = []string{"a/b"} }, reasoned{"DaemonSetPodsNotReady", "1 pods of DaemonSets are not Ready: a/b"}},
-		"what is not known": {func(o *out) { o.node.Checked = false }, reasoned{"DaemonSetPodsNotReady", "the pods of its DaemonSets are looked at"}},
-		"what may be kept away": {func(o *out) { o.facts.KeptAwayUnknown = true }, reasoned{
+		"nothing":           {func(*out) {}, cause{}},
+		"its kubelet":       {func(o *out) { o.node.Status.Conditions = nil }, cause{"NodeNotReady", "the node is not Ready"}},
+		"somebody else":     {func(o *out) { o.node.Spec.Unschedulable = true }, cause{"NodeCordoned", "the node was cordoned by somebody else after its return"}},
+		"its DaemonSets":    {func(o *out) { o.node.Unready = []string{"a/b"} }, cause{"DaemonSetPodsNotReady", "1 pods of DaemonSets are not Ready: a/b"}},
+		"what is not known": {func(o *out) { o.node.Checked = false }, cause{"DaemonSetPodsNotReady", "the pods of its DaemonSets are looked at"}},
+		"what may be kept away": {func(o *out) { o.facts.KeptAwayUnknown = true }, cause{
 			"DaemonSetPodsNotReady", "the pods of its DaemonSets that were kept away are looked at",
 		}},
 		"what was kept away": {func(o *out) {
 			o.facts.KeptAway = []KeptPod{{Namespace: "n", Name: "b", Node: "one"}, {Namespace: "n", Name: "a", Node: "one"}, {Namespace: "n", Name: "c", Node: "two"}}
-		}, reasoned{"DaemonSetPodsNotReady", "2 pods of DaemonSets are on their way back: n/a, n/b"}},
+		}, cause{"DaemonSetPodsNotReady", "2 pods of DaemonSets are on their way back: n/a, n/b"}},
 		"nothing, as it was cordoned before": {func(o *out) {
 			o.node.Spec.Unschedulable = true
 			o.back.Status.Conditions = []metav1.Condition{{Type: conditionSchedulable, Status: metav1.ConditionFalse}}
-		}, reasoned{}},
+		}, cause{}},
 		"nothing, as nobody waits for it": {func(o *out) {
 			o.node.Status.Conditions, o.m.Spec.Stage = nil, slipwayv1alpha1.StageComplete
-		}, reasoned{}},
-		"nothing, as who waited is gone": {func(o *out) { o.node.Status.Conditions, o.fors[0].UID = nil, "gone" }, reasoned{}},
+		}, cause{}},
+		"nothing, as who waited is gone": {func(o *out) { o.node.Status.Conditions, o.refs[0].UID = nil, "gone" }, cause{}},
 	} {
 		o := nodeOut()
 		o.drain = nil
 		o.returning()
 		o.node.Spec.Unschedulable, o.node.Checked = false, true
 		tc.so(o)
-		p, n, _ := o.look()
+		p, n, _ := o.planned()
 		if got := p.unhealthy(n); got != tc.want {
 			t.Errorf("%s: got %v; want %v", name, got, tc.want)
 		}

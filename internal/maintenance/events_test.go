@@ -42,7 +42,7 @@ func TestHowFarAnEventIs(t *testing.T) {
 		if tc.deleted {
 			e.DeletionTimestamp = &metav1.Time{Time: epoch}
 		}
-		if diff := cmp.Diff(tc.want, is{over(e), ended(e), ours(e)}); diff != "" {
+		if diff := cmp.Diff(tc.want, is{over(e), ended(e), unsettled(e)}); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -100,19 +100,19 @@ func TestParametersAreWrittenWhereTheyMeanSomethingElse(t *testing.T) {
 }
 
 func TestForWhomAnEventIs(t *testing.T) {
-	fors := []For{{UID: "a", Name: "blue"}}
+	refs := []MaintenanceRef{{UID: "a", Name: "blue"}}
 	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"app": "theirs"}}}
-	setFors(e, fors)
-	if diff := cmp.Diff(fors, ForsOf(e)); diff != "" || e.Annotations["app"] != "theirs" {
+	setRefs(e, refs)
+	if diff := cmp.Diff(refs, MaintenanceRefs(e)); diff != "" || e.Annotations["app"] != "theirs" {
 		t.Errorf("annotations %v: -want +got:\n%s", e.Annotations, diff)
 	}
 	e.Annotations[slipwayv1alpha1.MaintenancesAnnotation] = `[ {"uid":"a", "name":"blue"} ]`
-	setFors(e, fors)
+	setRefs(e, refs)
 	if got := e.Annotations[slipwayv1alpha1.MaintenancesAnnotation]; !strings.HasPrefix(got, "[ ") {
 		t.Errorf("what means the same was written anew: %s", got)
 	}
 	none := &lifecyclev1alpha1.LifecycleEvent{}
-	setFors(none, nil)
+	setRefs(none, nil)
 	if got := none.Annotations[slipwayv1alpha1.MaintenancesAnnotation]; got != "null" {
 		t.Errorf("for nobody is written as %q", got)
 	}
@@ -124,13 +124,13 @@ func TestWhyAnEventIsNotClaimed(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		have []metav1.Condition
-		want reasoned
+		want cause
 	}{
-		"nobody has said":       {nil, reasoned{"Gated", "LifecycleEvent e is to be claimed"}},
-		"all is well":           {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "True")}, reasoned{"Gated", "LifecycleEvent e is to be claimed"}},
-		"it waits for its turn": {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "False")}, reasoned{"ClaimableReason", "m"}},
-		"the lease comes first": {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False"), c("LeaseHeld", "False")}, reasoned{"LeaseHeldReason", "m"}},
-		"then the guards":       {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False")}, reasoned{"GuardsPassedReason", "m"}},
+		"nobody has said":       {nil, cause{"Gated", "LifecycleEvent e is to be claimed"}},
+		"all is well":           {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "True")}, cause{"Gated", "LifecycleEvent e is to be claimed"}},
+		"it waits for its turn": {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "False")}, cause{"ClaimableReason", "m"}},
+		"the lease comes first": {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False"), c("LeaseHeld", "False")}, cause{"LeaseHeldReason", "m"}},
+		"then the guards":       {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False")}, cause{"GuardsPassedReason", "m"}},
 	} {
 		e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "e"}}
 		e.Status.Conditions = tc.have
@@ -148,14 +148,14 @@ func TestWhyADrainIsNoMore(t *testing.T) {
 		phase   lifecyclev1alpha1.ClaimStatus
 		deleted bool
 		have    []metav1.Condition
-		want    reasoned
+		want    cause
 	}{
-		"it was not held":           {"Succeeded", false, finished("Succeeded"), reasoned{"DrainCanceled", "somebody ended the drain: spec.parameters of LifecycleEvent e do not hold it any more"}},
-		"it failed":                 {"Failed", false, finished("DriverFailed"), reasoned{"DrainFailed", "DriverFailed: m"}},
-		"it failed, and is deleted": {"Failed", true, finished("DriverFailed"), reasoned{"DrainFailed", "DriverFailed: m"}},
-		"it failed, without a word": {"SlaExpired", false, nil, reasoned{"DrainFailed", "SlaExpired"}},
-		"it was canceled":           {"Failed", false, finished("Canceled"), reasoned{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
-		"it is deleted":             {"Claimed", true, nil, reasoned{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
+		"it was not held":           {"Succeeded", false, finished("Succeeded"), cause{"DrainCanceled", "somebody ended the drain: spec.parameters of LifecycleEvent e do not hold it any more"}},
+		"it failed":                 {"Failed", false, finished("DriverFailed"), cause{"DrainFailed", "DriverFailed: m"}},
+		"it failed, and is deleted": {"Failed", true, finished("DriverFailed"), cause{"DrainFailed", "DriverFailed: m"}},
+		"it failed, without a word": {"SlaExpired", false, nil, cause{"DrainFailed", "SlaExpired"}},
+		"it was canceled":           {"Failed", false, finished("Canceled"), cause{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
+		"it is deleted":             {"Claimed", true, nil, cause{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
 	} {
 		e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "e"}}
 		e.Status.ClaimStatus, e.Status.Conditions = tc.phase, tc.have
@@ -197,7 +197,7 @@ func TestANodeThatSomebodyUncordonsIsCordonedAgain(t *testing.T) {
 			o.drain.Annotations = map[string]string{AnnotationCordonedAgain: tc.have}
 		}
 		tc.so(o)
-		p, n, _ := o.look()
+		p, n, _ := o.planned()
 		changed := n.drain.DeepCopy()
 		p.cordonAgain(n, changed)
 		if got := changed.Annotations[AnnotationCordonedAgain]; got != tc.want {
@@ -207,8 +207,8 @@ func TestANodeThatSomebodyUncordonsIsCordonedAgain(t *testing.T) {
 		if tc.wake > 0 {
 			want = epoch.Add(tc.wake)
 		}
-		if !p.decision.Wake.Equal(want) {
-			t.Errorf("%s: it wakes at %s; want %s", name, p.decision.Wake, want)
+		if !p.alarm.next.Equal(want) {
+			t.Errorf("%s: it wakes at %s; want %s", name, p.alarm.next, want)
 		}
 	}
 }
@@ -218,14 +218,14 @@ func TestTargetsAreStirredEachTime(t *testing.T) {
 	twice := []slipwayv1alpha1.DrainTarget{{PodType: "Default"}, {PodType: "Default"}, {PodType: "DaemonSet"}}
 	for times, want := range map[string][]slipwayv1alpha1.DrainTarget{"0": targets, "1": twice, "2": targets, "3": twice} {
 		e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{AnnotationCordonedAgain: times + " " + stamp(epoch)}}}
-		got := stirred(e, targets)
+		got := alternated(e, targets)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s times: -want +got:\n%s", times, diff)
 		}
 		if diff := cmp.Diff(targets, distinct(got)); diff != "" {
 			t.Errorf("%s times: they mean something else: -want +got:\n%s", times, diff)
 		}
-		if got := stirred(e, nil); len(got) > 0 {
+		if got := alternated(e, nil); len(got) > 0 {
 			t.Errorf("%s times: of none, %v", times, got)
 		}
 	}

@@ -3,6 +3,8 @@
 package maintenance
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,32 +27,33 @@ type Facts struct {
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Jobs are those of maintenances, in Slipway's own namespace.
 	Jobs []*batchv1.Job
-	// Refused are the steps that could not be done, by [Key], and what the API server, or a
-	// policy, has against them. They are done again, later and later.
+	// Refused are the steps that the API server or a policy refuses, by [Key], with its messages.
+	// They are repeated at growing intervals.
 	Refused map[string]string
 	// Templates are the PodTemplates of Slipway's own namespace, by name.
 	Templates map[string]*corev1.PodTemplate
-	// NotReady are the pods that do not run now, the oldest first: see [ReadNotReady].
+	// NotReady are the pods that are to run and are not ready, the oldest first: see
+	// [ReadNotReady].
 	NotReady []NotReadyPod
 	// Namespace is Slipway's own.
 	Namespace string
 	// KeptAway are the pods of DaemonSets that were kept away from a node, and are on none.
 	KeptAway []KeptPod
-	// KeptAwayUnknown: they are watched for, and it is not known yet which there are.
+	// KeptAwayUnknown: their watch has not shown them all yet.
 	KeptAwayUnknown bool
-	// Unscheduled are the pods that no node takes, and BudgetStatuses those of the disruption
-	// budgets that select them, by namespace/name. They are asked for by Decision.Starving;
-	// without, no deadlock is found.
+	// Unscheduled are the pods that the scheduler finds no node for, and BudgetStatuses the
+	// statuses of the PodDisruptionBudgets that select them, by namespace/name. Decision.Starving
+	// asks for them; without them, no deadlock is found.
 	Unscheduled    []Unscheduled
 	BudgetStatuses map[string]policyv1.PodDisruptionBudgetStatus
-	// Leases: Slipway takes the lease of each node that it works on. Without, those of others
-	// mean nothing to it.
+	// Leases: Slipway takes the lease of each node that it works on, and respects those of other
+	// tools.
 	Leases bool
 }
 
-// Unscheduled is a pod that no node takes.
+// Unscheduled is a pod that the scheduler finds no node for.
 type Unscheduled struct {
-	// Pod has what it asks of nodes, and its conditions.
+	// Pod has its node affinity, its tolerations and its conditions.
 	Pod *corev1.Pod
 	// Budgets select it, as namespace/name.
 	Budgets []string
@@ -61,20 +64,19 @@ type Node struct {
 	*corev1.Node
 	// CordonedFor are the UIDs of the LifecycleEvents that it is cordoned for.
 	CordonedFor []types.UID
-	// CordonedBefore: it was cordoned by somebody else before, and stays so.
+	// CordonedBefore: a third party had cordoned it before, so it stays cordoned.
 	CordonedBefore bool
 	// Records are what the Node says of maintenances that are done with it.
 	Records []Record
-	// Checked: it is known which pods of DaemonSets are not Ready. It is asked for by
-	// Decision.Check.
+	// Checked: it is known which pods of DaemonSets are not Ready. Decision.Check asks for it.
 	Checked bool
 	// Unready are the pods of DaemonSets on the node that are not Ready, as namespace/name.
 	Unready []string
-	// Budgets are the disruption budgets of its pods, as namespace/name: of all nodes, or of
-	// none. They are asked for by Decision.Budgets.
+	// Budgets are the PodDisruptionBudgets of its pods, as namespace/name: of all nodes, or of
+	// none. Decision.Budgets asks for them.
 	Budgets []string
-	// Lease is who has the node's lease, as it was read last. Without a holder, nobody has; with
-	// one and no end, it has it until it gives it back.
+	// Lease is the node's lease, as it was read last. A holder without an end keeps it until it
+	// gives it back.
 	Lease nodelease.Held
 }
 
@@ -86,17 +88,17 @@ type Record struct {
 	State RecordState `json:"state"`
 	// Retry is spec.retry of the maintenance at that time.
 	Retry int64 `json:"retry,omitempty"`
-	// Reason is a CamelCase code, of a failure, or of what was accepted of a node that is back.
+	// Reason is a CamelCase code: of a failure, or of a node that was accepted unhealthy.
 	Reason string `json:"reason,omitempty"`
-	// Message for people, of the same; at most 256 characters.
+	// Message says the same for people, in at most 256 bytes.
 	Message string `json:"message,omitempty"`
 	// At is when, to the second.
 	At time.Time `json:"at"`
-	// Event is the one that has failed, of a failure.
+	// Event is the UID of the event that has failed.
 	Event types.UID `json:"event,omitempty"`
-	// Cordon is an event for which the node was still cordoned then.
+	// Cordon is the UID of an event for which the node was still cordoned then.
 	Cordon types.UID `json:"cordon,omitempty"`
-	// Times is how often the node gave way to others, of a record HeldBack.
+	// Times is how often the node gave way, of a record HeldBack.
 	Times int `json:"times,omitempty"`
 	// Behind are the UIDs of the drains that it gave way to, with commas between.
 	Behind string `json:"behind,omitempty"`
@@ -109,29 +111,42 @@ type RecordState string
 const (
 	// RecordDone: the work is done. The node may still be out.
 	RecordDone RecordState = "Done"
-	// RecordReturned: the node is back, and was healthy, or somebody has accepted it as it was.
+	// RecordReturned: the node is back, and healthy or accepted as it was.
 	RecordReturned RecordState = "Returned"
-	// RecordFailed: something has failed. Raising spec.retry has it tried again.
+	// RecordFailed: something has failed. Raising spec.retry lets it be tried again.
 	RecordFailed RecordState = "Failed"
 	// RecordHeldBack: the drain that it names gives way to others that wait for it. The
-	// maintenance is not done with the node.
+	// maintenance continues later.
 	RecordHeldBack RecordState = "HeldBack"
 )
 
-// For is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
+// MaintenanceRef is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
 // node: a maintenance that they are for.
-type For struct {
+type MaintenanceRef struct {
 	UID  types.UID `json:"uid"`
 	Name string    `json:"name"`
 	// Retry is spec.retry of the maintenance when it took the node up.
 	Retry int64 `json:"retry,omitempty"`
-	// Since is when it did so, where that was after the creation of the event.
+	// Since is when it did so, if that was after the creation of the event.
 	Since time.Time `json:"since,omitzero"`
-	// Begun: its Job was seen. If it is gone then, somebody has deleted it.
+	// Begun: its Job was seen. If the Job is gone then, it was deleted.
 	Begun bool `json:"begun,omitempty"`
-	// Worked is when its work was seen to be done, where hooks hold the node up after it.
+	// Worked is when its work was seen to be done, if hooks hold the node up after it.
 	Worked time.Time `json:"worked,omitzero"`
-	// Released: nobody needs the node any more, and it is on its way back. All of the event
-	// are at the same time, and stay so.
+	// Released: no maintenance needs the node any more, and it is on its way back. All entries of
+	// the event are released together, and stay so.
 	Released bool `json:"released,omitempty"`
+}
+
+// RecordsOn returns what a Node says of the maintenances that are done with it. An error says that
+// its annotation cannot be read: a third party has written it.
+func RecordsOn(node *corev1.Node) (records []Record, err error) {
+	text := node.Annotations[slipwayv1alpha1.MaintenancesAnnotation]
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &records); err != nil {
+		return nil, fmt.Errorf("read annotation %s of node %s: %w", slipwayv1alpha1.MaintenancesAnnotation, node.Name, err)
+	}
+	return records, nil
 }

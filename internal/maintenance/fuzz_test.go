@@ -32,18 +32,18 @@ func FuzzForsOf(f *testing.F) {
 				Annotations: map[string]string{slipwayv1alpha1.MaintenancesAnnotation: text},
 			}}
 		}
-		fors, other := ForsOf(annotated(text)), annotated("")
-		setFors(other, fors)
-		if diff := cmp.Diff(fors, ForsOf(other), cmpopts.EquateEmpty()); diff != "" {
+		refs, other := MaintenanceRefs(annotated(text)), annotated("")
+		setRefs(other, refs)
+		if diff := cmp.Diff(refs, MaintenanceRefs(other), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("they are not the same (-before +after):\n%s", diff)
 		}
 		// They are asked for without a look at what is in them.
-		for _, one := range fors {
-			if entryOf(fors, one.UID) == nil {
+		for _, one := range refs {
+			if refOf(refs, one.UID) == nil {
 				t.Errorf("%q is not found", one.UID)
 			}
 		}
-		_ = released(fors)
+		_ = released(refs)
 	})
 }
 

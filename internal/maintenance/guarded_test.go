@@ -95,7 +95,7 @@ func TestWhatLetsADrainPassItsGuard(t *testing.T) {
 		},
 	} {
 		const condition = lifecyclev1alpha1.ConditionGuardsPassed
-		m := &maintained{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{}}
+		m := &maintenance{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{}}
 		if tc.rollout {
 			m.Spec.Rollout = &slipwayv1alpha1.MaintenanceRollout{}
 		}
@@ -103,7 +103,7 @@ func TestWhatLetsADrainPassItsGuard(t *testing.T) {
 		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{
 			Type: condition, Status: metav1.ConditionFalse, Reason: string(tc.guard), Message: reasons.Advised(condition, string(tc.guard), objection),
 		})
-		if got := m.notClaimed(e); got != (reasoned{string(tc.guard), tc.want}) {
+		if got := m.notClaimed(e); got != (cause{string(tc.guard), tc.want}) {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}

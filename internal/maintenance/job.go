@@ -4,6 +4,7 @@ package maintenance
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,11 +13,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// What a Job says of what it is for, and its containers are told.
+// Annotations say what a Job is for, and environment variables say so to its containers.
 const (
 	annotationNode        = slipwayv1alpha1.WorkNodeLabel
 	annotationMaintenance = "slipway.dev/maintenance-uid"
@@ -27,23 +29,12 @@ const (
 	envMaintenance = "SLIPWAY_MAINTENANCE"
 )
 
-// jobOf is the Job of a maintenance on the node, if there is one.
-func (p *pass) jobOf(n *node, entry For) *batchv1.Job {
-	return p.jobs[JobName(n.name, entry.UID, entry.Retry)]
-}
-
-// running says whether that Job is still at work.
-func (p *pass) running(n *node, entry For) bool {
-	j := p.jobOf(n, entry)
-	return j != nil && finishedAs(j) == nil
-}
-
-// finishedAs is the condition in which a Job has ended; nil, if it has not.
+// finishedAs returns the condition in which a Job has ended; nil, if it has not.
 func finishedAs(j *batchv1.Job) *batchv1.JobCondition {
 	return jobCondition(j, batchv1.JobComplete, batchv1.JobFailed)
 }
 
-// jobCondition is the first condition of these types that is True.
+// jobCondition returns the first condition of these types that is True.
 func jobCondition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for i := range j.Status.Conditions {
 		c := &j.Status.Conditions[i]
@@ -54,43 +45,10 @@ func jobCondition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.Jo
 	return nil
 }
 
-// job starts the Job of a node that is drained since then, and follows it to its end. It is
-// started once: one that is deleted on the way has done nobody knows how much.
-func (p *pass) job(n *node, m *maintained, entry *For, since time.Time) {
-	j := p.jobOf(n, *entry)
-	switch {
-	case j == nil && entry.Begun:
-		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonJobFailed, fmt.Sprintf(
-			"Job %s/%s was deleted before it had ended", p.facts.Namespace, JobName(n.name, entry.UID, entry.Retry))})
-		return
-	case j == nil:
-		p.startJob(n, m, *entry, since)
-		return
-	}
-	entry.Begun = true
-	c := finishedAs(j)
-	if c == nil { // its pods may never end, on a node that does not come back
-		c = jobCondition(j, batchv1.JobFailureTarget)
-	}
-	switch {
-	case c == nil:
-		p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
-			slipwayv1alpha1.ReasonJobRunning, fmt.Sprintf("Job %s/%s is running", j.Namespace, j.Name),
-		}, j.CreationTimestamp.Time)
-	case c.Type == batchv1.JobComplete:
-		p.worked(n, m, entry)
-	case c.Reason == batchv1.JobReasonDeadlineExceeded:
-		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonWorkTimeout, fmt.Sprintf("Job %s/%s: %s", j.Namespace, j.Name, c.Message)})
-	default:
-		p.fail(n, m, reasoned{slipwayv1alpha1.ReasonJobFailed, fmt.Sprintf("Job %s/%s: %s", j.Namespace, j.Name, c.Message)})
-	}
-}
-
-// workOn is the name of a Job that is at work on the node, or begins now, whoever it is for:
-// two at a time would be in each other's way. Empty: none is.
-func (p *pass) workOn(n *node) string {
-	name := n.work
-	for _, j := range p.facts.Jobs {
+// jobOn returns the name of a Job that is at work on the node, whichever maintenance it is for: two
+// at a time would disturb each other. Empty: there is none.
+func (v *view) jobOn(n *node) (name string) {
+	for _, j := range v.facts.Jobs {
 		if j.Annotations[annotationNode] == n.name && finishedAs(j) == nil && (name == "" || j.Name < name) {
 			name = j.Name
 		}
@@ -98,62 +56,83 @@ func (p *pass) workOn(n *node) string {
 	return name
 }
 
-func (p *pass) startJob(n *node, m *maintained, entry For, since time.Time) {
-	template := p.facts.Templates[m.template()]
-	if template == nil {
-		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, p.noTemplate(m.template()), reachedAt(n.drain))
-		return
+// byJob starts the Job of a node that is drained since then, and follows it to its end. It starts
+// each Job once: nobody knows how much a Job has done that was deleted. other is a Job that is at
+// work on the node.
+func (p *plan) byJob(n *node, c claim, since time.Time, other string) move {
+	switch {
+	case c.job == nil && c.Begun:
+		return c.fails(n, cause{slipwayv1alpha1.ReasonJobFailed, fmt.Sprintf(
+			"Job %s/%s was deleted before it had ended", p.facts.Namespace, JobName(n.name, c.UID, c.Retry))})
+	case c.job == nil:
+		return p.startJob(n, c, since, other)
 	}
-	if other := p.workOn(n); other != "" {
-		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{
-			slipwayv1alpha1.ReasonWaitingForOthers, fmt.Sprintf("Job %s/%s is at work on the node", p.facts.Namespace, other),
-		}, reachedAt(n.drain))
-		return
+	c.Begun = true
+	id := c.job.Namespace + "/" + c.job.Name
+	ended := finishedAs(c.job)
+	if ended == nil { // on a node that does not come back, its pods never end
+		ended = jobCondition(c.job, batchv1.JobFailureTarget)
 	}
-	if !n.Node.Spec.Unschedulable {
-		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{slipwayv1alpha1.ReasonBlocked, "the node is not cordoned, so no work begins"}, time.Time{})
-		return
+	switch {
+	case ended == nil:
+		return c.at(slipwayv1alpha1.NodeWorking, cause{slipwayv1alpha1.ReasonJobRunning, "Job " + id + " is running"}, c.job.CreationTimestamp.Time)
+	case ended.Type == batchv1.JobComplete:
+		return p.worked(n, c)
+	case ended.Reason == batchv1.JobReasonDeadlineExceeded:
+		return c.fails(n, cause{slipwayv1alpha1.ReasonWorkTimeout, "Job " + id + ": " + ended.Message})
+	default:
+		return c.fails(n, cause{slipwayv1alpha1.ReasonJobFailed, "Job " + id + ": " + ended.Message})
 	}
-	job := newJob(p.facts.Namespace, n.name, m, entry, template)
-	refusal, refused := p.facts.Refused[Key(CreateJob{Job: job})]
-	if refused {
-		if limit, over := p.workOver(m, since); over {
-			p.fail(n, m, reasoned{
+}
+
+func (p *plan) startJob(n *node, c claim, since time.Time, other string) move {
+	template := p.facts.Templates[c.m.template()]
+	held := func(why cause) move { return c.at(slipwayv1alpha1.NodeHeld, why, reachedAt(n.drain)) }
+	switch {
+	case template == nil:
+		return held(p.noTemplate(c.m.template()))
+	case other != "":
+		return held(cause{slipwayv1alpha1.ReasonWaitingForOthers, fmt.Sprintf("Job %s/%s is at work on the node", p.facts.Namespace, other)})
+	case !n.Spec.Unschedulable:
+		return c.at(slipwayv1alpha1.NodeHeld, cause{slipwayv1alpha1.ReasonBlocked, "the node is not cordoned, so no work begins"}, time.Time{})
+	}
+	job := newJob(p.facts.Namespace, n.name, c.m, c.MaintenanceRef, template)
+	mv := c.at(slipwayv1alpha1.NodeWorking, cause{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
+	if refusal, refused := p.facts.Refused[Key(CreateJob{Job: job})]; refused {
+		if limit, over := p.workOver(c.m, since); over {
+			return c.fails(n, cause{
 				slipwayv1alpha1.ReasonWorkTimeout,
 				fmt.Sprintf("spec.work.timeout: the Job could not be created within %s: %s", limit, refusal),
 			})
-			return
 		}
-		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, reasoned{slipwayv1alpha1.ReasonJobRefused, refusal}, since)
-	} else {
-		p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
+		mv = c.at(slipwayv1alpha1.NodeHeld, cause{slipwayv1alpha1.ReasonJobRefused, refusal}, since)
 	}
-	n.work = job.Name
-	p.do(CreateJob{Job: job})
+	mv.job = job
+	return mv
 }
 
-// newJob makes the Job of a node of the template. Its pod runs on the node and nowhere
-// else, whatever the node is tainted with for its being out, or down on the way. It has no
-// owner: the garbage collector would delete it, in the middle of a reboot, with a maintenance
-// that is deleted in foreground.
-func newJob(namespace, node string, m *maintained, entry For, template *corev1.PodTemplate) *batchv1.Job {
+// newJob makes the Job of a node from the template. Its pod runs on the node and nowhere else, and
+// tolerates the taints of a node that is out or down. The Job has no owner: with a maintenance
+// that is deleted in foreground, the garbage collector would delete it in the middle of a reboot.
+func newJob(namespace, node string, m *maintenance, ref MaintenanceRef, template *corev1.PodTemplate) *batchv1.Job {
 	pod := *template.Template.DeepCopy()
-	pod.Labels = with(pod.Labels, slipwayv1alpha1.MaintenanceEventLabel, LabelWork)
-	pod.Labels[slipwayv1alpha1.WorkNodeLabel] = nodeLabel(node)
+	labels := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: LabelWork, slipwayv1alpha1.WorkNodeLabel: nodeLabel(node)}
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	maps.Copy(pod.Labels, labels)
 	toNode(&pod.Spec, node)
 	if pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	}
-	tell(pod.Spec.InitContainers, node, m.Name)
-	tell(pod.Spec.Containers, node, m.Name)
+	setEnv(pod.Spec.InitContainers, node, m.Name)
+	setEnv(pod.Spec.Containers, node, m.Name)
 	j := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: JobName(node, m.UID, entry.Retry), Namespace: namespace,
-			Labels: map[string]string{
-				slipwayv1alpha1.MaintenanceEventLabel: LabelWork, slipwayv1alpha1.WorkNodeLabel: nodeLabel(node),
-			},
+			Name: JobName(node, m.UID, ref.Retry), Namespace: namespace,
+			Labels: labels,
 			Annotations: map[string]string{
-				annotationNode: node, annotationMaintenance: string(m.UID), annotationName: m.Name, annotationRetry: strconv.FormatInt(entry.Retry, 10),
+				annotationNode: node, annotationMaintenance: string(m.UID), annotationName: m.Name, annotationRetry: strconv.FormatInt(ref.Retry, 10),
 			},
 		},
 		Spec: batchv1.JobSpec{Template: pod},
@@ -167,15 +146,7 @@ func newJob(namespace, node string, m *maintained, entry For, template *corev1.P
 	return j
 }
 
-func with(labels map[string]string, key, value string) map[string]string {
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[key] = value
-	return labels
-}
-
-// toNode binds a pod to a node, by its name: its labels may say another one.
+// toNode binds a pod to a node by its name: the label with the hostname may differ from it.
 func toNode(pod *corev1.PodSpec, node string) {
 	if pod.Affinity == nil {
 		pod.Affinity = &corev1.Affinity{}
@@ -192,9 +163,49 @@ func toNode(pod *corev1.PodSpec, node string) {
 	}
 }
 
-func tell(containers []corev1.Container, node, maintenance string) {
+func setEnv(containers []corev1.Container, node, maintenance string) {
 	for i := range containers {
 		containers[i].Env = append(containers[i].Env,
 			corev1.EnvVar{Name: envNode, Value: node}, corev1.EnvVar{Name: envMaintenance, Value: maintenance})
 	}
+}
+
+// isOurs reports whether a Job was created for a maintenance: its name is made from its
+// annotations. A copy of it belongs to its author.
+func isOurs(j *batchv1.Job) bool {
+	retry, err := strconv.ParseInt(j.Annotations[annotationRetry], 10, 64)
+	return err == nil && j.Name == JobName(j.Annotations[annotationNode], ownerOf(j), retry)
+}
+
+// ownerOf returns the UID of the maintenance that a Job is for.
+func ownerOf(j *batchv1.Job) types.UID { return types.UID(j.Annotations[annotationMaintenance]) }
+
+// tidyJobs deletes the Jobs that are not needed any more: without an owner, the garbage collector
+// does not. A Job that has failed stays for whoever looks into it, until the node is tried again
+// or its maintenance is deleted.
+func (v *view) tidyJobs() (steps []Step) {
+	for _, j := range v.facts.Jobs {
+		if j.DeletionTimestamp == nil && isOurs(j) && v.unneededJob(j) {
+			steps = append(steps, DeleteJob{Job: j})
+		}
+	}
+	return steps
+}
+
+func (v *view) unneededJob(j *batchv1.Job) bool {
+	n, m := v.byName[j.Annotations[annotationNode]], v.byUID[ownerOf(j)]
+	if n == nil || !n.exists() {
+		return true
+	}
+	ref := refOf(n.refs, ownerOf(j))
+	switch {
+	case finishedAs(j) == nil: // it is waited for, whatever has become of its maintenance
+		return ref == nil && (m == nil || m.returns())
+	case m == nil || m.DeletionTimestamp != nil:
+		return true
+	case ref != nil && j.Name != JobName(n.name, m.UID, ref.Retry):
+		return true // from before a retry
+	}
+	r := n.recordOf(m)
+	return r != nil && r.State != RecordFailed
 }

@@ -57,11 +57,11 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 	template.Template.Labels = map[string]string{"app": "reboot"}
 	template.Template.Spec.Containers = []corev1.Container{{Name: "reboot", Image: "reboot", Env: []corev1.EnvVar{{Name: "A", Value: "b"}}}}
 	before := template.DeepCopy()
-	m := &maintained{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "kernel", UID: "u-1"}}}
+	m := &maintenance{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "kernel", UID: "u-1"}}}
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{
 		Type: slipwayv1alpha1.WorkJob, Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
 	}
-	j := newJob("slipway-system", "one.example.com", m, For{UID: "u-1", Retry: 3}, template)
+	j := newJob("slipway-system", "one.example.com", m, MaintenanceRef{UID: "u-1", Retry: 3}, template)
 	if !isOurs(j) {
 		t.Errorf("Job %s is none of ours", j.Name)
 	}
@@ -91,7 +91,7 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 
 	template.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob}
-	j = newJob("slipway-system", "one", m, For{}, template)
+	j = newJob("slipway-system", "one", m, MaintenanceRef{}, template)
 	if got := j.Spec.Template.Spec.RestartPolicy; got != corev1.RestartPolicyOnFailure {
 		t.Errorf("restartPolicy is %s", got)
 	}

@@ -57,18 +57,18 @@ func TestWhatANodeKeepsAway(t *testing.T) {
 		"its drain has ended":                            {[]func(*out){withDaemons, func(o *out) { o.drain.Status.ClaimStatus = lifecyclev1alpha1.Failed }}, ""},
 		"it has no drain":                                {[]func(*out){withDaemons, func(o *out) { o.gone() }}, ""},
 		"its Node is gone":                               {[]func(*out){withDaemons, func(o *out) { o.node.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "two"}} }}, ""},
-		"nobody needs it, and its drain covers none":     {[]func(*out){withDaemons, func(o *out) { o.fors[0].Released = true; o.asks(defaults) }}, ""},
-		"nobody needs it, and its drain covers them":     {[]func(*out){func(o *out) { o.fors[0].Released = true; o.asks(defaults, daemons) }}, covers},
+		"nobody needs it, and its drain covers none":     {[]func(*out){withDaemons, func(o *out) { o.refs[0].Released = true; o.asks(defaults) }}, ""},
+		"nobody needs it, and its drain covers them":     {[]func(*out){func(o *out) { o.refs[0].Released = true; o.asks(defaults, daemons) }}, covers},
 		"its drain begins anew, and covered them before": {[]func(*out){withDaemons, func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageCordon; o.asks(); o.keeps("before") }}, "before"},
 		"its drain begins anew, and never covered them":  {[]func(*out){func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageCordon; o.asks(); o.keeps("before") }}, ""},
-		"whoever wanted them to stay away is gone":       {[]func(*out){withDaemons, func(o *out) { o.fors[0].UID = "gone"; o.asks(); o.keeps("before") }}, ""},
+		"whoever wanted them to stay away is gone":       {[]func(*out){withDaemons, func(o *out) { o.refs[0].UID = "gone"; o.asks(); o.keeps("before") }}, ""},
 	} {
 		o := nodeOut()
 		for _, so := range tc.so {
 			so(o)
 		}
 		p, n, _ := o.planned()
-		if got := p.keepsAway(n); got != tc.want {
+		if got := p.toKeepAway(n); got != tc.want {
 			t.Errorf("%s: got %q; want %q", name, got, tc.want)
 		}
 	}
@@ -100,16 +100,16 @@ func TestWhatANodeIsToSayThatItKeepsAway(t *testing.T) {
 			so(o)
 		}
 		p, n, _ := o.planned()
-		p.keepAway(n)
+		steps, watches := p.keepAway(n)
 		var got Step
-		if len(p.decision.Steps) > 0 {
-			got = p.decision.Steps[0]
+		if len(steps) > 0 {
+			got = steps[0]
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		if p.decision.WatchKeptAway != tc.watches {
-			t.Errorf("%s: its pods are watched: %t", name, p.decision.WatchKeptAway)
+		if watches != tc.watches {
+			t.Errorf("%s: its pods are watched: %t", name, watches)
 		}
 	}
 }
@@ -155,11 +155,10 @@ func TestWhenAPodMayComeBack(t *testing.T) {
 		tc.so(o, &pod)
 		o.facts.KeptAway = []KeptPod{pod}
 		p, _, _ := o.planned()
-		p.lift()
-		if got := len(p.decision.Steps) > 0; got != tc.want {
+		if got := len(p.lift()) > 0; got != tc.want {
 			t.Errorf("%s: its gate is lifted: %t", name, got)
 		}
-		if !p.decision.WatchKeptAway {
+		if !Next(o.gather(), o.now).WatchKeptAway {
 			t.Errorf("%s: it is not watched", name)
 		}
 	}
@@ -182,15 +181,15 @@ func TestWhichTargetsADrainIsToHave(t *testing.T) {
 		"what it has reached, as nobody wants more":     {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete; o.reached(epoch) }, have},
 		"nothing, as it has none, and nobody wants it":  {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete; o.asks(); o.reached(epoch) }, drainplan.Nothing()},
 		"nothing, as it has failed":                     {func(o *out) { o.recorded(RecordFailed, nil) }, drainplan.Nothing()},
-		"nothing, as it is on its way back":             {func(o *out) { o.fors[0].Released = true }, drainplan.Nothing()},
-		"nothing, as whoever wanted it is gone":         {func(o *out) { o.fors[0].UID = "gone" }, drainplan.Nothing()},
+		"nothing, as it is on its way back":             {func(o *out) { o.refs[0].Released = true }, drainplan.Nothing()},
+		"nothing, as whoever wanted it is gone":         {func(o *out) { o.refs[0].UID = "gone" }, drainplan.Nothing()},
 		"nothing, as it is selected no more":            {func(o *out) { o.node.Labels["elsewhere"] = "" }, drainplan.Nothing()},
 	} {
 		o := nodeOut()
 		o.asks(have...)
 		tc.so(o)
 		p, n, _ := o.planned()
-		if diff := cmp.Diff(tc.want, p.wants(n)); diff != "" {
+		if diff := cmp.Diff(tc.want, p.wantedTargets(n)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -211,7 +210,7 @@ func TestTheFirstThatSaysHowPodsLeaveCounts(t *testing.T) {
 		o := nodeOut()
 		o.both()
 		o.m.Spec.Drain, o.other.Spec.Drain = tc.first, tc.second
-		o.fors = append([]For{{UID: "gone"}}, o.fors...)
+		o.refs = append([]MaintenanceRef{{UID: "gone"}}, o.refs...)
 		p, n, _ := o.planned()
 		got := p.parameters(n, nil)
 		if diff := cmp.Diff(tc.want, got.GracePeriodSeconds); diff != "" || !got.Hold || got.Kind != "DrainParameters" || got.APIVersion != "slipway.dev/v1alpha1" {
@@ -252,7 +251,7 @@ func TestWhenANodeIsTriedAgain(t *testing.T) {
 	}{
 		"spec.retry was raised":                        {nil, true, false},
 		"it was not raised":                            {[]func(*out){func(o *out) { o.m.Spec.Retry = 0 }}, false, true},
-		"it is tried again already":                    {[]func(*out){func(o *out) { o.fors[0].Retry = 1 }}, false, true},
+		"it is tried again already":                    {[]func(*out){func(o *out) { o.refs[0].Retry = 1 }}, false, true},
 		"it has failed since":                          {[]func(*out){func(o *out) { o.node.Records[0].Retry = 1 }}, false, true},
 		"it has not failed":                            {[]func(*out){func(o *out) { o.node.Records[0].State = RecordDone }}, false, true},
 		"nothing is recorded":                          {[]func(*out){func(o *out) { o.node.Records = nil }}, false, true},
@@ -261,26 +260,26 @@ func TestWhenANodeIsTriedAgain(t *testing.T) {
 		o := nodeOut()
 		o.m.Spec.Retry = 1
 		o.recorded(RecordFailed, nil)
-		o.fors[0].Begun, o.fors[0].Worked = true, epoch
+		o.refs[0].Begun, o.refs[0].Worked = true, epoch
 		said(o)
 		for _, so := range tc.so {
 			so(o)
 		}
-		p, n, m := o.look()
-		entry, changed := n.fors[0], n.drain.DeepCopy()
-		before := entry
-		if got := p.tryAgain(n, m, &entry, changed); got != tc.again {
+		p, n, _ := o.planned()
+		c := p.claims[n.name][0]
+		if got := c.triesAgain(n); got != tc.again {
 			t.Errorf("%s: it is tried again: %t", name, got)
 		}
-		want := before
-		if tc.again {
-			want = For{UID: before.UID, Name: before.Name, Retry: 1, Since: epoch}
+		if !tc.again {
+			continue
 		}
-		if diff := cmp.Diff(want, entry); diff != "" {
+		got := p.tryAgain(n, c)
+		want := MaintenanceRef{UID: c.UID, Name: c.Name, Retry: 1, Since: epoch}
+		if diff := cmp.Diff(want, got.ref); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		if _, word := changed.Annotations[slipwayv1alpha1.WorkDoneAnnotation]; word != tc.word {
-			t.Errorf("%s: the word that the work is done is there: %t", name, word)
+		if got.forgetsDone == tc.word {
+			t.Errorf("%s: the word that the work is done is forgotten: %t", name, got.forgetsDone)
 		}
 	}
 }
@@ -333,16 +332,16 @@ func TestWhatBecomesOfADrain(t *testing.T) {
 		o := nodeOut()
 		tc.so(o)
 		p, n, m := o.planned()
-		p.advance(n)
-		p.record(n)
+		outcome := p.advance(n)
+		steps := append(outcome.steps, p.recordSteps(n, outcome.records)...)
 		got := ""
-		if len(p.decision.Steps) > 0 {
-			got = describe(p.decision.Steps[0])
+		if len(steps) > 0 {
+			got = describe(steps[0])
 		}
-		if got != tc.want || len(p.decision.Steps) > 1 {
-			t.Errorf("%s: got %q of %d steps; want %q", name, got, len(p.decision.Steps), tc.want)
+		if got != tc.want || len(steps) > 1 {
+			t.Errorf("%s: got %q of %d steps; want %q", name, got, len(steps), tc.want)
 		}
-		if at := m.places["one"]; at.phase != tc.phase || at.reason != tc.why {
+		if at := outcome.statuses[m.UID]; at.phase != tc.phase || at.reason != tc.why {
 			t.Errorf("%s: it is %s, %s; want %s, %s", name, at.phase, at.reason, tc.phase, tc.why)
 		}
 	}

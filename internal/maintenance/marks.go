@@ -3,8 +3,8 @@
 package maintenance
 
 import (
+	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,39 +33,40 @@ const (
 // MaxPlanned is how many nodes a maintenance may select that are to say that it is planned.
 const MaxPlanned = 100
 
-// mark has the Node say what is planned, and what is going on. One that never said so, says
-// nothing.
-func (p *pass) mark(n *node) {
-	if !n.exists() {
-		return
-	}
-	if n.drain == nil && n.back == nil && len(n.begin) > 0 && n.refused == "" {
-		return // it says so when the event is there
+// markSteps lets the Node say which maintenances are planned and in progress. A Node that never said
+// so is left alone while there are none. refused: its event cannot be created.
+func (p *plan) markSteps(n *node, refused bool) []Step {
+	begins := p.begins[n.name]
+	if n.drain == nil && n.back == nil && len(begins) > 0 && !refused {
+		return nil // it says so when its event is there
 	}
 	var planned, going []string
 	for _, m := range p.maintenances {
 		switch {
-		case entryOf(n.fors, m.UID) != nil || n.drain != nil && entryOf(n.begin, m.UID) != nil:
+		case refOf(n.refs, m.UID) != nil || n.drain != nil && refOf(begins, m.UID) != nil:
 			going = append(going, m.Name)
 		case p.plans(m, n):
 			planned = append(planned, m.plannedText())
 		}
 	}
-	var marks []corev1.NodeCondition
-	marks = n.marked(marks, p.now, NodeMaintenancePlanned, ReasonMaintenancePlanned, planned)
-	marks = n.marked(marks, p.now, NodeMaintenanceInProgress, ReasonMaintenanceStarted, going)
-	if len(marks) > 0 {
-		p.do(MarkNode{Node: n.name, Conditions: marks})
+	marks := slices.Concat(
+		p.mark(n, NodeMaintenancePlanned, ReasonMaintenancePlanned, planned),
+		p.mark(n, NodeMaintenanceInProgress, ReasonMaintenanceStarted, going),
+	)
+	if len(marks) == 0 {
+		return nil
 	}
+	return []Step{MarkNode{Node: n.name, Conditions: marks}}
 }
 
-// plans says whether the maintenance will take the node out.
-func (p *pass) plans(m *maintained, n *node) bool {
-	return !m.returns() && (m.finalized() || !m.works()) && m.refusal.reason == "" && len(m.selected) <= MaxPlanned &&
-		m.holdUp.reason != slipwayv1alpha1.ReasonWindowOver && m.selects(n) && n.recordOf(m) == nil
+// plans reports whether the maintenance is going to take the node out.
+func (p *plan) plans(m *maintenance, n *node) bool {
+	t := p.of[m.UID]
+	return !m.returns() && (m.finalized() || !m.works()) && t.refusal.reason == "" && len(m.selected) <= MaxPlanned &&
+		t.holdUp.reason != slipwayv1alpha1.ReasonWindowOver && m.selects(n) && n.recordOf(m) == nil
 }
 
-func (m *maintained) plannedText() string {
+func (m *maintenance) plannedText() string {
 	text := m.Name
 	if at := m.notBefore(); !at.IsZero() {
 		text += " (not before " + stamp(at) + ")"
@@ -73,30 +74,29 @@ func (m *maintained) plannedText() string {
 	return text
 }
 
-// marked adds a condition, if the Node does not say it yet. The time of the transition
-// changes only with the status.
-func (n *node) marked(marks []corev1.NodeCondition, now time.Time, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
+// mark returns a condition, if the Node does not have it yet. The time of its transition changes
+// only with its status.
+func (v *view) mark(n *node, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
+	now := metav1.NewTime(v.alarm.now)
 	want := corev1.NodeCondition{
 		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: reasons.Shorten(strings.Join(names, ", "), maxReason),
-		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now),
+		LastHeartbeatTime: now, LastTransitionTime: now,
 	}
 	if len(names) == 0 {
 		want.Status, want.Reason = corev1.ConditionFalse, ReasonNoMaintenance
 	}
-	for _, have := range n.Status.Conditions {
-		if have.Type != kind {
-			continue
+	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
+	if i < 0 && len(names) == 0 {
+		return nil
+	}
+	if i >= 0 {
+		have := n.Status.Conditions[i]
+		if have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message {
+			return nil
 		}
 		if have.Status == want.Status {
 			want.LastTransitionTime = have.LastTransitionTime
 		}
-		if have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message {
-			return marks
-		}
-		return append(marks, want)
 	}
-	if len(names) == 0 {
-		return marks
-	}
-	return append(marks, want)
+	return []corev1.NodeCondition{want}
 }

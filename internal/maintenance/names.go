@@ -10,7 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 const (
@@ -72,4 +76,29 @@ func cut(name string, limit int) string {
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// The values of slipwayv1alpha1.MaintenanceEventLabel.
+const (
+	// LabelDrain is on the event that takes a node out.
+	LabelDrain = "drain"
+	// LabelReturn is on the event that puts it back.
+	LabelReturn = "return"
+	// LabelWork is on a Job and its pods.
+	LabelWork = "work"
+)
+
+// Labelled reports whether an event or a Job belongs to maintenances.
+func Labelled(o metav1.Object) bool {
+	_, is := o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel]
+	return is
+}
+
+// Selector selects the objects that are [Labelled].
+func Selector() labels.Selector {
+	exists, err := labels.Parse(slipwayv1alpha1.MaintenanceEventLabel)
+	if err != nil {
+		panic(err) // never: it is a valid label
+	}
+	return exists
 }

@@ -2,37 +2,50 @@
 
 package maintenance
 
-import "time"
+import (
+	"slices"
+	"time"
 
-// Next is what is to be done now, for all maintenances and nodes.
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
+
+// Next returns what is to be done now, for all maintenances and nodes.
 //
-// It looks at each node by itself, but for three things that nodes share: who begins, which
-// rollout decides, how far the drains go, which drainplan decides, and which of them wait for
-// each other, which deadlock finds.
+// It decides for each node by itself, but for three things that nodes share: which of them begin
+// (package rollout), how far their drains go (package drainplan), and which of them wait for each
+// other (package deadlock).
 func Next(f Facts, now time.Time) Decision {
-	p := newPass(f, now)
-	p.findHeldBack()
-	for _, m := range p.maintenances {
-		p.judge(m)
-	}
-	for _, m := range p.maintenances {
-		p.begin(m)
-	}
-	p.plan()
-	p.deadlocks()
+	v := newView(f, now)
+	s := selectNodes(v)
+	p := planDrains(s)
+
+	d := Decision{Statuses: map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus{}}
+	d.WatchKeptAway, d.Starving = len(f.KeptAway) > 0, p.deadlocks.asks
+	s.asks(&d)
+	outcomes := map[string]outcome{}
 	for _, n := range p.nodes {
-		p.advance(n)
-		p.record(n)
-		p.mark(n)
-		p.keepAway(n)
-		p.showRefused(n)
+		o, watch := p.nextOf(n)
+		outcomes[n.name] = o
+		d.Steps = append(d.Steps, o.steps...)
+		d.WatchKeptAway = d.WatchKeptAway || watch
+		if o.check {
+			d.Check = append(d.Check, n.name)
+		}
 	}
-	p.lift()
-	p.tidyJobs()
+	d.Steps = slices.Concat(d.Steps, p.lift(), p.tidyJobs())
+	var announced []Step
 	for _, m := range p.maintenances {
-		p.stage(m)
-		p.report(m)
+		d.Steps = append(d.Steps, p.keepFinalizer(m)...)
+		status := p.status(p.reportOn(m, outcomes))
+		if !equality.Semantic.DeepEqual(status, m.Status) {
+			d.Statuses[m.UID] = status
+			announced = append(announced, m.announce(status)...)
+		}
 	}
-	p.decision.Steps = append(p.told, p.decision.Steps...)
-	return p.decision
+	d.Steps = append(announced, d.Steps...)
+	d.Wake = v.alarm.next
+	return d
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
 )
 
-// NotReadyPod is a pod that does not run: it is Pending, or not Ready.
+// NotReadyPod is a pod that is to run, and is Pending or not Ready.
 type NotReadyPod struct {
 	// Name is namespace/name.
 	Name string
-	// Created is when.
+	// Created is its creation time.
 	Created time.Time
-	// Node has taken it; empty: none has.
+	// Node that it is assigned to; empty: none.
 	Node string
-	// Controller is the UID of what looks after it; empty: nothing does.
+	// Controller is the UID of its controller; empty: it has none.
 	Controller types.UID
 }
 
-// ReadNotReady reads a pod that does not run, and is to. One that is kept away from its node
-// waits for that node's return, and must not hold it up; one that is being deleted is to run
-// no more. Of those that have begun, one of a DaemonSet and a static one are looked at when
-// their node returns, and for one that runs to an end Ready means nothing.
+// ReadNotReady reads a pod that is to run, and is Pending or not Ready. It leaves out pods that
+// are kept away from their node, which must not hold up its return; pods that are being deleted;
+// and of those that have started, pods of DaemonSets and static pods, which are checked when
+// their node returns, and pods that run to completion, which need not become Ready.
 func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 	_, keptAway := pod.Labels[slipwayv1alpha1.KeptAway]
 	if keptAway || pod.DeletionTimestamp != nil {
@@ -73,23 +73,24 @@ func SortNotReady(pods []NotReadyPod) {
 // namedNotReady is how many of them are named.
 const namedNotReady = 5
 
-// notReadySince counts the pods that do not run and were created since the maintenance began:
-// above all, what replaces those that were evicted. It names the oldest of them. Those on a
-// node that is being drained are left out: they leave it, or are its work. So are those of a
-// controller that has others that did not run before: that is not the maintenance's doing, but
-// where no node takes them, there is no room for more.
-func (p *pass) notReadySince(m *maintained) (count int, names []string) {
-	if limit := m.Spec.Rollout.MaxPendingPods; limit != nil && *limit == 0 {
-		return 0, nil
-	}
-	p.decision.CountPending = true
+// countsNotReady reports whether pods that are not ready hold up the rollout of a maintenance.
+func (m *maintenance) countsNotReady() bool {
+	return m.Spec.Rollout != nil && (m.Spec.Rollout.MaxPendingPods == nil || *m.Spec.Rollout.MaxPendingPods != 0)
+}
+
+// notReadySince counts the pods that are not ready and were created since the maintenance began:
+// above all, the replacements of evicted pods. It names the oldest of them. It leaves out pods on
+// a node that is being drained: they leave it, or belong to its work. It also leaves out pods of a
+// controller that has older pods that are not ready, as that is not the maintenance's doing; but
+// counts those that no node takes, as there is no room for more.
+func (v *view) notReadySince(m *maintenance) (count int, names []string) {
 	began := latest(m.began(slipwayv1alpha1.StageDrain), m.notBefore())
-	if began.IsZero() {
+	if began.IsZero() || !m.countsNotReady() {
 		return 0, nil
 	}
-	broken := p.brokenBefore(began)
-	for _, pod := range p.facts.NotReady {
-		if pod.Created.Before(began) || p.drainsNode(pod.Node) || pod.Node != "" && broken[pod.Controller] {
+	broken := v.brokenBefore(began)
+	for _, pod := range v.facts.NotReady {
+		if pod.Created.Before(began) || v.drainsNode(pod.Node) || pod.Node != "" && broken[pod.Controller] {
 			continue
 		}
 		count++
@@ -100,19 +101,19 @@ func (p *pass) notReadySince(m *maintained) (count int, names []string) {
 	return count, names
 }
 
-// drainsNode says whether the node is being drained.
-func (p *pass) drainsNode(name string) bool {
-	n := p.byName[name]
+// drainsNode reports whether the node of that name is being drained.
+func (v *view) drainsNode(name string) bool {
+	n := v.byName[name]
 	return n != nil && n.drain != nil && claimed(n.drain)
 }
 
-// brokenBefore are the controllers of pods that are older than that, and do not run although
-// their node does.
-func (p *pass) brokenBefore(at time.Time) map[types.UID]bool {
+// brokenBefore returns the controllers of pods that are older than that, and not ready although
+// their node is.
+func (v *view) brokenBefore(at time.Time) map[types.UID]bool {
 	broken := map[types.UID]bool{}
-	for _, pod := range p.facts.NotReady {
-		n := p.byName[pod.Node]
-		if pod.Created.Before(at) && pod.Controller != "" && n != nil && n.exists() && n.ready() && !p.drainsNode(pod.Node) {
+	for _, pod := range v.facts.NotReady {
+		n := v.byName[pod.Node]
+		if pod.Created.Before(at) && pod.Controller != "" && n != nil && n.exists() && n.ready() && !v.drainsNode(pod.Node) {
 			broken[pod.Controller] = true
 		}
 	}

@@ -22,7 +22,7 @@ type out struct {
 	node  Node
 	drain *lifecyclev1alpha1.LifecycleEvent
 	back  *lifecyclev1alpha1.LifecycleEvent // nil, if it is not on its way back
-	fors  []For
+	refs  []MaintenanceRef
 	facts Facts
 }
 
@@ -33,7 +33,7 @@ func nodeOut() *out {
 	o.node.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: map[string]string{"zone": "a"}}}
 	o.node.Spec.Unschedulable = true
 	o.node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	o.fors = []For{{UID: o.m.UID, Name: o.m.Name}}
+	o.refs = []MaintenanceRef{{UID: o.m.UID, Name: o.m.Name}}
 	o.drain = newDrain("one", nil, slipwayv1alpha1.DrainParameters{})
 	o.asks(planOf(o.m)...)
 	o.drain.UID, o.drain.Generation, o.drain.CreationTimestamp = "drain-1", 1, metav1.NewTime(epoch.Add(-time.Hour))
@@ -82,7 +82,7 @@ func (o *out) returning() {
 }
 
 // gone has no event be there.
-func (o *out) gone() { o.drain, o.fors = nil, nil }
+func (o *out) gone() { o.drain, o.refs = nil, nil }
 
 func (o *out) gather() Facts {
 	f := o.facts
@@ -91,26 +91,21 @@ func (o *out) gather() Facts {
 	f.Nodes = append(f.Nodes, o.node)
 	for _, e := range []*lifecyclev1alpha1.LifecycleEvent{o.drain, o.back} {
 		if e != nil {
-			setFors(e, o.fors)
+			setRefs(e, o.refs)
 			f.Events = append(f.Events, e)
 		}
 	}
 	return f
 }
 
-// look is what is found out before anything is decided.
-func (o *out) look() (*pass, *node, *maintained) {
-	p := newPass(o.gather(), o.now)
-	p.findHeldBack()
-	for _, m := range p.maintenances {
-		p.judge(m)
-	}
-	return p, p.byName["one"], p.byUID[o.m.UID]
+// look is what is known before any node begins.
+func (o *out) look() (*selection, *node, *maintenance) {
+	s := judged(newView(o.gather(), o.now))
+	return s, s.byName["one"], s.byUID[o.m.UID]
 }
 
-// planned is look, and how far the drains go.
-func (o *out) planned() (*pass, *node, *maintained) {
-	p, n, m := o.look()
-	p.plan()
-	return p, n, m
+// planned adds how far the drains go.
+func (o *out) planned() (*plan, *node, *maintenance) {
+	s, n, m := o.look()
+	return planDrains(s), n, m
 }

@@ -43,7 +43,7 @@ func TestWhereANodeIsForARollout(t *testing.T) {
 		}, rollout.Waiting},
 		"it gave way, to one that is still out": {func(o *out) {
 			o.recorded(RecordHeldBack, func(r *Record) { r.Behind = "drain-1" })
-			o.fors[0].UID = o.other.UID
+			o.refs[0].UID = o.other.UID
 		}, rollout.HeldBack},
 		"it gave way, and the others have ended": {func(o *out) {
 			o.gone()
@@ -79,7 +79,7 @@ func TestWhatARolloutIsToldOfANode(t *testing.T) {
 		"it is in a domain":    {[]func(*out){free, func(o *out) { o.m.Spec.Rollout.TopologyKey = "zone" }}, waiting(func(n *rollout.Node) { n.Domain = "a" }), nil},
 		"it is not Ready":      {[]func(*out){free, func(o *out) { o.node.Status.Conditions = nil }}, waiting(isDown), nil},
 		"it has budgets":       {[]func(*out){free, func(o *out) { o.node.Budgets = []string{"shop/cart"} }}, waiting(func(n *rollout.Node) { n.Budgets = []string{"shop/cart"} }), nil},
-		"it is out for others": {[]func(*out){func(o *out) { o.fors[0].UID = o.other.UID }}, waiting(isDown), nil},
+		"it is out for others": {[]func(*out){func(o *out) { o.refs[0].UID = o.other.UID }}, waiting(isDown), nil},
 		"it is cordoned for others, and its drain is no more": {[]func(*out){func(o *out) { o.gone() }}, waiting(isDown), nil},
 		"it is out for this one":                              {nil, waiting(func(n *rollout.Node) { n.State = rollout.Out }), nil},
 		"it is one of the control plane":                      {[]func(*out){free, controlPlane}, waiting(func(n *rollout.Node) { n.ControlPlane = true }), nil},
@@ -142,7 +142,7 @@ func TestHowManyPodsArePendingSinceAMaintenanceBegan(t *testing.T) {
 		if got := p.rolloutFacts(m).PendingPods; got != tc.want {
 			t.Errorf("%s: got %d; want %d", name, got, tc.want)
 		}
-		if got := p.decision.CountPending; got != tc.asks {
+		if got := m.countsNotReady(); got != tc.asks {
 			t.Errorf("%s: they are asked for: %t", name, got)
 		}
 	}
@@ -160,7 +160,7 @@ func TestWhoMayJoinADrain(t *testing.T) {
 		"it is not out":                                   {[]func(*out){func(o *out) { o.gone() }}, false},
 		"it is on its way back":                           {[]func(*out){func(o *out) { o.returning() }}, false},
 		"its drain has ended":                             {[]func(*out){func(o *out) { o.drain.Status.ClaimStatus = lifecyclev1alpha1.Failed }}, false},
-		"nobody needs it any more":                        {[]func(*out){func(o *out) { o.fors[0].Released = true }}, false},
+		"nobody needs it any more":                        {[]func(*out){func(o *out) { o.refs[0].Released = true }}, false},
 		"a rollout joins one that is needed":              {[]func(*out){rolls}, true},
 		"a rollout does not keep out what is done":        {[]func(*out){rolls, func(o *out) { o.recorded(RecordDone, nil) }}, false},
 		"the word that the work is done is for the other": {[]func(*out){func(o *out) { o.drain.Annotations = map[string]string{slipwayv1alpha1.WorkDoneAnnotation: ""} }}, false},
@@ -170,7 +170,7 @@ func TestWhoMayJoinADrain(t *testing.T) {
 		}}, true},
 		"the word was heard, and a hook is waited for": {[]func(*out){func(o *out) {
 			o.drain.Annotations = map[string]string{slipwayv1alpha1.WorkDoneAnnotation: ""}
-			o.fors[0].Worked = epoch
+			o.refs[0].Worked = epoch
 		}}, true},
 		"the word is of nobody's who works by hand": {[]func(*out){func(o *out) {
 			o.drain.Annotations = map[string]string{slipwayv1alpha1.WorkDoneAnnotation: ""}
@@ -182,7 +182,7 @@ func TestWhoMayJoinADrain(t *testing.T) {
 		}}, true},
 		"the word is of one who is gone": {[]func(*out){func(o *out) {
 			o.drain.Annotations = map[string]string{slipwayv1alpha1.WorkDoneAnnotation: ""}
-			o.fors[0].UID = "gone"
+			o.refs[0].UID = "gone"
 		}}, true},
 		"the word is of one who works no more": {[]func(*out){func(o *out) {
 			o.drain.Annotations = map[string]string{slipwayv1alpha1.WorkDoneAnnotation: ""}
@@ -209,12 +209,12 @@ func TestWhatANodeIsToAMaintenance(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		so   []func(*out)
-		want standing
+		want want
 	}{
 		"its drain goes on":                 {nil, needs},
 		"its work is done":                  {[]func(*out){func(o *out) { o.recorded(RecordDone, nil) }}, done},
 		"it has failed":                     {[]func(*out){func(o *out) { o.recorded(RecordFailed, nil) }}, needs},
-		"the maintenance is gone":           {[]func(*out){func(o *out) { o.fors[0].UID = "gone" }}, leaves},
+		"the maintenance is gone":           {[]func(*out){func(o *out) { o.refs[0].UID = "gone" }}, leaves},
 		"it is selected no more":            {[]func(*out){func(o *out) { o.node.Labels["elsewhere"] = "" }}, leaves},
 		"nothing is to be done any more":    {[]func(*out){func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }}, leaves},
 		"the window is over, and drains go": {[]func(*out){window(slipwayv1alpha1.CancelAtDeadline)}, leaves},
@@ -224,10 +224,10 @@ func TestWhatANodeIsToAMaintenance(t *testing.T) {
 			o.reached(epoch.Add(-time.Minute))
 		}}, needs},
 		"the window is over, and its work is done, but for hooks": {[]func(*out){window(slipwayv1alpha1.CancelAtDeadline), func(o *out) {
-			o.fors[0].Worked = epoch
+			o.refs[0].Worked = epoch
 		}}, needs},
 		"the window is over, and its Job was seen": {[]func(*out){window(slipwayv1alpha1.CancelAtDeadline), func(o *out) {
-			o.fors[0].Begun = true
+			o.refs[0].Begun = true
 		}}, needs},
 		"it gives way": {[]func(*out){func(o *out) {
 			o.recorded(RecordHeldBack, func(r *Record) { r.Event = "drain-1" })
@@ -237,7 +237,7 @@ func TestWhatANodeIsToAMaintenance(t *testing.T) {
 		}}, needs},
 		"it gave way before it was joined": {[]func(*out){func(o *out) {
 			o.recorded(RecordHeldBack, func(r *Record) { r.Event = "drain-1" })
-			o.fors[0].Since = epoch
+			o.refs[0].Since = epoch
 		}}, needs},
 		"it gives way, and somebody is paused": {[]func(*out){func(o *out) {
 			o.recorded(RecordHeldBack, func(r *Record) { r.Event = "drain-1" })
@@ -249,7 +249,7 @@ func TestWhatANodeIsToAMaintenance(t *testing.T) {
 			so(o)
 		}
 		p, n, _ := o.look()
-		if got := p.standingOf(n, n.fors[0]); got != tc.want {
+		if got := p.claims[n.name][0].want; got != tc.want {
 			t.Errorf("%s: got %v; want %v", name, got, tc.want)
 		}
 	}
@@ -267,7 +267,7 @@ func TestWhetherANodeIsNeededOut(t *testing.T) {
 		"it is done, but it is paused":                  {func(o *out) { o.recorded(RecordDone, nil); o.m.Spec.Paused = true }, true},
 		"it is paused, but it returns":                  {func(o *out) { o.m.Spec.Stage, o.m.Spec.Paused = slipwayv1alpha1.StageComplete, true }, false},
 		"it is paused, but it is being deleted":         {func(o *out) { o.m.DeletionTimestamp, o.m.Spec.Paused = &metav1.Time{Time: epoch}, true }, false},
-		"whoever needed it is gone":                     {func(o *out) { o.fors[0].UID = "gone" }, false},
+		"whoever needed it is gone":                     {func(o *out) { o.refs[0].UID = "gone" }, false},
 		"of two, one is done":                           {func(o *out) { o.both(); o.recorded(RecordDone, nil) }, true},
 		"of two, one is done and the other wants it no": {func(o *out) { o.both(); o.recorded(RecordDone, nil); o.other.Spec.Stage = slipwayv1alpha1.StageIdle }, false},
 	} {
@@ -283,7 +283,7 @@ func TestWhetherANodeIsNeededOut(t *testing.T) {
 // both has the node be out for the other one as well.
 func (o *out) both() {
 	o.other.Spec.Stage = slipwayv1alpha1.StageDrain
-	o.fors = append(o.fors, For{UID: o.other.UID, Name: o.other.Name})
+	o.refs = append(o.refs, MaintenanceRef{UID: o.other.UID, Name: o.other.Name})
 }
 
 func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {
@@ -295,34 +295,34 @@ func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {
 	for name, tc := range map[string]struct {
 		so   func(*out)
 		of   types.UID
-		want Standing
+		want NodeOutlook
 		why  string
 	}{
-		"it is out for it": {func(*out) {}, "blue-1", Standing{Selected: true, Ready: true}, ""},
+		"it is out for it": {func(*out) {}, "blue-1", NodeOutlook{Selected: true, Ready: true}, ""},
 		"it has failed, and is not Ready": {func(o *out) {
 			o.recorded(RecordFailed, func(r *Record) { r.Reason, r.Message = "JobFailed", "m" })
 			o.node.Status.Conditions = nil
-		}, "blue-1", Standing{Selected: true, Reason: "JobFailed", Message: "m"}, ""},
+		}, "blue-1", NodeOutlook{Selected: true, Reason: "JobFailed", Message: "m"}, ""},
 		"its work is done": {func(o *out) {
 			o.recorded(RecordDone, func(r *Record) { r.Reason, r.Message = "None", "m" })
-		}, "blue-1", Standing{Selected: true, Ready: true}, ""},
-		"it is selected no more": {func(o *out) { o.node.Labels["elsewhere"] = "" }, "blue-1", Standing{Ready: true}, ""},
+		}, "blue-1", NodeOutlook{Selected: true, Ready: true}, ""},
+		"it is selected no more": {func(o *out) { o.node.Labels["elsewhere"] = "" }, "blue-1", NodeOutlook{Ready: true}, ""},
 		"it is out for another": {func(o *out) {
 			o.other.Spec.Stage, o.other.Spec.Rollout = slipwayv1alpha1.StageDrain, &slipwayv1alpha1.MaintenanceRollout{}
-		}, "red-1", Standing{
+		}, "red-1", NodeOutlook{
 			Selected: true, Ready: true, Others: []string{"blue"},
 		}, ""},
 		"it is further for another": {func(o *out) {
 			o.other.Spec.Stage = slipwayv1alpha1.StageDrain
 			o.other.Spec.DrainPlan = []slipwayv1alpha1.DrainTarget{{PodType: slipwayv1alpha1.PodTypeDefault, PodPriority: new(int32(10))}}
-		}, "red-1", Standing{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, ""},
+		}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, ""},
 		"an older one takes it up first": {func(o *out) {
 			o.gone()
 			o.node.CordonedFor = nil
 			o.m.CreationTimestamp = metav1.NewTime(epoch.Add(-2 * time.Hour))
 			o.other.Spec.Stage = slipwayv1alpha1.StageDrain
-		}, "red-1", Standing{Selected: true, Ready: true, Others: []string{"blue"}}, ""},
-		"none may begin": {func(o *out) {}, "red-1", Standing{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, "Idle: nothing is done in stage Idle"},
+		}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}}, ""},
+		"none may begin": {func(o *out) {}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, "Idle: nothing is done in stage Idle"},
 	} {
 		o := nodeOut()
 		tc.so(o)
@@ -330,7 +330,7 @@ func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(tc.want, got.Standings["one"]); diff != "" {
+		if diff := cmp.Diff(tc.want, got.Nodes["one"]); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 		if why := got.Reason + ": " + got.Message; tc.why != "" && why != tc.why || tc.why == "" && why != ": " {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	batchv1 "k8s.io/api/batch/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,65 +17,89 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// The limits of a status, in entries and in bytes: with them, that of any number of nodes is
-// under 256 KiB.
+// These limits, in entries and in bytes, keep the status of any number of nodes under 256 KiB.
 const (
 	maxListed      = 100
 	maxNodeMessage = 512
 	maxMessage     = 1024
 )
 
-// report says how far a maintenance is, if that is not what its status says.
-func (p *pass) report(m *maintained) {
-	status := m.Status.DeepCopy()
-	status.ObservedGeneration = m.Generation
-	p.fillPlaces(m)
-	p.stages(m, status)
-	status.Nodes = m.count()
-	status.NodeStatuses = m.listed()
-	p.drainStatus(m, status)
-	p.conditions(m, status)
-	status.Message = reasons.Shorten(m.message(status), maxMessage)
-	if equality.Semantic.DeepEqual(*status, m.Status) {
-		return
-	}
-	p.decision.Statuses[m.UID] = *status
-	p.tell(m, status)
+// report is what the status of a maintenance is made from.
+type report struct {
+	*maintenance
+	turn
+	// nodes are the statuses of the nodes that are selected, and of those that are out, by name.
+	nodes map[string]nodeStatus
+	// deadlock is what is to be said of nodes that wait for each other.
+	deadlock cause
+	// away counts the nodes that are to return.
+	away int
 }
 
-// fillPlaces says where the nodes are that are not out.
-func (p *pass) fillPlaces(m *maintained) {
+// reportOn collects the statuses of the nodes of a maintenance.
+func (p *plan) reportOn(m *maintenance, outcomes map[string]outcome) report {
+	r := report{maintenance: m, turn: *p.of[m.UID], nodes: map[string]nodeStatus{}, deadlock: p.deadlocks.of[m.UID]}
+	for name, o := range outcomes {
+		if s, found := o.statuses[m.UID]; found {
+			r.nodes[name] = s
+		}
+	}
 	for _, n := range m.selected {
-		if _, found := m.places[n.name]; found {
-			continue
+		if _, found := r.nodes[n.name]; !found {
+			r.nodes[n.name] = p.statusOf(n, m)
 		}
-		r := n.recordOf(m)
+	}
+	for _, n := range p.nodes {
+		old := rawRecord(n.Records, m.UID)
 		switch {
-		case r != nil && r.State == RecordFailed:
-			p.failedPlace(n, m)
-		case r != nil:
-			p.at(n, m.UID, slipwayv1alpha1.NodeReturned, reasoned{}, r.At)
-		default:
-			why, held := n.heldBack(m)
-			if !held && m.works() {
-				why = p.waitsForLease(n)
-			}
-			m.places[n.name] = place{phase: slipwayv1alpha1.NodeWaiting, reasoned: why}
+		case refOf(n.refs, m.UID) != nil && r.nodes[n.name].phase != slipwayv1alpha1.NodeReturned: // else others keep it out
+			r.away++
+		case len(n.refs) == 0 && old != nil && n.cordonedFor(*old) && !m.givenUp(*old):
+			r.away++
 		}
 	}
+	return r
 }
 
-// stages notes those that have begun: also those that were skipped (KEP-4212).
-func (p *pass) stages(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus) {
-	if m.Spec.Stage == "" || m.DeletionTimestamp != nil && !m.finalized() || !m.began(m.Spec.Stage).IsZero() {
-		return
+// statusOf returns the status of a node that is not out.
+func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
+	r := n.recordOf(m)
+	if failed, is := failedStatus(r); is {
+		return p.refine(n, m.UID, failed)
 	}
-	status.StageStatuses = append(status.StageStatuses, slipwayv1alpha1.MaintenanceStageStatus{Name: m.Spec.Stage, StartTimestamp: p.second()})
+	if r != nil {
+		return p.refine(n, m.UID, nodeStatus{phase: slipwayv1alpha1.NodeReturned, since: r.At})
+	}
+	why := n.yielding(m)
+	if why.reason == "" && m.works() {
+		why = p.waitsForLease(n)
+	}
+	return nodeStatus{phase: slipwayv1alpha1.NodeWaiting, cause: why}
 }
 
-func (m *maintained) count() slipwayv1alpha1.MaintenanceNodeCounts {
-	counts := slipwayv1alpha1.MaintenanceNodeCounts{Selected: int32(len(m.selected))}
-	for _, at := range m.places {
+// status returns the new status of a maintenance.
+func (p *plan) status(r report) slipwayv1alpha1.NodeMaintenanceStatus {
+	m, status := r.maintenance, r.Status.DeepCopy()
+	status.ObservedGeneration = m.Generation
+	// Each stage is listed with the time at which it was seen first (KEP-4212).
+	if m.Spec.Stage != "" && (m.DeletionTimestamp == nil || m.finalized()) && m.began(m.Spec.Stage).IsZero() {
+		status.StageStatuses = append(status.StageStatuses, slipwayv1alpha1.MaintenanceStageStatus{Name: m.Spec.Stage, StartTimestamp: p.second()})
+	}
+	status.Nodes = r.count()
+	status.NodeStatuses = r.listed()
+	status.DrainStatus = p.drainStatus(r)
+	r.setConditions(status, p.second())
+	status.Message = fmt.Sprintf("nodes: %d of %d out, %d returned, %d failed", status.Nodes.Out, status.Nodes.Selected, status.Nodes.Returned, status.Nodes.Failed)
+	if c := apimeta.FindStatusCondition(status.Conditions, slipwayv1alpha1.MaintenanceProgressing); c != nil && c.Message != "" {
+		status.Message += "; " + c.Message
+	}
+	status.Message = reasons.Shorten(status.Message, maxMessage)
+	return *status
+}
+
+func (r report) count() slipwayv1alpha1.MaintenanceNodeCounts {
+	counts := slipwayv1alpha1.MaintenanceNodeCounts{Selected: int32(len(r.selected))}
+	for _, at := range r.nodes {
 		switch at.phase {
 		case slipwayv1alpha1.NodeWaiting:
 			counts.Waiting++
@@ -93,14 +117,14 @@ func (m *maintained) count() slipwayv1alpha1.MaintenanceNodeCounts {
 	return counts
 }
 
-// listed are the nodes that need attention, and then those that are out.
-func (m *maintained) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
-	names := slices.SortedFunc(maps.Keys(m.places), func(a, b string) int {
-		return cmp.Or(cmp.Compare(urgency(m.places[a]), urgency(m.places[b])), strings.Compare(a, b))
+// listed returns the nodes that need attention, and then those that are out.
+func (r report) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
+	names := slices.SortedFunc(maps.Keys(r.nodes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(urgency(r.nodes[a]), urgency(r.nodes[b])), strings.Compare(a, b))
 	})
 	var all []slipwayv1alpha1.MaintenanceNodeStatus
 	for _, name := range names {
-		at := m.places[name]
+		at := r.nodes[name]
 		if len(all) == maxListed || urgency(at) == notListed {
 			break
 		}
@@ -115,8 +139,8 @@ func (m *maintained) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
 
 const notListed = 9
 
-// urgency is low where somebody should look.
-func urgency(at place) int {
+// urgency orders the nodes of a status: those come first where somebody has to act.
+func urgency(at nodeStatus) int {
 	if at.reason == slipwayv1alpha1.ReasonStepRefused {
 		return 1
 	}
@@ -139,32 +163,98 @@ func urgency(at place) int {
 	return 3
 }
 
-// drainStatus says how far the drain plan is.
-func (p *pass) drainStatus(m *maintained, status *slipwayv1alpha1.NodeMaintenanceStatus) {
-	if m.Spec.Stage != slipwayv1alpha1.StageDrain {
-		status.DrainStatus = nil
-		return
+// drainStatus returns how far the drain plan is.
+func (p *plan) drainStatus(r report) *slipwayv1alpha1.MaintenanceDrainStatus {
+	if r.Spec.Stage != slipwayv1alpha1.StageDrain {
+		return nil
 	}
 	drain := &slipwayv1alpha1.MaintenanceDrainStatus{}
-	progress, found := p.progress(m)
-	for _, at := range m.places {
-		drain.PodsPending += at.pods
+	progress, found := p.progress(r.maintenance, r.nodes)
+	for _, s := range r.nodes {
+		drain.PodsPending += s.pods
 	}
 	if found {
 		drain.ReachedDrainTargets = progress.Reached
 		drain.DrainMessage = reasons.Shorten(readable(progress.Message), maxMessage)
-	} else if status.DrainStatus != nil {
-		drain.ReachedDrainTargets = status.DrainStatus.ReachedDrainTargets
+	} else if r.Status.DrainStatus != nil {
+		drain.ReachedDrainTargets = r.Status.DrainStatus.ReachedDrainTargets
 	}
-	status.DrainStatus = drain
+	return drain
 }
 
-// message says in a line what is going on.
-func (m *maintained) message(status *slipwayv1alpha1.NodeMaintenanceStatus) string {
-	c := apimeta.FindStatusCondition(status.Conditions, slipwayv1alpha1.MaintenanceProgressing)
-	counts := fmt.Sprintf("nodes: %d of %d out, %d returned, %d failed", status.Nodes.Out, status.Nodes.Selected, status.Nodes.Returned, status.Nodes.Failed)
-	if c == nil || c.Message == "" {
-		return counts
+// Reasons of core Events about a maintenance.
+const (
+	// ReasonNodeUncordoned: a third party has uncordoned a node that is out. It is cordoned again,
+	// at once and then at growing intervals.
+	ReasonNodeUncordoned = "NodeUncordoned"
+	// ReasonNodeFailed: a node has failed.
+	ReasonNodeFailed = "NodeFailed"
+	// ReasonFastForwarded: a node's drain was further than the maintenance would have begun.
+	ReasonFastForwarded = "FastForwarded"
+	// ReasonStageBegan: a stage has begun.
+	ReasonStageBegan = "StageBegan"
+)
+
+// uncordoned is the message of a node that a third party has uncordoned while it is out.
+const uncordoned = "somebody else has uncordoned the node while it is out; its drain cordons it again"
+
+// announce returns the core Events for what the new status shows and the old one did not.
+func (m *maintenance) announce(status slipwayv1alpha1.NodeMaintenanceStatus) (steps []Step) {
+	tell := func(warning bool, reason, message string) {
+		steps = append(steps, Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: reasons.Shorten(message, maxMessage)})
 	}
-	return counts + "; " + c.Message
+	for _, s := range status.StageStatuses[len(m.Status.StageStatuses):] {
+		if s.Name != slipwayv1alpha1.StageIdle {
+			tell(false, ReasonStageBegan, fmt.Sprintf("stage %s began", s.Name))
+		}
+	}
+	before := map[string]slipwayv1alpha1.MaintenanceNodeStatus{}
+	for _, s := range m.Status.NodeStatuses {
+		before[s.Name] = s
+	}
+	for _, s := range status.NodeStatuses {
+		old := before[s.Name]
+		switch {
+		case s.Phase == slipwayv1alpha1.NodeFailed && old.Phase != s.Phase:
+			tell(true, ReasonNodeFailed, fmt.Sprintf("node %s: %s: %s", s.Name, s.Reason, s.Message))
+		case announced[s.Reason] && old.Reason != s.Reason:
+			tell(true, s.Reason, fmt.Sprintf("node %s: %s", s.Name, s.Message))
+		}
+	}
+	if apimeta.IsStatusConditionTrue(status.Conditions, slipwayv1alpha1.MaintenanceCompleted) &&
+		!apimeta.IsStatusConditionTrue(m.Status.Conditions, slipwayv1alpha1.MaintenanceCompleted) {
+		tell(false, slipwayv1alpha1.ReasonCompleted, status.Message)
+	}
+	return steps
+}
+
+// announced are the reasons of nodes that a core Event warns of.
+var announced = map[string]bool{
+	ReasonNodeUncordoned: true, slipwayv1alpha1.ReasonStepRefused: true,
+	slipwayv1alpha1.ReasonDeadlock: true, slipwayv1alpha1.ReasonDeadlockHeldBack: true,
+}
+
+// keepFinalizer keeps the finalizer of a maintenance from before its first node begins until, after
+// its deletion, it has no traces left (KEP-4212). A maintenance that never left Idle has none.
+func (v *view) keepFinalizer(m *maintenance) []Step {
+	changed := m.DeepCopy()
+	has := m.finalized()
+	switch {
+	case m.DeletionTimestamp == nil && m.Spec.Stage != slipwayv1alpha1.StageIdle && m.Spec.Stage != "" && !has:
+		changed.Finalizers = append(changed.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
+	case m.DeletionTimestamp != nil && has && m.Spec.Stage != slipwayv1alpha1.StageComplete:
+		changed.Spec.Stage = slipwayv1alpha1.StageComplete
+	case m.DeletionTimestamp != nil && has && !v.hasTraces(m):
+		changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(f string) bool { return f == slipwayv1alpha1.MaintenanceFinalizer })
+	default:
+		return nil
+	}
+	return []Step{ChangeMaintenance{Seen: m.NodeMaintenance, Changed: changed}}
+}
+
+// hasTraces reports whether a maintenance still has a node out, a record or a Job.
+func (v *view) hasTraces(m *maintenance) bool {
+	return slices.ContainsFunc(v.nodes, func(n *node) bool {
+		return refOf(n.refs, m.UID) != nil || rawRecord(n.Records, m.UID) != nil
+	}) || slices.ContainsFunc(v.facts.Jobs, func(j *batchv1.Job) bool { return isOurs(j) && ownerOf(j) == m.UID })
 }

@@ -16,10 +16,10 @@ import (
 
 // Decision is what to do now, and when to ask again if nothing changes before.
 type Decision struct {
-	// Steps do not depend on each other: each may be done, or fail, by itself.
+	// Steps do not depend on each other: each may succeed or fail by itself.
 	Steps []Step
-	// Statuses by the UID of the maintenance: those that differ from what it says. They are
-	// written at most once a second.
+	// Statuses by the UID of the maintenance: those that have changed. They are written at most
+	// once a second.
 	Statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus
 	// Check are the names of the nodes whose pods of DaemonSets are to be watched.
 	Check []string
@@ -35,8 +35,8 @@ type Decision struct {
 	Wake time.Time
 }
 
-// Step is one thing to do. Each may be done twice: a crash after it is as if it had not
-// been done. What was seen must not have changed, or the step is dropped.
+// Step is one thing to do. It may be done twice, after a crash. If an object has changed since it
+// was seen, the step is dropped.
 type Step interface{ isStep() }
 
 type (
@@ -44,8 +44,8 @@ type (
 	CreateEvent struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// ChangeEvent writes the parameters, the gates, the guards that are allowed, the finalizers
-	// and the annotations of an event.
+	// ChangeEvent writes the parameters, the gates, the allowed guards, the finalizers and the
+	// annotations of an event.
 	ChangeEvent struct {
 		Seen, Changed *lifecyclev1alpha1.LifecycleEvent
 	}
@@ -67,19 +67,19 @@ type (
 		Node       string
 		Conditions []corev1.NodeCondition
 	}
-	// KeepAway has the Node say which pods of DaemonSets are kept away from it.
+	// KeepAway lets the Node say which pods of DaemonSets it keeps away.
 	KeepAway struct{ Node, Which string }
-	// LetBack has the Node say so no more.
+	// LetBack removes what KeepAway wrote.
 	LetBack struct{ Node string }
-	// Lift takes our scheduling gate off a pod.
+	// Lift removes our scheduling gate from a pod.
 	Lift struct{ Pod KeptPod }
 	// ChangeMaintenance writes the stage and the finalizers of a maintenance.
 	ChangeMaintenance struct {
 		Seen, Changed *slipwayv1alpha1.NodeMaintenance
 	}
-	// Tell writes a core Event about a maintenance. One that follows another step tells of
-	// that, and is done after it. The first ones of a decision tell of what the statuses show
-	// now: until these are written, the next decision has them again.
+	// Tell writes a core Event about a maintenance. If it follows another step, it is done once
+	// that has succeeded. The first ones of a decision say what is new in the statuses: until
+	// these are written, the next decision has them again.
 	Tell struct {
 		About           *slipwayv1alpha1.NodeMaintenance
 		Warning         bool
@@ -87,8 +87,8 @@ type (
 	}
 )
 
-// Key tells steps apart that are wanted at the same time, and is the same when a step is wanted
-// again. What is told has none of its own.
+// Key identifies a step among those that are wanted at the same time, and stays the same when it
+// is wanted again. A Tell has no key of its own.
 func Key(step Step) string {
 	name := ""
 	switch s := step.(type) {

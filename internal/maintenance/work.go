@@ -9,86 +9,77 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// drained takes a node on whose pods have left: hooks, work, hooks.
-func (p *pass) drained(n *node, m *maintained, entry *For) {
-	since := latest(reachedAt(n.drain), entry.Since)
-	held, lost := p.lostLease(n)
+// drained is for a node whose pods have left: hooks AfterDrain, work, hooks BeforeReturn. Without
+// a rollout, it waits for stage Complete. job is the name of a Job that is at work on the node.
+func (p *plan) drained(n *node, c claim, job string) move {
+	since := latest(reachedAt(n.drain), c.Since)
+	lost := p.leaseLost(n)
+	workType := c.m.workType()
+	began := c.worked() || saysDone(n.drain) && workType == slipwayv1alpha1.WorkManual
 	switch {
-	case m.Spec.Rollout == nil:
-		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, held, since)
-		return
-	case m.Spec.Paused:
-		p.at(n, m.UID, slipwayv1alpha1.NodeDrained, reasoned{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}, since)
-		return
-	case lost && !p.workBegan(n, m, *entry):
-		p.at(n, m.UID, slipwayv1alpha1.NodeHeld, held, since)
-		return
-	case !entry.Worked.IsZero():
-		p.worked(n, m, entry)
-		return
-	case !entry.Begun && p.jobOf(n, *entry) == nil && !p.hooksOpen(n, m, slipwayv1alpha1.AfterDrain, since):
-		return
+	case c.m.Spec.Rollout == nil:
+		return c.at(slipwayv1alpha1.NodeDrained, lost, since)
+	case c.m.Spec.Paused:
+		return c.at(slipwayv1alpha1.NodeDrained, isPaused, since)
+	case lost.reason != "" && !began:
+		return c.at(slipwayv1alpha1.NodeHeld, lost, since)
+	case !c.Worked.IsZero():
+		return p.worked(n, c)
+	case !c.worked():
+		if mv, held := p.heldByHooks(n, c, slipwayv1alpha1.AfterDrain, since); held {
+			return mv
+		}
 	}
-	switch m.workType() {
+	switch workType {
 	case slipwayv1alpha1.WorkNone:
-		p.worked(n, m, entry)
+		return p.worked(n, c)
 	case slipwayv1alpha1.WorkJob:
-		p.job(n, m, entry, since)
+		return p.byJob(n, c, since, job)
 	default:
-		p.byHand(n, m, entry, since)
+		return p.byHand(n, c, since)
 	}
 }
 
-func (m *maintained) workType() slipwayv1alpha1.WorkType {
-	if m.Spec.Work == nil {
-		return slipwayv1alpha1.WorkManual
+// byHand waits until a person or another tool says that the work is done.
+func (p *plan) byHand(n *node, c claim, since time.Time) move {
+	if saysDone(n.drain) {
+		return p.worked(n, c)
 	}
-	return m.Spec.Work.Type
-}
-
-// byHand waits for somebody who says that the work is done.
-func (p *pass) byHand(n *node, m *maintained, entry *For, since time.Time) {
-	if _, said := n.drain.Annotations[slipwayv1alpha1.WorkDoneAnnotation]; said {
-		p.worked(n, m, entry)
-		return
-	}
-	if limit, over := p.workOver(m, since); over {
-		p.fail(n, m, reasoned{
+	if limit, over := p.workOver(c.m, since); over {
+		return c.fails(n, cause{
 			slipwayv1alpha1.ReasonWorkTimeout,
 			fmt.Sprintf("spec.work.timeout: nobody said within %s that the work is done", limit),
 		})
-		return
 	}
-	p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{
+	return c.at(slipwayv1alpha1.NodeWorking, cause{
 		slipwayv1alpha1.ReasonWaitingForWork,
 		fmt.Sprintf("waiting for somebody who says that the work is done: kubectl slipway done %s", n.name),
 	}, since)
 }
 
-// workOver says whether work that might have begun then has taken longer than it may, where
-// there is no Job to say so.
-func (p *pass) workOver(m *maintained, since time.Time) (limit time.Duration, over bool) {
+// workOver reports whether work that might have begun then has taken longer than it may, where
+// there is no Job that says so.
+func (v *view) workOver(m *maintenance, since time.Time) (limit time.Duration, over bool) {
 	if m.Spec.Work == nil || m.Spec.Work.Timeout == nil {
 		return 0, false
 	}
 	limit = m.Spec.Work.Timeout.Duration
-	p.wakeAt(since.Add(limit))
-	return limit, !p.now.Before(since.Add(limit))
+	return limit, v.alarm.passed(since.Add(limit))
 }
 
-// worked records that the maintenance is done with the node, when no hook holds that up.
-// Since when they do is written down first: the Job that knows may be deleted.
-func (p *pass) worked(n *node, m *maintained, entry *For) {
-	if m.asksAt(slipwayv1alpha1.BeforeReturn) {
-		if entry.Worked.IsZero() {
-			entry.Worked = p.second().Time
-			p.at(n, m.UID, slipwayv1alpha1.NodeWorking, reasoned{}, entry.Worked)
-			return
+// worked records that the maintenance is done with the node, when no hook BeforeReturn holds it
+// up. The event says first since when these hooks are asked: the Job that knows may be deleted.
+func (p *plan) worked(n *node, c claim) move {
+	if c.m.hasHooks(slipwayv1alpha1.BeforeReturn) {
+		if c.Worked.IsZero() {
+			c.Worked = p.second().Time
+			return c.at(slipwayv1alpha1.NodeWorking, cause{}, c.Worked)
 		}
-		if !p.hooksOpen(n, m, slipwayv1alpha1.BeforeReturn, entry.Worked) {
-			return
+		if mv, held := p.heldByHooks(n, c, slipwayv1alpha1.BeforeReturn, c.Worked); held {
+			return mv
 		}
 	}
-	p.note(n, Record{UID: m.UID, State: RecordDone, Retry: m.Spec.Retry})
-	p.at(n, m.UID, slipwayv1alpha1.NodeReturning, reasoned{}, time.Time{})
+	mv := c.at(slipwayv1alpha1.NodeReturning, cause{}, time.Time{})
+	mv.record = &Record{UID: c.UID, State: RecordDone, Retry: c.m.Spec.Retry}
+	return mv
 }

@@ -21,7 +21,7 @@ func maintenanceNames(events []*lifecyclev1alpha1.LifecycleEvent, node string) [
 		if event.Spec.BindingNode != node {
 			continue
 		}
-		for _, m := range maintenance.ForsOf(event) {
+		for _, m := range maintenance.MaintenanceRefs(event) {
 			names = append(names, ui.Clean(m.Name))
 		}
 	}

@@ -69,7 +69,7 @@ func (f Facts) planned() *slipwayv1alpha1.NodeMaintenance {
 // unselected counts the nodes of the cluster that the maintenance is not for.
 func (f Facts) unselected(look maintenance.Outlook) int {
 	count := len(f.Maintenances.Nodes)
-	for _, s := range look.Standings {
+	for _, s := range look.Nodes {
 		if s.Selected {
 			count--
 		}

@@ -30,7 +30,7 @@ func note(found map[string]*Impossible, node string, b Blocker) {
 // notes are what is particular about a node that begins.
 func (p *predictor) notes(n rollout.Node) []string {
 	var notes []string
-	s := p.look.Standings[n.Name]
+	s := p.look.Nodes[n.Name]
 	if !s.Ready {
 		notes = append(notes, "it is not Ready already, so it counts as out")
 	}

@@ -38,7 +38,7 @@ func (p *predictor) batch(number int, r round) (Batch, error) {
 	for _, name := range r.names {
 		n := p.standing[name]
 		batch.Nodes = append(batch.Nodes, Node{
-			Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Leased: p.look.Standings[name].Leased, Notes: p.notes(n),
+			Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Leased: p.look.Nodes[name].Leased, Notes: p.notes(n),
 		})
 	}
 	if p.facts.NoPods {

@@ -93,7 +93,7 @@ func (r *rehearsal) allReturn() (some bool) {
 		}
 		some = true
 		r.facts.ControlPlaneOut = slices.DeleteFunc(r.facts.ControlPlaneOut, func(name string) bool { return name == n.Name })
-		if !r.look.Standings[n.Name].Selected {
+		if !r.look.Nodes[n.Name].Selected {
 			continue
 		}
 		n.State, n.Down = rollout.Returned, false
@@ -104,7 +104,7 @@ func (r *rehearsal) allReturn() (some bool) {
 }
 
 // leased says whether somebody else works on the node.
-func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Standings[n.Name].Leased != "" }
+func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Nodes[n.Name].Leased != "" }
 
 // lift ends what holds everybody up until somebody says a word, or pods have started: it tells
 // of it before the next round.
@@ -138,7 +138,7 @@ func leftOf(r *rehearsal) []Left {
 	}
 	var left []Left
 	for _, n := range r.look.Rollout.Nodes {
-		s := r.look.Standings[n.Name]
+		s := r.look.Nodes[n.Name]
 		if began[n.Name] || !s.Selected {
 			continue
 		}

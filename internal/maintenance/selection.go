@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+)
+
+// selection says which nodes begin for which maintenance, and which maintenances still need the
+// nodes that are out.
+type selection struct {
+	*view
+	of map[types.UID]*turn // by maintenance
+	// claims are what maintenances want of the nodes that are out for them, by node.
+	claims map[string][]claim
+	// begins are the maintenances that take a node up now, by node.
+	begins map[string][]MaintenanceRef
+}
+
+// turn says whether nodes of a maintenance begin.
+type turn struct {
+	// refusal is why nothing is done for the maintenance at all.
+	refusal cause
+	// holdUp is why none of its nodes begins.
+	holdUp cause
+	// freeWaits: a node waits for its turn that nobody else has leased.
+	freeWaits bool
+	// rollout is what spec.rollout lets begin.
+	rollout rollout.Decision
+}
+
+// selectNodes judges all maintenances, and then lets their nodes begin, the oldest first.
+func selectNodes(v *view) *selection {
+	s := judged(v)
+	for _, m := range s.maintenances {
+		s.begin(m)
+	}
+	return s
+}
+
+// judged is the selection before any node begins.
+func judged(v *view) *selection {
+	s := &selection{view: v, of: map[types.UID]*turn{}, claims: map[string][]claim{}, begins: map[string][]MaintenanceRef{}}
+	for _, m := range v.maintenances {
+		t := &turn{refusal: m.refused(s.countControlPlane(m))}
+		t.holdUp = v.heldUp(m, t.refusal)
+		t.freeWaits = slices.ContainsFunc(m.selected, func(n *node) bool {
+			_, leased := v.leasedByOthers(n)
+			return !leased && n.stateFor(m) == rollout.Waiting
+		})
+		s.of[m.UID] = t
+	}
+	for _, n := range v.nodes {
+		for _, ref := range n.refs {
+			s.claims[n.name] = append(s.claims[n.name], s.claimOf(n, ref))
+		}
+	}
+	return s
+}
+
+// controlPlaneCount counts nodes of the control plane: all of them, those that a maintenance
+// selects, and further ones that other maintenances have out, or are about to take out.
+type controlPlaneCount struct{ all, selected, others int }
+
+func (s *selection) countControlPlane(m *maintenance) (c controlPlaneCount) {
+	begun := func(n *node) bool { return refOf(n.refs, m.UID) != nil }
+	waits := !m.returns() && !slices.ContainsFunc(m.selected, begun)
+	for _, n := range s.nodes {
+		switch {
+		case !n.exists() || !n.controlPlane():
+			continue
+		case slices.Contains(m.selected, n):
+			c.selected++
+		case waits && s.goesForOthers(n, m):
+			c.others++
+		}
+		c.all++
+	}
+	return c
+}
+
+// goesForOthers reports whether another maintenance has the node out, or whether an older one
+// without a rollout takes it out now.
+func (s *selection) goesForOthers(n *node, m *maintenance) bool {
+	if slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool { return ref.UID != m.UID }) {
+		return true
+	}
+	for _, other := range s.maintenances {
+		if other == m {
+			break
+		}
+		if other.Spec.Rollout == nil && s.of[other.UID].holdUp.reason == "" && slices.Contains(other.selected, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused returns why nothing is done for the maintenance, whatever its stage. A node that is
+// out already continues.
+func (m *maintenance) refused(c controlPlaneCount) cause {
+	if m.invalid != nil {
+		return cause{slipwayv1alpha1.ReasonInvalidSelector, fmt.Sprintf("spec.nodeSelector: %v", m.invalid)}
+	}
+	// This holds for a cluster with a single such node, too: no control plane would be left.
+	if m.Spec.Rollout != nil || c.selected == 0 || c.selected+c.others < c.all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
+		return cause{}
+	}
+	selects := fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d)", c.all)
+	if c.others > 0 {
+		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and others have the rest out", c.selected, c.all)
+	}
+	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, and without spec.rollout they would be out "+
+		"at the same time; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
+}
+
+// heldUp returns why none of the nodes that wait begins. If that is because of the time, the next
+// decision is due when the time has come.
+func (v *view) heldUp(m *maintenance, refusal cause) cause {
+	switch {
+	case m.returns():
+		return cause{slipwayv1alpha1.ReasonCompleted, "no more nodes begin, and those that are out return"}
+	case !m.works():
+		return cause{slipwayv1alpha1.ReasonIdle, "nothing is done in stage Idle"}
+	case !m.finalized():
+		if why, refused := v.facts.Refused[Key(ChangeMaintenance{Seen: m.NodeMaintenance})]; refused {
+			return cause{slipwayv1alpha1.ReasonStepRefused, why}
+		}
+		return cause{slipwayv1alpha1.ReasonRunning, "the finalizer comes first"}
+	case refusal.reason != "":
+		return refusal
+	case m.Spec.Rollout != nil && !m.drains():
+		return cause{slipwayv1alpha1.ReasonIdle, "spec.rollout begins with stage Drain"}
+	case m.Spec.Paused:
+		return isPaused
+	}
+	if closed := v.outsideWindow(m); closed.reason != "" {
+		return closed
+	}
+	if template := m.template(); template != "" && v.facts.Templates[template] == nil {
+		return v.noTemplate(template)
+	}
+	return cause{}
+}
+
+var isPaused = cause{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
+
+func (v *view) noTemplate(name string) cause {
+	return cause{
+		slipwayv1alpha1.ReasonJobInvalid,
+		fmt.Sprintf("spec.work.podTemplate: there is no PodTemplate %q in namespace %q", name, v.facts.Namespace),
+	}
+}
+
+// outsideWindow returns why nodes do not begin now, if that is because of the time.
+func (v *view) outsideWindow(m *maintenance) cause {
+	if at := m.notBefore(); !v.alarm.passed(at) {
+		return cause{slipwayv1alpha1.ReasonBeforeWindow, "spec.window.notBefore is " + stamp(at)}
+	}
+	if at := m.deadline(); !at.IsZero() && v.alarm.passed(at) {
+		return cause{slipwayv1alpha1.ReasonWindowOver, "spec.window.deadline was " + stamp(at)}
+	}
+	return cause{}
+}
+
+// notBefore returns when the window opens; zero, if it always is open.
+func (m *maintenance) notBefore() time.Time {
+	if w := m.Spec.Window; w != nil && w.NotBefore != nil {
+		return w.NotBefore.Time
+	}
+	return time.Time{}
+}
+
+// deadline returns when the window closes; zero, if it never does.
+func (m *maintenance) deadline() time.Time {
+	if w := m.Spec.Window; w != nil && w.Deadline != nil {
+		return w.Deadline.Time
+	}
+	return time.Time{}
+}
+
+// cancels reports whether drains that have not ended are canceled now, as the window has closed.
+func (v *view) cancels(m *maintenance) bool {
+	at := m.deadline()
+	return !at.IsZero() && !v.alarm.now.Before(at) && m.Spec.Window.AtDeadline == slipwayv1alpha1.CancelAtDeadline
+}
+
+// begin lets the maintenance take up the nodes whose turn it is. They join the drain that the node
+// has already; a node that is returning is waited for.
+func (s *selection) begin(m *maintenance) {
+	for _, n := range s.nextNodes(m) {
+		if n.drain == nil && n.back == nil || s.joinable(n, m) {
+			s.begins[n.name] = append(s.begins[n.name], MaintenanceRef{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
+		}
+	}
+}
+
+// joinable reports whether the drain of the node can serve one more maintenance. If an annotation
+// says that the work is done, the maintenance that it is meant for takes it in first. A rollout
+// joins no drain that is about to end: it could have more nodes out than it may.
+func (s *selection) joinable(n *node, m *maintenance) bool {
+	switch {
+	case n.drain == nil || n.back != nil || ended(n.drain) || released(n.refs):
+		return false
+	case m.Spec.Rollout != nil && !s.needed(n):
+		return false
+	}
+	return !saysDone(n.drain) || !s.awaitsDone(n, m.UID)
+}
+
+// nextNodes returns the nodes whose turn it is.
+func (s *selection) nextNodes(m *maintenance) []*node {
+	var next []*node
+	t := s.of[m.UID]
+	switch {
+	case t.holdUp.reason != "":
+	case m.Spec.Rollout != nil:
+		t.rollout = rollout.Next(s.rolloutFacts(m))
+		for _, name := range t.rollout.Begin {
+			next = append(next, s.byName[name])
+		}
+	default:
+		for _, n := range m.selected {
+			if n.stateFor(m) == rollout.Waiting {
+				next = append(next, n)
+			}
+		}
+	}
+	return next
+}
+
+// rolloutFacts returns what package rollout decides from.
+func (s *selection) rolloutFacts(m *maintenance) rollout.Facts {
+	var facts rollout.Facts
+	if m.Spec.Rollout != nil {
+		facts.Rollout = *m.Spec.Rollout
+		facts.PendingPods, facts.PendingNames = s.notReadySince(m)
+	}
+	for _, n := range s.nodes {
+		if !n.exists() {
+			continue
+		}
+		if n.controlPlane() && (s.busy(n) || !n.ready() || len(n.CordonedFor) > 0) {
+			facts.ControlPlaneOut = append(facts.ControlPlaneOut, n.name)
+		}
+		state := n.stateFor(m)
+		if !m.selects(n) { // a node that is not selected any more counts until it has returned
+			if !n.stillOut(m) {
+				continue
+			}
+			state = rollout.Out
+		}
+		if state == rollout.Waiting && s.leavesTurn(n, m) {
+			state = rollout.HeldBack
+		}
+		outForOthers := refOf(n.refs, m.UID) == nil && (s.busy(n) || len(n.CordonedFor) > 0)
+		facts.Nodes = append(facts.Nodes, rollout.Node{
+			Name: n.name, State: state, Domain: n.Labels[facts.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
+			Down: !n.ready() || outForOthers, Budgets: n.Budgets,
+		})
+	}
+	return facts
+}
+
+// busy reports whether the node is out, or about to be.
+func (s *selection) busy(n *node) bool {
+	return n.drain != nil || n.back != nil || len(s.begins[n.name]) > 0
+}
+
+// leavesTurn reports whether a node leaves its turn in a rollout to others, as it would have to
+// wait for a lease, for as long as its holder likes. When only leased nodes are left, they begin,
+// and wait.
+func (s *selection) leavesTurn(n *node, m *maintenance) bool {
+	t := s.of[m.UID]
+	if m.Spec.Rollout == nil || t.holdUp.reason != "" || !t.freeWaits {
+		return false
+	}
+	_, leased := s.leasedByOthers(n)
+	return leased
+}
+
+// stateFor returns where the node is on its way through a maintenance, as rollout counts it.
+func (n *node) stateFor(m *maintenance) rollout.State {
+	r, out := n.recordOf(m), refOf(n.refs, m.UID) != nil
+	switch {
+	case r != nil && r.State == RecordFailed && (out || n.cordonedFor(*r)):
+		return rollout.Failed
+	case r != nil && r.State == RecordFailed:
+		return rollout.FailedBack
+	case r != nil && r.State == RecordReturned:
+		return rollout.Returned
+	case r != nil || out:
+		return rollout.Out
+	case n.yielding(m).reason != "":
+		return rollout.HeldBack
+	default:
+		return rollout.Waiting
+	}
+}
+
+// asks adds what has to be watched so that rollouts can decide.
+func (s *selection) asks(d *Decision) {
+	for _, m := range s.maintenances {
+		t := s.of[m.UID]
+		d.Budgets = d.Budgets || t.rollout.Budgets
+		d.CountPending = d.CountPending || t.holdUp.reason == "" && m.countsNotReady()
+	}
+}
