@@ -34,7 +34,7 @@ func plugin() string {
 		indent := strings.Repeat("  ", strings.Count(name, " "))
 		fmt.Fprintf(&page, "%s* [%s](#%s): %s\n", indent, name, strings.ReplaceAll(name, " ", "-"), c.Short)
 	}
-	page.WriteString("\nAll of them have the flags of kubectl for the cluster and who one is there, `-h` tells what they are: ")
+	page.WriteString("\nAll commands accept kubectl's flags for the cluster and the user (`-h` describes them): ")
 	var shared []string
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { shared = append(shared, "`--"+f.Name+"`") })
 	page.WriteString(strings.Join(shared, ", ") + ".\n")
@@ -69,7 +69,7 @@ func writeCommand(page *strings.Builder, c *cobra.Command) {
 	if !c.LocalNonPersistentFlags().HasAvailableFlags() {
 		return
 	}
-	page.WriteString("\n| flag | default | says |\n|---|---|---|\n")
+	page.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
@@ -100,9 +100,9 @@ func cell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }
 
-const flagsHead = `<!-- Written by docs/generate, from what the programs say of themselves. make generate -->
+const flagsHead = `<!-- Written by docs/generate, from the help of the programs. make generate -->
 
-# Flags of what runs in the cluster
+# Flags of the components
 
 `
 

@@ -21,9 +21,9 @@ const fieldsHead = `<!-- Written by docs/generate, from config/crd and the types
 
 # Fields
 
-What can be asked for, and what is answered. A field in bold is required. LifecycleEvent and LifecycleTransition are in
-` + "`lifecycle.k8s.io/v1alpha1`" + `, or in ` + "`slm.slipway.dev/v1alpha1`" + ` where the server serves that group itself; ` + "`kubectl slipway version`" + `
-says which.
+This page lists all fields of requests and of their status. A field in bold is required. LifecycleEvent and LifecycleTransition are in
+` + "`lifecycle.k8s.io/v1alpha1`" + `, or in ` + "`slm.slipway.dev/v1alpha1`" + ` if the server serves that group itself; ` + "`kubectl slipway version`" + `
+shows the group.
 `
 
 // fields is the reference of all kinds.
@@ -54,9 +54,9 @@ func writeKind(page *strings.Builder, name string) {
 	}
 	version := crd.Spec.Versions[0]
 	schema := version.Schema.OpenAPIV3Schema
-	scope := "of the cluster"
+	scope := "cluster-scoped"
 	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-		scope = "of a namespace"
+		scope = "namespaced"
 	}
 	fmt.Fprintf(page, "\n## %s\n\n%s\n\n`%s/%s`, %s; short: `%s`.\n", crd.Spec.Names.Kind, prose(schema.Description),
 		crd.Spec.Group, version.Name, scope, strings.Join(crd.Spec.Names.ShortNames, "`, `"))
@@ -68,7 +68,7 @@ func writeKind(page *strings.Builder, name string) {
 	}
 }
 
-const tableHead = "\n| field | type | says |\n|---|---|---|\n"
+const tableHead = "\n| field | type | meaning |\n|---|---|---|\n"
 
 // writeFields writes a row for each field below path.
 func writeFields(page *strings.Builder, path string, schema apiextensionsv1.JSONSchemaProps) {
@@ -129,7 +129,7 @@ func limits(field apiextensionsv1.JSONSchemaProps) string {
 		add("at most %d characters", *field.MaxLength)
 	}
 	if field.MaxItems != nil {
-		add("at most %d of them", *field.MaxItems)
+		add("at most %d entries", *field.MaxItems)
 	}
 	for _, rule := range field.XValidations {
 		if rule.Message != "" {

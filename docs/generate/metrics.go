@@ -16,17 +16,16 @@ const metricsHead = `<!-- Written by docs/generate, from internal/platform/telem
 
 # Metrics
 
-At ` + "`/metrics`" + ` of the agents, of the controller, of slipway-host and of a drain driver that runs by itself, where
-` + "`--metrics-bind-address`" + ` is set.
-Besides these there are those of Go, of the process and of controller-runtime. Times are in seconds, points in time are Unix
-times.
+With ` + "`--metrics-bind-address`" + `, the agents, the controller, slipway-host and a standalone drain driver serve these metrics at
+` + "`/metrics`" + `. They also serve the metrics of Go, of the process and of controller-runtime. Durations are in seconds, and
+timestamps are Unix times.
 
-No label is the name of a pod, a budget or an event. Of ` + "`driver`, `transition` and `reason`" + ` a process has 64 values at most; what
-is more is ` + "`other`" + `. Series with the label ` + "`node`" + ` are there while the node is being worked on, and not after.
+No label contains the name of a pod, a PodDisruptionBudget or an event. A process has at most 64 values of ` + "`driver`, `transition` and `reason`" + `;
+further values become ` + "`other`" + `. Series with the label ` + "`node`" + ` exist only while Slipway works on the node.
 
-Alerts that use them: [runbooks.md](../runbooks.md). A dashboard: ` + "`config/monitoring/dashboard.json`" + `.
+Alerts: [runbooks.md](../runbooks.md). Dashboard: ` + "`config/monitoring/dashboard.json`" + `.
 
-| metric | type | labels | unit | says | of |
+| metric | type | labels | unit | meaning | component |
 |---|---|---|---|---|---|
 `
 

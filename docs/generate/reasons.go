@@ -13,15 +13,15 @@ const reasonsHead = `<!-- Written by docs/generate, from internal/reasons. make 
 
 # Reason codes
 
-What the codes mean that stand in the status of a LifecycleEvent and on the Node, and what helps. ` + "`kubectl slipway explain NODE`" + `
-says the same of what is there now, with names and figures.
+This page explains the reason codes in the status of a LifecycleEvent and on the Node, with their remedies. ` + "`kubectl slipway explain NODE`" + `
+explains the current codes of a node, with names and figures.
 
-| it stands in | as |
+| object | field |
 |---|---|
 | a blocker | ` + "`status.blockers[].reason`" + ` of the event, or in its condition ` + "`PodsLeft`" + ` |
 | a condition of the event | ` + "`status.conditions[].reason`" + ` |
 | a NodeMaintenance | the reason of its conditions, or ` + "`status.nodeStatuses[].reason`" + ` for one of its nodes |
-| the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, where that is False, the reason of the event's condition ` + "`Finished`" + `; or the reason of its condition ` + "`GracefulNodeShutdownInProgress`" + ` |
+| the Node | the reason of its condition ` + "`LifecycleTransition`" + `: the state reached, or, if the condition is False, the reason of the event's condition ` + "`Finished`" + `; or the reason of its condition ` + "`GracefulNodeShutdownInProgress`" + ` |
 
 `
 
@@ -53,7 +53,7 @@ func where(e reasons.Entry) string {
 	case reasons.MaintenanceNode:
 		return "**A node of a NodeMaintenance**"
 	case reasons.Explained:
-		return "**In what `kubectl slipway explain` says**"
+		return "**In the output of `kubectl slipway explain`**"
 	default:
 		return fmt.Sprintf("**Condition `%s`**, %s", e.Place, e.Status)
 	}

@@ -2,96 +2,94 @@
 
 package v1alpha1
 
-// NodeConditionLifecycleTransition is the type of the Node condition whose reason
-// is the state that the last event of the node has reached (KEP-5683). It is output
-// only: progress is in the event's status.
+// NodeConditionLifecycleTransition is the type of the Node condition that reports the last state
+// that an event of the node has reached (KEP-5683). Its reason is the state. The condition is
+// output only: the event's status has the progress.
 const NodeConditionLifecycleTransition = "LifecycleTransition"
 
-// The types of conditions of an event that every driver's events have.
+// Condition types of every event, for all drivers.
 const (
-	// ConditionClaimable is False while something keeps a Pending event from being
-	// claimed, and True from the claim on.
+	// ConditionClaimable is False while an obstacle prevents the claim of a Pending event, and
+	// True after the claim.
 	ConditionClaimable = "Claimable"
-	// ConditionDriverAvailable says of a claimed event whether its driver is there.
+	// ConditionDriverAvailable reports the availability of the driver of a claimed event.
 	ConditionDriverAvailable = "DriverAvailable"
-	// ConditionStalled is True while nobody drives a claimed event because its agent is
-	// dead, and False once it is back.
+	// ConditionStalled is True while no agent drives a claimed event because the agent is dead,
+	// and False after the agent has recovered.
 	ConditionStalled = "Stalled"
-	// ConditionGuardsPassed is False while a guard holds the event at [GateGuards]; its
-	// reason is the [Guard].
+	// ConditionGuardsPassed is False while a guard holds the event at [GateGuards]. Its reason is
+	// the [Guard].
 	ConditionGuardsPassed = "GuardsPassed"
-	// ConditionLeaseHeld says of an event that takes its node out whether Slipway holds the
-	// node's lease. It is False while somebody else does: then the event waits at [GateLease].
-	// Only where the controller takes leases (--node-leases).
+	// ConditionLeaseHeld reports, for an event that takes its node out of service, that Slipway
+	// holds the node's lease. It is False while another holder has the lease: then the event
+	// waits at [GateLease]. Only with node leases (--node-leases of the controller).
 	ConditionLeaseHeld = "LeaseHeld"
-	// ConditionFinished is True when the event has ended; its reason says how.
+	// ConditionFinished is True when the event has ended. Its reason is the outcome.
 	ConditionFinished = "Finished"
 )
 
-// ConditionBudgetsOverridden is a driver's: True where it has removed pods although
-// their disruption budgets did not allow it. Who was not asked must be told: the agent
-// announces it in a core Event of the Node, with its message and with spec.requestedBy.
+// ConditionBudgetsOverridden belongs to the driver. It is True after the driver has removed pods
+// against their PodDisruptionBudgets. The agent announces this to the owners of the pods in a
+// core Event of the Node, with the message of the condition and with spec.requestedBy.
 const ConditionBudgetsOverridden = "BudgetsOverridden"
 
 // Reasons of ConditionClaimable.
 const (
-	// ReasonGated: spec.gates is not empty.
+	// ReasonGated means that spec.gates is not empty.
 	ReasonGated = "Gated"
-	// ReasonTransitionNotFound: no LifecycleTransition of that name (yet).
+	// ReasonTransitionNotFound means that no LifecycleTransition of that name exists (yet).
 	ReasonTransitionNotFound = "TransitionNotFound"
-	// ReasonDriverMissing: the driver is not registered on the node. Also a reason of
-	// ConditionDriverAvailable.
+	// ReasonDriverMissing means that the driver is not registered on the node. It is also a
+	// reason of ConditionDriverAvailable.
 	ReasonDriverMissing = "DriverMissing"
-	// ReasonDriverNotReady: the driver is registered and does not answer. It has 30 s
-	// before the event fails. Also a reason of ConditionDriverAvailable and of
-	// ConditionFinished.
+	// ReasonDriverNotReady means that the driver is registered but does not answer. The event
+	// fails after 30 s. It is also a reason of ConditionDriverAvailable and of ConditionFinished.
 	ReasonDriverNotReady = "DriverNotReady"
-	// ReasonWaitingForTurn: another event of the node comes first.
+	// ReasonWaitingForTurn means that another event of the node comes first.
 	ReasonWaitingForTurn = "WaitingForTurn"
-	// ReasonNodeNotFound: there is no Node of that name (yet). Also a reason of
-	// ConditionFinished, after a minute.
+	// ReasonNodeNotFound means that no Node of that name exists (yet). After a minute, it is also
+	// a reason of ConditionFinished.
 	ReasonNodeNotFound = "NodeNotFound"
-	// ReasonAgentMissing: no pod of Slipway's agent is on the node. This and the two that
-	// follow are also reasons of ConditionStalled.
+	// ReasonAgentMissing means that no pod of Slipway's agent runs on the node. This reason and
+	// the next two are also reasons of ConditionStalled.
 	ReasonAgentMissing = "AgentMissing"
-	// ReasonAgentNotReady: the agent's pod is not Ready.
+	// ReasonAgentNotReady means that the agent's pod is not Ready.
 	ReasonAgentNotReady = "AgentNotReady"
-	// ReasonNodeNotReady: the Node is not Ready, so the agent may be dead.
+	// ReasonNodeNotReady means that the Node is not Ready, so the agent may be dead.
 	ReasonNodeNotReady = "NodeNotReady"
-	// ReasonClaimed: it has been claimed.
+	// ReasonClaimed means that the event has been claimed.
 	ReasonClaimed = "Claimed"
 )
 
 // Further reasons of ConditionStalled.
 const (
-	// ReasonAgentNotResponding: the agent is Ready, and has not ended the event 2 min after
-	// it was deleted or its deadline has passed.
+	// ReasonAgentNotResponding means that the agent is Ready, but has not ended the event 2 min
+	// after its deletion or its deadline.
 	ReasonAgentNotResponding = "AgentNotResponding"
-	// ReasonClaimModeChanged: the controller claimed it in central mode, and does not
-	// run in that mode any more.
+	// ReasonClaimModeChanged means that the controller claimed the event in central mode, but no
+	// longer runs in that mode.
 	ReasonClaimModeChanged = "ClaimModeChanged"
-	// ReasonAgentReady: the agent is back. The condition is False.
+	// ReasonAgentReady means that the agent has recovered. The condition is False.
 	ReasonAgentReady = "AgentReady"
 )
 
-// Reasons of ConditionGuardsPassed when it is True. When it is False, the reason is
-// that of the [Guard].
+// Reasons of ConditionGuardsPassed when it is True. When it is False, the reason is the [Guard].
 const (
-	// ReasonPassed: no guard has anything against it.
+	// ReasonPassed means that no guard objects.
 	ReasonPassed = "Passed"
-	// ReasonAllowed: a guard has, and spec.allow lists it.
+	// ReasonAllowed means that a guard objects, but spec.allow lists it.
 	ReasonAllowed = "Allowed"
 )
 
 // Reasons of ConditionLeaseHeld.
 const (
-	// ReasonHeld: Slipway holds the lease. The condition is True.
+	// ReasonHeld means that Slipway holds the lease. The condition is True.
 	ReasonHeld = "Held"
-	// ReasonHeldByAnother: somebody else holds the lease. What waits for it waits until it
-	// is given back, or expires.
+	// ReasonHeldByAnother means that another holder has the lease. Slipway waits until the holder
+	// releases it, or until it expires.
 	ReasonHeldByAnother = "HeldByAnother"
-	// ReasonLeaseLost: the event has been claimed, and somebody else has taken the lease
-	// since, which nobody renewed. What has begun goes on.
+	// ReasonLeaseLost means that the event has been claimed, and another holder has acquired the
+	// lease since, because Slipway did not renew it. Work in progress continues.
 	ReasonLeaseLost = "LeaseLost"
 )
 
@@ -100,45 +98,44 @@ const ReasonDriverRegistered = "DriverRegistered"
 
 // Reasons of ConditionFinished.
 const (
-	// ReasonSucceeded: the end state was reached.
+	// ReasonSucceeded means that the end state was reached.
 	ReasonSucceeded = "Succeeded"
-	// ReasonSLAExpired: the deadline passed.
+	// ReasonSLAExpired means that the deadline passed.
 	ReasonSLAExpired = "SlaExpired"
-	// ReasonCanceled: the event was deleted while it was claimed.
+	// ReasonCanceled means that the event was deleted while it was claimed.
 	ReasonCanceled = "Canceled"
-	// ReasonNodeGone: the Node was deleted while the event was claimed.
+	// ReasonNodeGone means that the Node was deleted while the event was claimed.
 	ReasonNodeGone = "NodeGone"
-	// ReasonDriverFailed: the driver answered with an error.
+	// ReasonDriverFailed means that the driver answered with an error.
 	ReasonDriverFailed = "DriverFailed"
-	// ReasonInvalidAnswer: the driver's answer breaks the contract.
+	// ReasonInvalidAnswer means that the driver's answer violates the contract.
 	ReasonInvalidAnswer = "InvalidAnswer"
-	// ReasonTransitionDoesNotApply: the transition does not apply to the node.
+	// ReasonTransitionDoesNotApply means that the transition does not apply to the node.
 	ReasonTransitionDoesNotApply = "TransitionDoesNotApply"
-	// ReasonInvalidParameters: spec.parameters is larger than 16 KiB.
+	// ReasonInvalidParameters means that spec.parameters is larger than 16 KiB.
 	ReasonInvalidParameters = "InvalidParameters"
-	// ReasonHomeChanged: the event is from before the API moved to another group and
-	// back; it is ended, never acted on.
+	// ReasonHomeChanged means that the event was created before the API moved to another group
+	// and back. Slipway ends such an event, and never acts on it.
 	ReasonHomeChanged = "HomeChanged"
 )
 
 // Reasons of the Node's conditions DrainInProgress and Drained (corev1.NodeDrainInProgress,
-// corev1.NodeDrained). Where a drain ended otherwise, SlaExpired and Canceled are reasons
-// as well.
+// corev1.NodeDrained). After other outcomes, SlaExpired and Canceled are reasons as well.
 const (
-	// NodeReasonAdminRequested: DrainInProgress is True, because somebody asked for it.
+	// NodeReasonAdminRequested means that a requester started the drain. DrainInProgress is True.
 	NodeReasonAdminRequested = "AdminRequested"
-	// NodeReasonDrainBlocked: DrainInProgress is True, and nothing moves.
+	// NodeReasonDrainBlocked means that the drain makes no progress. DrainInProgress is True.
 	NodeReasonDrainBlocked = "DrainBlocked"
-	// NodeReasonDrainStarted: Drained is False, because a drain has begun.
+	// NodeReasonDrainStarted means that a drain has begun. Drained is False.
 	NodeReasonDrainStarted = "DrainStarted"
-	// NodeReasonDrainCompleted: the drain has reached its end. Drained is True.
+	// NodeReasonDrainCompleted means that the drain has reached its end. Drained is True.
 	NodeReasonDrainCompleted = "DrainCompleted"
-	// NodeReasonDrainFailed: the drain has ended without reaching its end.
+	// NodeReasonDrainFailed means that the drain has ended without reaching its end.
 	NodeReasonDrainFailed = "DrainFailed"
-	// NodeReasonNodeReturned: the node is in service again. Both are False.
+	// NodeReasonNodeReturned means that the node is in service again. Both conditions are False.
 	NodeReasonNodeReturned = "NodeReturned"
-	// NodeReasonEventGone: the event that drained the node is gone, and nobody said how
-	// it ended. Both are False.
+	// NodeReasonEventGone means that the event that drained the node was deleted without a
+	// recorded outcome. Both conditions are False.
 	NodeReasonEventGone = "EventGone"
 )
 

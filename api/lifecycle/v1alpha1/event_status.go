@@ -12,12 +12,12 @@ import (
 // +kubebuilder:validation:Enum=Pending;Claimed;Failed;SlaExpired;Succeeded
 type ClaimStatus string
 
-// The phases of an event: Pending, then Claimed, then one of the three terminal
-// ones. A Pending event that can never be claimed goes to Failed at once.
+// The phases of an event: Pending, then Claimed, then one of the three terminal phases. A Pending
+// event that can never be claimed moves to Failed at once.
 const (
-	// Pending: not claimed. The Claimable condition says what it waits for.
+	// Pending means that the event is not claimed. The Claimable condition has the reason.
 	Pending ClaimStatus = "Pending"
-	// Claimed: a claimer drives it.
+	// Claimed means that a claimer drives the event.
 	Claimed ClaimStatus = "Claimed"
 	// Failed is terminal: the driver failed, or the event was canceled.
 	Failed ClaimStatus = "Failed"
@@ -27,13 +27,13 @@ const (
 	Succeeded ClaimStatus = "Succeeded"
 )
 
-// Terminal says whether the phase is a last one.
+// Terminal reports whether the phase is terminal.
 func (s ClaimStatus) Terminal() bool {
 	return s == Failed || s == SlaExpired || s == Succeeded
 }
 
-// LifecycleEventStatus says how far an event is. All that has been done for an
-// event is recorded here, bound to this event, and nowhere else.
+// LifecycleEventStatus reports the progress of an event. It is the only record of the work for
+// the event.
 //
 // +kubebuilder:validation:XValidation:rule="self.claimStatus == oldSelf.claimStatus || oldSelf.claimStatus == 'Pending' && self.claimStatus in ['Claimed', 'Failed'] || oldSelf.claimStatus == 'Claimed' && self.claimStatus in ['Succeeded', 'Failed', 'SlaExpired']",message="status.claimStatus goes from Pending to Claimed or Failed, from Claimed to Succeeded, Failed or SlaExpired, and nowhere else",fieldPath=".claimStatus"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.claimedBy) || has(self.claimedBy) && self.claimedBy == oldSelf.claimedBy",message="status.claimedBy is immutable once set",fieldPath=".claimedBy"
@@ -44,32 +44,32 @@ type LifecycleEventStatus struct {
 	// +kubebuilder:default=Pending
 	ClaimStatus ClaimStatus `json:"claimStatus,omitempty"`
 
-	// sla is the deadline: the time of the claim plus the sla, rounded up to a
-	// second. At it the event ends as SlaExpired. Unset: none.
+	// sla is the deadline: the time of the claim plus the sla, rounded up to a second. At the
+	// deadline the event ends as SlaExpired. Unset: no deadline.
 	// +optional
 	SLA *metav1.Time `json:"sla,omitempty"`
 
-	// driver is a copy, made at the claim, of what the transition said: later changes
-	// to the transition do not disturb the event.
+	// driver is a copy of the transition's fields, made at the claim: later changes of the
+	// transition do not affect the event.
 	// +optional
 	Driver *ClaimedDriver `json:"driver,omitempty"`
 
-	// state is the state that the driver has reported last: empty (not started),
-	// driver.start or driver.end. An addition of Slipway.
+	// state is the last state that the driver has reported: empty (not started), driver.start or
+	// driver.end. An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	State string `json:"state,omitempty"`
 
-	// claimedBy is who claimed the event. Nobody else drives it. An addition of
+	// claimedBy identifies the claimer of the event, which alone drives it. An addition of
 	// Slipway.
 	// +optional
 	ClaimedBy *Claimer `json:"claimedBy,omitempty"`
 
-	// progress is how far the driver is. An addition of Slipway.
+	// progress is the progress of the driver. An addition of Slipway.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// blockers is what holds the driver up now, at most 20 entries. An addition of
+	// blockers lists the current obstacles of the driver, at most 20 entries. An addition of
 	// Slipway.
 	// +optional
 	// +listType=atomic
@@ -81,29 +81,29 @@ type LifecycleEventStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	BlockersTotal int32 `json:"blockersTotal,omitempty"`
 
-	// leftToResponders are the pods that the driver leaves to their responders
-	// (KEP-4563) instead of evicting them: the controller asks for their evictions with
-	// EvictionRequests, which no agent may create. Sorted by namespace and name, without
-	// those that are gone. An addition of Slipway.
+	// leftToResponders lists the pods that the driver leaves to their responders (KEP-4563)
+	// instead of evicting them. The controller requests their evictions with EvictionRequests,
+	// which no agent may create. Sorted by namespace and name, without deleted pods. An addition
+	// of Slipway.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	LeftToResponders []PodReference `json:"leftToResponders,omitempty"`
 
-	// conditions: Claimable, DriverAvailable, Stalled, GuardsPassed, Finished, and those
-	// of the driver. An addition of Slipway.
+	// conditions are Claimable, DriverAvailable, Stalled, GuardsPassed, Finished, and the
+	// conditions of the driver. An addition of Slipway.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec whose parameters the driver
-	// was given last. An addition of Slipway.
+	// observedGeneration is the generation of the spec whose parameters the driver has received
+	// last. An addition of Slipway.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// ClaimedDriver is the part of a transition that an event is driven by.
+// ClaimedDriver is the part of a transition that determines how an event is driven.
 type ClaimedDriver struct {
 	// name of the driver.
 	// +optional
@@ -113,13 +113,13 @@ type ClaimedDriver struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Start string `json:"start,omitempty"`
-	// end is the name of the state that is to be reached.
+	// end is the name of the target state.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	End string `json:"end,omitempty"`
 }
 
-// ClaimerKind says what kind of process claims events.
+// ClaimerKind is the kind of process that claims events.
 //
 // +kubebuilder:validation:Enum=NodeAgent;Controller
 type ClaimerKind string
@@ -132,34 +132,34 @@ const (
 	Controller ClaimerKind = "Controller"
 )
 
-// Claimer is who claimed an event.
+// Claimer identifies the process that claimed an event.
 type Claimer struct {
 	// kind of process.
 	// +required
 	Kind ClaimerKind `json:"kind"`
-	// identity is the name of the node for an agent, and of the leader election for
-	// the controller: whoever takes over from a claimer that died has the same.
+	// identity is the name of the node for an agent, and the name of the leader election for the
+	// controller. The successor of a dead claimer has the same identity.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Identity string `json:"identity"`
 }
 
-// Progress is how far a driver is, in units of its own: for a drain, pods.
+// Progress counts a driver's units of work: for a drain, pods.
 type Progress struct {
 	// total number of units.
 	// +optional
 	Total int32 `json:"total"`
-	// done is how many of them are.
+	// done is the number of completed units.
 	// +optional
 	Done int32 `json:"done"`
-	// summary for people, such as "12/30".
+	// summary for users, such as "12/30".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary,omitempty"`
 }
 
-// PodReference is one pod, and no other of the same name.
+// PodReference identifies one pod by its UID.
 type PodReference struct {
 	// namespace of the pod.
 	// +required
@@ -183,9 +183,9 @@ type PodReference struct {
 	UID types.UID `json:"uid"`
 }
 
-// Blocker is one thing that holds a driver up.
+// Blocker is one obstacle of a driver.
 type Blocker struct {
-	// object that is held up, as kind and namespace/name: "Pod shop/cart-0".
+	// object that is blocked, as kind and namespace/name: "Pod shop/cart-0".
 	// +required
 	// +kubebuilder:validation:MaxLength=600
 	Object string `json:"object"`
@@ -193,16 +193,15 @@ type Blocker struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason"`
-	// by is what is in the way, as kind and namespace/name: "PodDisruptionBudget
-	// shop/cart".
+	// by is the obstacle, as kind and namespace/name: "PodDisruptionBudget shop/cart".
 	// +optional
 	// +kubebuilder:validation:MaxLength=600
 	By string `json:"by,omitempty"`
-	// message for people: what is the matter, and what would help.
+	// message for users: the cause and the remedy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// since when it holds the driver up.
+	// since is the time when the obstacle appeared.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ClaimProtectionFinalizer is set on an event after it has been claimed and before
-// its driver is called, and removed when the event has ended (KEP-5683).
+// ClaimProtectionFinalizer protects a claimed event (KEP-5683). The claimer sets it after the
+// claim and before the first call of the driver, and removes it when the event has ended.
 const ClaimProtectionFinalizer = "lifecycle.k8s.io/claim-protection"
 
-// LifecycleEvent asks for a LifecycleTransition of one node. The agent of that node
-// claims it, has the driver carry it out, and deletes it when it has ended. Deleting
-// a claimed event cancels it.
+// LifecycleEvent requests a LifecycleTransition of one node. The agent of that node claims the
+// event, calls the driver, and deletes the event when it has ended. To cancel a claimed event,
+// delete it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -31,26 +31,26 @@ type LifecycleEvent struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what is asked for.
+	// spec defines the request.
 	// +required
 	Spec LifecycleEventSpec `json:"spec"`
 
-	// status says how far it is. It is written by the claimer, and by Slipway's controller
-	// where there is none that is alive.
+	// status reports the progress. The claimer writes it. If no claimer is alive, Slipway's
+	// controller writes it.
 	// +optional
 	// +kubebuilder:default={claimStatus: Pending}
 	Status LifecycleEventStatus `json:"status,omitempty"`
 }
 
-// LifecycleEventSpec says which transition is asked for, and where.
+// LifecycleEventSpec defines the requested transition and its node.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.sla) == has(oldSelf.sla)",message="spec.sla is immutable",fieldPath=".sla"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 // +kubebuilder:validation:XValidation:rule="!has(self.gates) || has(oldSelf.gates)",message="spec.gates can be removed, not added",fieldPath=".gates"
 type LifecycleEventSpec struct {
-	// transitionName is the name of a LifecycleTransition. It need not exist yet: the
-	// event then waits, and says so in its conditions.
+	// transitionName is the name of a LifecycleTransition. If it does not exist yet, the event
+	// waits, and reports this in its conditions.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -66,8 +66,8 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.bindingNode is immutable"
 	BindingNode string `json:"bindingNode"`
 
-	// sla overrides the transition's sla for this event: how long it may take, from
-	// claim to end. An addition of Slipway.
+	// sla overrides the transition's sla for this event: the maximum duration from claim to end.
+	// An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -77,18 +77,18 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.sla is immutable"
 	SLA *metav1.Duration `json:"sla,omitempty"`
 
-	// parameters is handed to the driver as it stands, and handed on again when it
-	// changes while the event is Pending or Claimed. It is opaque to the agent; for
-	// the drain it is a DrainParameters object of slipway.dev/v1alpha1. At most
-	// 16 KiB as JSON. An addition of Slipway.
+	// parameters are passed to the driver unchanged, and again after each change while the event
+	// is Pending or Claimed. They are opaque to the agent. For the drain, this is a
+	// DrainParameters object of slipway.dev/v1alpha1. At most 16 KiB as JSON. An addition of
+	// Slipway.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
 
-	// gates hold the event back, as a pod's scheduling gates hold back a pod: it is
-	// not claimed while there is one. Gates are set when the event is created, and
-	// each is removed by its owner. An addition of Slipway.
+	// gates hold the event back, as scheduling gates hold back a pod: the event cannot be claimed
+	// while it has a gate. Set gates when you create the event. The owner of a gate removes it.
+	// An addition of Slipway.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -96,22 +96,22 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(g, oldSelf.exists(o, o.name == g.name))",message="spec.gates can be removed, not added"
 	Gates []Gate `json:"gates,omitempty"`
 
-	// allow lists the guards that do not hold this event: what they warn of is wanted.
-	// It may be added to while a guard holds the event (condition GuardsPassed), and not
-	// be taken from: what was let go is not called back. An addition of Slipway.
+	// allow lists the guards that must not hold this event. You may add guards while a guard
+	// holds the event (condition GuardsPassed), but not remove them: a released event is not held
+	// again. An addition of Slipway.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(g, g in self)",message="spec.allow can be added to, not taken from"
 	Allow []Guard `json:"allow,omitempty"`
 
-	// reason is for people: why the transition is asked for. An addition of Slipway.
+	// reason explains the request to users. An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// requestedBy is who asked for it: the name of a user, as the API server knew
-	// them. An addition of Slipway.
+	// requestedBy is the name of the user that created the event, as authenticated by the API
+	// server. An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.requestedBy is immutable"
@@ -125,35 +125,35 @@ type Guard string
 
 // The guards.
 const (
-	// GuardLastSchedulableNode holds an event that would leave no node for pods to go to:
-	// none that is Ready, schedulable and not kept for the control plane.
+	// GuardLastSchedulableNode holds an event that would leave no node for pods: no node that is
+	// Ready, schedulable and not reserved for the control plane.
 	GuardLastSchedulableNode Guard = "LastSchedulableNode"
-	// GuardSecondControlPlaneNode holds an event of a control plane's node while another
-	// of them is being taken out, or is cordoned by Slipway.
+	// GuardSecondControlPlaneNode holds an event of a control plane node while Slipway takes
+	// another control plane node out of service, or has cordoned it.
 	GuardSecondControlPlaneNode Guard = "SecondControlPlaneNode"
 )
 
-// GateGuards is the gate that Slipway's controller removes when the guards let the
-// event pass. Where guards are enabled, an admission policy sets it on new events.
+// GateGuards is the gate that Slipway's controller removes when the guards let the event pass. If
+// guards are enabled, an admission policy sets it on new events.
 const GateGuards = "slipway.dev/guards"
 
-// GateLease is the gate that Slipway's controller removes when Slipway holds the lease of
-// the event's node. Where node leases are enabled, an admission policy sets it on new
-// events that take a node out.
+// GateLease is the gate that Slipway's controller removes when Slipway holds the lease of the
+// event's node. If node leases are enabled, an admission policy sets it on new events that take a
+// node out of service.
 const GateLease = "slipway.dev/lease"
 
-// NoticeAnnotation says on a core Event of Slipway's what it tells: the UID of the
-// LifecycleEvent, the reason, and what tells it from others of the same reason, with a
-// space between them. Two that tell the same have the same.
+// NoticeAnnotation identifies the content of one of Slipway's core Events: the UID of the
+// LifecycleEvent, the reason, and a key that distinguishes Events of the same reason, separated
+// by spaces. Two core Events with the same content have the same value.
 const NoticeAnnotation = "slipway.dev/notice"
 
-// StateMaintenanceComplete is the end state of a transition that returns a node
-// (KEP-5683). Guards do not hold its events.
+// StateMaintenanceComplete is the end state of a transition that returns a node (KEP-5683).
+// Guards do not hold its events.
 const StateMaintenanceComplete = "maintenance-complete"
 
 // Gate holds an event back until its owner removes it.
 type Gate struct {
-	// name says who holds the event back: a domain-prefixed key such as
+	// name identifies the owner of the gate: a domain-prefixed key such as
 	// "example.com/change-approval".
 	// +required
 	// +kubebuilder:validation:MinLength=1

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LifecycleTransition says that a lifecycle driver can bring nodes from one state
-// to another. It is a catalogue entry: it starts nothing, and deleting it does not
-// disturb events that have been claimed. Drivers publish their own.
+// LifecycleTransition declares that a lifecycle driver can bring nodes from one state to another.
+// It is a catalogue entry: it starts no work, and its deletion does not affect claimed events.
+// Drivers publish their own transitions.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=lct
@@ -25,44 +25,44 @@ type LifecycleTransition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what the transition is, where it applies and who carries it out.
+	// spec defines the transition, its nodes and its driver.
 	// +required
 	Spec LifecycleTransitionSpec `json:"spec"`
 }
 
-// LifecycleTransitionSpec describes a transition. Exactly one of nodeName,
-// nodeSelector and allNodes says where it applies; these three cannot be changed
-// later, the other fields can, which does not affect events claimed before.
+// LifecycleTransitionSpec describes a transition. Exactly one of nodeName, nodeSelector and
+// allNodes selects its nodes. These three fields are immutable. The other fields may change,
+// which does not affect events that are already claimed.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.nodeName), has(self.nodeSelector), has(self.allNodes)].filter(x, x).size() == 1",message="exactly one of spec.nodeName, spec.nodeSelector and spec.allNodes must be set"
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="spec.start and spec.end must differ",fieldPath=".end"
 // +kubebuilder:validation:XValidation:rule="has(self.nodeName) == has(oldSelf.nodeName) && has(self.nodeSelector) == has(oldSelf.nodeSelector) && has(self.allNodes) == has(oldSelf.allNodes)",message="spec.nodeName, spec.nodeSelector and spec.allNodes are immutable"
 type LifecycleTransitionSpec struct {
-	// start is the name of the state that begins when the driver has accepted the
-	// transition: any text that is fit for the reason of a Node condition.
+	// start is the name of the state that begins when the driver has accepted the transition: any
+	// text that is valid as the reason of a Node condition.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9_,:.-]*[A-Za-z0-9_])?$`
 	Start string `json:"start"`
 
-	// end is the name of the state that is reached when the transition is done.
+	// end is the name of the state that is reached at the end of the transition.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9_,:.-]*[A-Za-z0-9_])?$`
 	End string `json:"end"`
 
-	// driver is the name of the lifecycle driver that carries the transition out, as
-	// it registers on the node. It may have one slash ("example.com/reboot").
+	// driver is the name of the lifecycle driver of the transition, as it registers on the node.
+	// It may have one slash ("example.com/reboot").
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`
 	Driver string `json:"driver"`
 
-	// nodeName limits the transition to one node. Drivers on that node own it: it is
-	// deleted 30 s after the driver has left the node.
+	// nodeName limits the transition to one node. Drivers on that node own it: it is deleted 30 s
+	// after the driver has left the node.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -70,8 +70,7 @@ type LifecycleTransitionSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.nodeName is immutable"
 	NodeName string `json:"nodeName,omitempty"`
 
-	// nodeSelector limits the transition to the nodes that it selects. It has exactly
-	// one term.
+	// nodeSelector limits the transition to the nodes that it selects. It has exactly one term.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.nodeSelectorTerms.size() == 1",message="spec.nodeSelector must have exactly one term",fieldPath=".nodeSelectorTerms"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.nodeSelector is immutable"
@@ -82,7 +81,7 @@ type LifecycleTransitionSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self",message="spec.allNodes must be true or left out"
 	AllNodes *bool `json:"allNodes,omitempty"`
 
-	// sla is how long the transition may take, from claim to end. Unset: any time.
+	// sla is the maximum duration of the transition, from claim to end. Unset: no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration

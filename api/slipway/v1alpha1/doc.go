@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds what is Slipway's own about drains and maintenances.
+// Package v1alpha1 defines Slipway's own kinds for drains and maintenances.
 //
-//	LifecycleEvent.spec.parameters ── DrainParameters: which pods leave, and what if they do not ──┐
+//	LifecycleEvent.spec.parameters ── DrainParameters: the pods that leave, and the escalation ────┐
 //	DrainRule: how the pods of a namespace leave ──────────────────────────────────────────────────┴─▶ the drain
 //
 // +kubebuilder:object:generate=true

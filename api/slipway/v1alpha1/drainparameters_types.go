@@ -4,81 +4,81 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DrainParameters is what spec.parameters of a LifecycleEvent holds when its driver
-// is the drain driver. It is never an object of its own. It may be changed while the
-// event is going on: the drain then goes on with what it says now.
+// DrainParameters is the content of spec.parameters of a LifecycleEvent whose driver is the drain
+// driver. It is not a separate API object. You may change it during the event: the drain then
+// continues with the new values.
 //
-// Durations are texts such as 90s or 1h30m.
+// Write durations like 90s or 1h30m.
 type DrainParameters struct {
 	// apiVersion slipway.dev/v1alpha1 and kind DrainParameters are required.
 	metav1.TypeMeta `json:",inline"`
 
-	// mode says which pods are left to those who respond to Evictions (KEP-4563), instead
-	// of being evicted by the drain. Unset: Auto. In no mode is a pod evicted or deleted
-	// while a responder of its own is at work on it.
+	// mode selects the pods that the drain leaves to responders (KEP-4563) instead of evicting
+	// them. Unset: Auto. In no mode does the drain evict or delete a pod while one of its
+	// responders works.
 	// +optional
 	Mode DrainMode `json:"mode,omitempty"`
 
-	// gracePeriodSeconds is how long each pod may take to end, at least 1. Unset: what
-	// the driver was started with, which is the pod's own by default.
+	// gracePeriodSeconds is the grace period of each pod, at least 1. Unset: the default of the
+	// driver, which is the pod's own grace period unless configured.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
 
-	// targets say which pods leave: those that at least one of them covers. Unset or
-	// empty: all pods but those of DaemonSets and static ones.
+	// targets select the pods that leave: each pod that at least one target covers. Unset or
+	// empty: all pods except DaemonSet pods and static pods.
 	// +optional
 	Targets []DrainTarget `json:"targets,omitempty"`
 
-	// hold keeps the event from ending: when its targets are reached, condition
-	// TargetsReached says so, and what comes is evicted too, until hold is false or the
-	// event is deleted or over. Unset: false.
+	// hold keeps the event from ending. After the targets are reached, condition TargetsReached
+	// reports this, and the drain also evicts new pods, until hold is false, the event is
+	// deleted, or the event ends. Unset: false.
 	// +optional
 	Hold bool `json:"hold,omitempty"`
 
-	// podTimeout is how long the drain waits for a pod, once its turn has come, before
-	// it lets those that come after it leave too. A pod whose completion is waited for
-	// is then evicted. A DrainRule can shorten it. Unset or 0: without limit.
+	// podTimeout is the time limit for a pod, from the moment when the drain reaches its order.
+	// After it, the pods of later orders leave too, and the drain evicts a pod whose completion
+	// it was waiting for. A DrainRule can shorten it. Unset or 0: no limit.
 	// +optional
 	PodTimeout *metav1.Duration `json:"podTimeout,omitempty"`
 
-	// unmanagedPods says what happens to pods without a controller, which nobody would
-	// start again. Unset: Evict.
+	// unmanagedPods defines the treatment of pods without a controller, which would not start
+	// again. Unset: Evict.
 	// +optional
 	UnmanagedPods PodPolicy `json:"unmanagedPods,omitempty"`
 
-	// localStorage says what happens to pods with emptyDir volumes, whose content is
-	// lost. Unset: Evict.
+	// localStorage defines the treatment of pods with emptyDir volumes, whose content is lost.
+	// Unset: Evict.
 	// +optional
 	LocalStorage PodPolicy `json:"localStorage,omitempty"`
 
-	// escalation says what happens to pods that do not leave. Unset: nothing.
+	// escalation defines the treatment of pods that do not leave. Unset: no escalation.
 	// +optional
 	Escalation *DrainEscalation `json:"escalation,omitempty"`
 
-	// volumeTimeout is how long the drain waits, once the pods are gone, until their
-	// volumes are detached. What is still attached then is in condition PodsLeft. Unset:
-	// 2m. 0: it does not wait.
+	// volumeTimeout is the time limit for the detachment of volumes, after the pods have
+	// terminated. Condition PodsLeft lists volumes that are still attached then. Unset: 2m. 0:
+	// the drain does not wait.
 	// +optional
 	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
 }
 
-// DrainMode says which pods a drain leaves to responders. It never leaves pods of
-// DaemonSets, nor those that have ended.
+// DrainMode selects the pods that a drain leaves to responders. It never selects DaemonSet pods
+// and completed pods.
 //
 // +kubebuilder:validation:Enum=Auto;EvictionRequest;Eviction
 type DrainMode string
 
 // The modes.
 const (
-	// DrainAuto leaves pods that have responders of their own, and evicts all others. It
-	// evicts such a pod all the same if nobody has answered for 30 s, or all responders
+	// DrainAuto leaves pods that name responders to them, and evicts all other pods. It also
+	// evicts a pod that names responders if no responder has answered for 30 s, or all responders
 	// have failed. Without the API of Evictions, it evicts all pods.
 	DrainAuto DrainMode = "Auto"
-	// DrainEvictionRequest leaves all pods and evicts none: where nobody responds, the
-	// drain is held up.
+	// DrainEvictionRequest leaves all pods to responders and evicts none: without responders, the
+	// drain is blocked.
 	DrainEvictionRequest DrainMode = "EvictionRequest"
-	// DrainEviction evicts all pods, and asks no responder.
+	// DrainEviction evicts all pods, and uses no responder.
 	DrainEviction DrainMode = "Eviction"
 )
 
@@ -88,8 +88,8 @@ type DrainTarget struct {
 	// +required
 	PodType PodType `json:"podType"`
 
-	// podPriority is the highest priority of the pods. One without a priority has 0.
-	// Unset: pods of any priority.
+	// podPriority is the highest priority of the pods. A pod without a priority has 0. Unset: any
+	// priority.
 	// +optional
 	PodPriority *int32 `json:"podPriority,omitempty"`
 
@@ -98,52 +98,53 @@ type DrainTarget struct {
 	PodSelector *metav1.LabelSelector `json:"podSelector,omitempty"`
 }
 
-// PodType is a kind of pod, as NodeMaintenance (KEP-4212) tells them apart.
+// PodType is a type of pods, as NodeMaintenance (KEP-4212) distinguishes them.
 //
 // +kubebuilder:validation:Enum=Default;DaemonSet;Static
 type PodType string
 
 // The types of pods.
 const (
-	// PodTypeDefault is every pod that is neither of a DaemonSet nor static.
+	// PodTypeDefault is every pod that is neither a DaemonSet pod nor static.
 	PodTypeDefault PodType = "Default"
-	// PodTypeDaemonSet is every pod of a DaemonSet, but for those of Slipway's own namespace.
-	// Its DaemonSet starts it again at once, unless somebody sees to it that it does not, as
-	// a NodeMaintenance does.
+	// PodTypeDaemonSet is every DaemonSet pod, except in Slipway's own namespace. The DaemonSet
+	// creates the pod again at once, unless a NodeMaintenance prevents this.
 	PodTypeDaemonSet PodType = "DaemonSet"
-	// PodTypeStatic is every pod that the kubelet runs from a file. Nobody can evict one through
-	// the API: when all others have left, slipway-host takes its manifest away on the machine,
-	// where it was told so (--static-pods), and puts it back when the node returns. Those of the
-	// control plane are left, unless it was told otherwise (--control-plane-static-pods).
+	// PodTypeStatic is every pod that the kubelet runs from a file. The API cannot evict such a
+	// pod. After all other pods have left, slipway-host moves its manifest aside on the machine,
+	// if it runs with --static-pods, and restores it when the node returns. Static pods of the
+	// control plane stay, unless slipway-host runs with --control-plane-static-pods.
 	PodTypeStatic PodType = "Static"
 )
 
-// PodPolicy says whether pods of some kind may be evicted.
+// PodPolicy permits or refuses the eviction of certain pods.
 //
 // +kubebuilder:validation:Enum=Evict;Refuse
 type PodPolicy string
 
 // The policies.
 const (
-	// PodPolicyEvict: they are evicted as any other.
+	// PodPolicyEvict evicts these pods like all other pods.
 	PodPolicyEvict PodPolicy = "Evict"
-	// PodPolicyRefuse: while there is one, nothing is evicted, and it is a blocker.
+	// PodPolicyRefuse evicts no pod at all while there is such a pod, and reports it as a
+	// blocker.
 	PodPolicyRefuse PodPolicy = "Refuse"
 )
 
-// DrainEscalation is what follows an eviction that leads to nothing: delete the pod,
-// then kill it. Each step has its own time; unset or 0 means never.
+// DrainEscalation defines further steps after an unsuccessful eviction: delete the pod, then kill
+// it. Each step has its own time. Unset or 0 means never.
 type DrainEscalation struct {
-	// deleteAfter is when a pod whose eviction is refused is deleted, WHATEVER ITS
-	// DISRUPTION BUDGETS SAY: when it has been its turn and it has been refused for so
-	// long without a break. A budget that lets one of its pods go makes a break for all
-	// of them. Condition BudgetsOverridden names the pods.
+	// deleteAfter is the time after which the drain deletes a pod whose eviction is refused,
+	// REGARDLESS OF ITS PODDISRUPTIONBUDGETS. The time counts refusals without interruption,
+	// after the drain has reached the order of the pod. It starts again for all pods of a
+	// PodDisruptionBudget when the PodDisruptionBudget allows a disruption. Condition
+	// BudgetsOverridden names the pods.
 	// +optional
 	DeleteAfter *metav1.Duration `json:"deleteAfter,omitempty"`
 
-	// killAfter is when a pod that is terminating is deleted again with a grace period
-	// of 1 s: so long after it was deleted first. The kubelet still confirms that its
-	// containers have ended.
+	// killAfter is the time after which the drain deletes a terminating pod again with a grace
+	// period of 1 s, counted from its first deletion. The kubelet still confirms the termination
+	// of its containers.
 	// +optional
 	KillAfter *metav1.Duration `json:"killAfter,omitempty"`
 }

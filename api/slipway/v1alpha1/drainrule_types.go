@@ -4,20 +4,20 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DrainRule says how pods leave a node that is drained. An ordinary rule is written
-// by those who own a namespace, and speaks for the pods of that namespace. A rule in
-// Slipway's own namespace that has a namespaceSelector is a rule of the cluster: it
-// speaks for the pods of the namespaces that it selects.
+// DrainRule defines how pods leave a node during a drain. The owners of a namespace write
+// ordinary rules, which apply to the pods of that namespace. A rule in Slipway's own namespace
+// with a namespaceSelector is a rule of the cluster: it applies to the pods of the namespaces
+// that it selects.
 //
-// Of the rules that select a pod, this is what counts:
+// If several rules select a pod, these values apply:
 //
-//   - behavior and order: of the rule of the pod's namespace; without one, of the rule
-//     of the cluster; without one, Evict and 0. Of several on the same level, the first
-//     by name.
-//   - deadline: the shortest of that rule's, of those of all rules of the cluster that
-//     select the pod, and of podTimeout in the event's DrainParameters.
+//   - behavior and order: from the rule of the pod's namespace; if there is none, from the rule
+//     of the cluster; if there is none, Evict and 0. Among several rules of the same level, the
+//     first by name applies.
+//   - deadline: the shortest one of that rule, of all rules of the cluster that select the pod,
+//     and of podTimeout in the event's DrainParameters.
 //
-// A change of a rule counts at once, also for drains that are going on.
+// A change of a rule takes effect at once, also for drains in progress.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,shortName=drule
@@ -29,44 +29,44 @@ type DrainRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which pods, and how they leave.
+	// spec selects pods, and defines how they leave.
 	// +required
 	Spec DrainRuleSpec `json:"spec"`
 }
 
-// DrainRuleSpec says which pods, and how they leave.
+// DrainRuleSpec selects pods, and defines how they leave.
 //
 // +kubebuilder:validation:XValidation:rule="self.behavior != 'Skip' || !has(self.order)",message="spec.order must not be set with behavior Skip: the pods do not leave",fieldPath=".order"
 // +kubebuilder:validation:XValidation:rule="self.behavior != 'Skip' || !has(self.deadline)",message="spec.deadline must not be set with behavior Skip: the drain does not wait for the pods",fieldPath=".deadline"
 type DrainRuleSpec struct {
-	// podSelector selects the pods by their labels. An empty one, {}, selects all.
+	// podSelector selects the pods by their labels. An empty selector, {}, selects all pods.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="spec.podSelector: operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && e.values.size() > 0))",message="spec.podSelector: In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	PodSelector metav1.LabelSelector `json:"podSelector"`
 
-	// namespaceSelector makes the rule one of the cluster: it speaks for the pods of
-	// all namespaces whose labels it selects; an empty one, {}, selects all. It may be
-	// set in Slipway's own namespace only; a rule that has one elsewhere is refused by
-	// the admission policy that comes with Slipway, and ignored by the drain.
+	// namespaceSelector makes the rule a rule of the cluster: it applies to the pods of all
+	// namespaces whose labels it selects. An empty selector, {}, selects all namespaces. It is
+	// valid only in Slipway's own namespace. In any other namespace, Slipway's admission policy
+	// rejects it, and the drain ignores it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="spec.namespaceSelector: operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && e.values.size() > 0))",message="spec.namespaceSelector: In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
-	// behavior is what a drain does with the pods.
+	// behavior is the action of the drain for the pods.
 	// +required
 	Behavior DrainBehavior `json:"behavior"`
 
-	// order says who leaves first: a pod leaves when those of lower orders are gone, or
-	// have had their time. It may be negative. Unset: 0. Not with Skip.
+	// order is the position of the pods: a pod leaves after all pods of lower orders have left or
+	// reached their time limit. It may be negative. Unset: 0. Invalid with Skip.
 	// +optional
 	Order int32 `json:"order,omitempty"`
 
-	// deadline is how long the drain waits for each pod once its turn has come, such as
-	// 90s or 1h30m; then the pods that come after it leave too, and a pod whose completion
-	// was waited for is evicted. Unset: no limit by this rule. The deadline of a rule of
-	// the cluster is a limit for rules of namespaces as well. Not with Skip.
+	// deadline is the time limit for each pod, from the moment when the drain reaches its order,
+	// such as 90s or 1h30m. After it, the pods of later orders leave too, and the drain evicts a
+	// pod whose completion it was waiting for. Unset: no limit by this rule. The deadline of a
+	// rule of the cluster also limits rules of namespaces. Invalid with Skip.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -76,18 +76,18 @@ type DrainRuleSpec struct {
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
 }
 
-// DrainBehavior is what a drain does with a pod.
+// DrainBehavior is the action of a drain for a pod.
 //
 // +kubebuilder:validation:Enum=Evict;Skip;WaitCompleted
 type DrainBehavior string
 
 // The behaviors.
 const (
-	// DrainEvict: the pod is evicted, within its disruption budgets.
+	// DrainEvict evicts the pod, within its PodDisruptionBudgets.
 	DrainEvict DrainBehavior = "Evict"
-	// DrainSkip: the pod is left on the node, and the drain does not wait for it.
+	// DrainSkip leaves the pod on the node, and does not wait for it.
 	DrainSkip DrainBehavior = "Skip"
-	// DrainWaitCompleted: the drain waits until the pod has ended by itself.
+	// DrainWaitCompleted waits until the pod has completed.
 	DrainWaitCompleted DrainBehavior = "WaitCompleted"
 )
 

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MaintenanceDrain says how pods leave, as [DrainParameters] do.
+// MaintenanceDrain defines how pods leave, like [DrainParameters].
 type MaintenanceDrain struct {
-	// mode says which pods are left to those who respond to Evictions. Unset: Auto.
+	// mode selects the pods that the drain leaves to responders. Unset: Auto.
 	// +optional
 	Mode DrainMode `json:"mode,omitempty"`
-	// gracePeriodSeconds is how long each pod may take to end, at least 1. Unset: the pod's own.
+	// gracePeriodSeconds is the grace period of each pod, at least 1. Unset: the pod's own.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
-	// podTimeout is how long the drain waits for a pod before it lets others leave that come
-	// after it. Unset: without limit.
+	// podTimeout is the time limit for a pod. After it, the pods of later orders leave too.
+	// Unset: no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -25,13 +25,13 @@ type MaintenanceDrain struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.podTimeout must be greater than 0"
 	PodTimeout *metav1.Duration `json:"podTimeout,omitempty"`
-	// unmanagedPods says what happens to pods without a controller. Unset: Evict.
+	// unmanagedPods defines the treatment of pods without a controller. Unset: Evict.
 	// +optional
 	UnmanagedPods PodPolicy `json:"unmanagedPods,omitempty"`
-	// localStorage says what happens to pods with emptyDir volumes. Unset: Evict.
+	// localStorage defines the treatment of pods with emptyDir volumes. Unset: Evict.
 	// +optional
 	LocalStorage PodPolicy `json:"localStorage,omitempty"`
-	// volumeTimeout is how long the drain waits until volumes are detached. Unset: 2m.
+	// volumeTimeout is the time limit for the detachment of volumes. Unset: 2m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -39,8 +39,8 @@ type MaintenanceDrain struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.volumeTimeout must be greater than 0"
 	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
-	// timeout is how long the drain of a node may take; then the node has failed, and stays
-	// cordoned. Unset: without limit.
+	// timeout is the time limit for the drain of a node. After it, the node has failed, and stays
+	// cordoned. Unset: no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -50,87 +50,90 @@ type MaintenanceDrain struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// MaintenanceRollout takes some nodes out at a time. A node is out from when its turn comes,
-// which is before its cordon, until it has returned and is healthy: Ready, schedulable, and
-// with its static pods and those of its DaemonSets Ready. One that somebody else has leased
-// lets others begin before it.
+// MaintenanceRollout takes a limited number of nodes out of service at a time. A node counts as
+// out of service from its start, which is before its cordon, until it has returned and is
+// healthy: Ready, schedulable, and with Ready static pods and DaemonSet pods. Other nodes start
+// before a node whose lease belongs to another holder.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.perDomain) || has(self.topologyKey)",message="spec.rollout.perDomain needs topologyKey",fieldPath=".perDomain"
 type MaintenanceRollout struct {
-	// maxUnavailable is how many of the selected nodes may be out at a time: a number, or a
-	// percentage of them, rounded down, at least one. Nodes that are down by themselves count.
-	// Unset: 1, or with perDomain no limit but that.
+	// maxUnavailable limits the number of selected nodes that are out of service at a time: a
+	// number, or a percentage of the selected nodes, rounded down, at least one. Nodes that are
+	// down for other reasons count. Unset: 1; with perDomain, only perDomain limits the number.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="spec.rollout.maxUnavailable must be at least 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// topologyKey is a label of the nodes, such as topology.kubernetes.io/zone. Nodes with
-	// the same value are a domain; those without it are one of their own. Unset: all are one.
+	// topologyKey is a label of the nodes, such as topology.kubernetes.io/zone. Nodes with the
+	// same value form a domain; nodes without the label form one more domain. Unset: all nodes
+	// form one domain.
 	// +optional
 	// +kubebuilder:validation:MaxLength=316
 	TopologyKey string `json:"topologyKey,omitempty"`
 
-	// perDomain is how many nodes of each domain may be out at a time, in all domains side by
-	// side. Unset: one domain after the other, by name; maxUnavailable is the only limit in it.
+	// perDomain limits the number of nodes of each domain that are out of service at a time, in
+	// all domains side by side. Unset: one domain after the other, by name; maxUnavailable is the
+	// only limit in each domain.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PerDomain *int32 `json:"perDomain,omitempty"`
 
-	// batches: the next nodes begin when all that are out have returned. Unset: false, one
-	// begins as soon as one has returned.
+	// batches starts the next nodes only when all nodes that are out of service have returned.
+	// Unset: false, each returned node lets one more node start.
 	// +optional
 	Batches bool `json:"batches,omitempty"`
 
-	// pauseAfter: when so many nodes have returned, no more begin until it is raised or
-	// removed. Those that are at work count as if they had returned: after it, none is out.
-	// Unset: never.
+	// pauseAfter is the number of returned nodes after which no other nodes start until it is
+	// raised or removed. Nodes in work count as returned: during the pause, no node is out of
+	// service. Unset: never.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PauseAfter *int32 `json:"pauseAfter,omitempty"`
 
-	// failureThreshold: when so many nodes have failed, no more begin. Unset: 1.
+	// failureThreshold is the number of failed nodes after which no other nodes start. Unset: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 
-	// maxPendingPods: no more nodes begin while so many pods, or more, are Pending or not Ready
-	// that were created since the maintenance began: above all, what replaces those that were
-	// evicted. So with 1, all of them run again before the next node begins. Not counted are
-	// pods on nodes that are being drained; and of those that a node has taken, pods of
-	// DaemonSets, which are looked at when their node returns, static ones, those that run to
-	// an end, and those of a controller that has older pods that are not Ready. Unset: 10. 0:
-	// no such brake.
+	// maxPendingPods is the number of new pods that are Pending or not Ready from which on no
+	// other nodes start. New pods were created after the start of the maintenance; most of them
+	// replace evicted pods. With 1, all replacements must run before the next node starts. These
+	// pods do not count: pods on nodes that are being drained; DaemonSet pods that are bound to a
+	// node, which their own node checks when it returns; static pods; pods that run to
+	// completion, after they have started; and pods whose controller has older pods that are not
+	// Ready. Unset: 10. 0: no such limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxPendingPods *int32 `json:"maxPendingPods,omitempty"`
 }
 
-// MaintenanceWindow says when nodes may be taken out.
+// MaintenanceWindow defines when nodes may be taken out of service.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.notBefore) || !has(self.deadline) || self.notBefore < self.deadline",message="spec.window.deadline must be after notBefore",fieldPath=".deadline"
 type MaintenanceWindow struct {
-	// notBefore is when the first node may be taken out. Unset: at once.
+	// notBefore is the earliest time for the first node. Unset: at once.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
-	// deadline is when the last node may be taken out. Unset: none.
+	// deadline is the latest time for the last node. Unset: no deadline.
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// atDeadline says what becomes of nodes that are being drained at the deadline. Unset:
-	// Finish. Those that are drained go on to their return in any case.
+	// atDeadline defines the treatment of nodes with a drain in progress at the deadline. Unset:
+	// Finish. Drained nodes continue to their return in any case.
 	// +optional
 	AtDeadline AtDeadline `json:"atDeadline,omitempty"`
 }
 
-// AtDeadline says what becomes of a drain that the end of the window finds unfinished.
+// AtDeadline defines the treatment of drains in progress at the end of the window.
 //
 // +kubebuilder:validation:Enum=Finish;Cancel
 type AtDeadline string
 
-// What becomes of it.
+// The treatments.
 const (
-	// FinishAtDeadline: it goes on, and so does what comes after it.
+	// FinishAtDeadline completes the drain and all later steps.
 	FinishAtDeadline AtDeadline = "Finish"
-	// CancelAtDeadline: it is canceled and the node returns. Pods that have left stay away.
+	// CancelAtDeadline cancels the drain and returns the node. Evicted pods stay on their new
+	// nodes.
 	CancelAtDeadline AtDeadline = "Cancel"
 )

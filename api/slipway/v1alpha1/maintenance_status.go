@@ -4,25 +4,25 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NodeMaintenanceStatus says how far a maintenance is. It is bounded: all nodes are
-// counted, and those that need attention, or are out, are listed.
+// NodeMaintenanceStatus reports the progress of a maintenance. Its size is bounded: it counts all
+// nodes, and lists nodes that need attention or are out of service.
 type NodeMaintenanceStatus struct {
-	// observedGeneration is the generation of the spec that this speaks of.
+	// observedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// message for people: what is going on, or what it waits for.
+	// message for users: the current activity, or the reason for waiting.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// stageStatuses lists the stages that have begun, in the order in which they did.
+	// stageStatuses lists the stages that have begun, in the order of their beginning.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	StageStatuses []MaintenanceStageStatus `json:"stageStatuses,omitempty"`
 
-	// drainStatus says how far the drain plan is.
+	// drainStatus reports the progress of the drain plan.
 	// +optional
 	DrainStatus *MaintenanceDrainStatus `json:"drainStatus,omitempty"`
 
@@ -30,15 +30,15 @@ type NodeMaintenanceStatus struct {
 	// +optional
 	Nodes MaintenanceNodeCounts `json:"nodes,omitempty"`
 
-	// nodeStatuses are the nodes that have failed, are held up or are out, at most 100, those
-	// that need attention first.
+	// nodeStatuses lists the nodes that have failed, are held or are out of service, at most 100.
+	// Nodes that need attention come first.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	NodeStatuses []MaintenanceNodeStatus `json:"nodeStatuses,omitempty"`
 
-	// conditions: Accepted, Progressing, Drained, Completed.
+	// conditions are Accepted, Progressing, Drained, Completed.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -50,22 +50,22 @@ type MaintenanceStageStatus struct {
 	// name of the stage.
 	// +required
 	Name MaintenanceStage `json:"name"`
-	// startTimestamp is when it began.
+	// startTimestamp is the time of its beginning.
 	// +required
 	StartTimestamp metav1.Time `json:"startTimestamp"`
 }
 
-// MaintenanceDrainStatus says how far the drain plan is (KEP-4212).
+// MaintenanceDrainStatus reports the progress of the drain plan (KEP-4212).
 type MaintenanceDrainStatus struct {
-	// reachedDrainTargets are the lowest targets among the nodes that are out, at most one for
-	// each podType and podSelector.
+	// reachedDrainTargets are the lowest targets among the nodes that are out of service, at most
+	// one for each podType and podSelector.
 	// +optional
 	// +listType=atomic
 	ReachedDrainTargets []DrainTarget `json:"reachedDrainTargets,omitempty"`
-	// podsPending is how many pods are still to leave the nodes that are out.
+	// podsPending is the number of pods that must still leave the nodes that are out of service.
 	// +optional
 	PodsPending int32 `json:"podsPending"`
-	// drainMessage says which other maintenances limit this one.
+	// drainMessage names the other maintenances that limit this one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DrainMessage string `json:"drainMessage,omitempty"`
@@ -73,28 +73,28 @@ type MaintenanceDrainStatus struct {
 
 // MaintenanceNodeCounts counts the selected nodes.
 type MaintenanceNodeCounts struct {
-	// selected is how many there are.
+	// selected is the number of selected nodes.
 	// +optional
 	Selected int32 `json:"selected"`
-	// waiting have not begun.
+	// waiting is the number of nodes that have not started.
 	// +optional
 	Waiting int32 `json:"waiting"`
-	// out is how many are between their turn, which begins before their cordon, and their
-	// return, in whichever phase.
+	// out is the number of nodes that are out of service, in any phase: from their start, which
+	// is before their cordon, until their return.
 	// +optional
 	Out int32 `json:"out"`
-	// drained are those of them that are drained.
+	// drained is the number of drained nodes among the nodes that are out of service.
 	// +optional
 	Drained int32 `json:"drained"`
-	// returned are done with.
+	// returned is the number of completed nodes.
 	// +optional
 	Returned int32 `json:"returned"`
-	// failed need somebody.
+	// failed is the number of nodes that need attention.
 	// +optional
 	Failed int32 `json:"failed"`
 }
 
-// MaintenanceNodeStatus is how one node is.
+// MaintenanceNodeStatus reports the progress of one node.
 type MaintenanceNodeStatus struct {
 	// name of the node.
 	// +required
@@ -102,62 +102,62 @@ type MaintenanceNodeStatus struct {
 	// phase of the node.
 	// +required
 	Phase MaintenanceNodePhase `json:"phase"`
-	// reason is a CamelCase code of what holds the node up, or why it has failed.
+	// reason is a CamelCase code for the obstacle of the node, or for its failure.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
-	// message for people.
+	// message for users.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
-	// since when the node is in this phase, as far as the objects show it.
+	// since is the time when the node entered this phase, as far as the objects record it.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// MaintenanceNodePhase is where a node is on its way.
+// MaintenanceNodePhase is the position of a node in its maintenance.
 //
 // +kubebuilder:validation:Enum=Waiting;Held;Draining;Drained;Working;Returning;Unhealthy;Returned;Failed
 type MaintenanceNodePhase string
 
 // The phases.
 const (
-	// NodeWaiting: it has not begun.
+	// NodeWaiting means that the node has not started.
 	NodeWaiting MaintenanceNodePhase = "Waiting"
-	// NodeHeld: its event is there, and something holds it back: a hook, a guard, a lease. Or it
-	// is its turn, and the event is refused.
+	// NodeHeld means that the node's event exists, and a hook, a guard or a lease holds it back.
+	// It also means that the node should start, but the API server rejects its event.
 	NodeHeld MaintenanceNodePhase = "Held"
-	// NodeDraining: it is cordoned, and its pods leave.
+	// NodeDraining means that the node is cordoned, and its pods leave.
 	NodeDraining MaintenanceNodePhase = "Draining"
-	// NodeDrained: nothing is left of what the plan is to move.
+	// NodeDrained means that all pods of the drain plan have left.
 	NodeDrained MaintenanceNodePhase = "Drained"
-	// NodeWorking: the work is going on, or waited for.
+	// NodeWorking means that the work is in progress, or that the maintenance waits for it.
 	NodeWorking MaintenanceNodePhase = "Working"
-	// NodeReturning: it is being put back.
+	// NodeReturning means that the node is returning to service.
 	NodeReturning MaintenanceNodePhase = "Returning"
-	// NodeUnhealthy: it is back, and not healthy yet.
+	// NodeUnhealthy means that the node has returned, but is not healthy yet.
 	NodeUnhealthy MaintenanceNodePhase = "Unhealthy"
-	// NodeReturned: it is done with.
+	// NodeReturned means that the maintenance of the node is complete.
 	NodeReturned MaintenanceNodePhase = "Returned"
-	// NodeFailed: it needs somebody.
+	// NodeFailed means that the node needs attention.
 	NodeFailed MaintenanceNodePhase = "Failed"
 )
 
 // Conditions of a NodeMaintenance.
 const (
-	// MaintenanceAccepted is False when nothing is done because the spec asks for what is
-	// refused.
+	// MaintenanceAccepted is False when the controller rejects the spec and does not act on it.
 	MaintenanceAccepted = "Accepted"
-	// MaintenanceProgressing is False when nothing moves, and says why.
+	// MaintenanceProgressing is False when the maintenance makes no progress. Its reason is the
+	// cause.
 	MaintenanceProgressing = "Progressing"
-	// MaintenanceDrained is True when no pod is left on the nodes that the drain plan is to
-	// move; pods that are terminating count (KEP-4212).
+	// MaintenanceDrained is True when all pods of the drain plan have left the nodes; terminating
+	// pods count as present (KEP-4212).
 	MaintenanceDrained = "Drained"
-	// MaintenanceCompleted is True when no node needs anything any more.
+	// MaintenanceCompleted is True when all nodes have returned.
 	MaintenanceCompleted = "Completed"
 )
 
-// Reasons of these conditions, and of nodes that are held up or have failed.
+// Reasons of these conditions, and of nodes that are held or have failed.
 const (
 	ReasonAccepted             = "Accepted"
 	ReasonAllControlPlaneNodes = "AllControlPlaneNodes"
@@ -200,40 +200,40 @@ const (
 	ReasonDaemonSetsUnready = "DaemonSetPodsNotReady"
 )
 
-// What a maintenance writes elsewhere.
+// Names that a maintenance uses on other objects.
 const (
 	// MaintenanceFinalizer keeps a NodeMaintenance until its nodes have returned (KEP-4212).
 	MaintenanceFinalizer = "nodemaintenance.k8s.io/maintenance-completion"
-	// MaintenanceEventFinalizer keeps a LifecycleEvent of a maintenance until its outcome is
-	// known.
+	// MaintenanceEventFinalizer keeps a LifecycleEvent of a maintenance until the controller has
+	// recorded its outcome.
 	MaintenanceEventFinalizer = "slipway.dev/maintenance"
 	// MaintenanceEventLabel is on the LifecycleEvents and Jobs of maintenances; its value is
 	// drain, return or work.
 	MaintenanceEventLabel = "slipway.dev/maintenance"
 	// MaintenanceGate holds the drain of a node back until its hooks are open.
 	MaintenanceGate = "slipway.dev/maintenance"
-	// MaintenancesAnnotation on a LifecycleEvent lists the maintenances that it is for; on a
-	// Node, those that are done with it.
+	// MaintenancesAnnotation on a LifecycleEvent lists its maintenances; on a Node, it lists the
+	// maintenances that have completed the node.
 	MaintenancesAnnotation = "slipway.dev/maintenances"
-	// HookAnnotationPrefix and the name of a hook are an annotation of the LifecycleEvent of a
+	// HookAnnotationPrefix and the name of a hook form an annotation of the LifecycleEvent of a
 	// node's drain; its value is Open or Hold.
 	HookAnnotationPrefix = "hook.slipway.dev/"
 	// HookOpen and HookHold are its values.
 	HookOpen = "Open"
 	HookHold = "Hold"
-	// WorkDoneAnnotation on the LifecycleEvent of a node's drain says that the work of type
-	// Manual is done, and by whom.
+	// WorkDoneAnnotation on the LifecycleEvent of a node's drain records that the work of type
+	// Manual is complete, and the user that reported this.
 	WorkDoneAnnotation = "slipway.dev/work-done"
-	// UnhealthyAcceptedAnnotation on the LifecycleEvent of a node's return says that the node
-	// counts as back although it is not healthy, and who said so.
+	// UnhealthyAcceptedAnnotation on the LifecycleEvent of a node's return makes the node count
+	// as returned although it is not healthy, and records the user that accepted this.
 	UnhealthyAcceptedAnnotation = "slipway.dev/unhealthy-accepted"
-	// KeptAway is a label on Nodes that keep pods of DaemonSets away, with the value
-	// [KeptAwayDaemonSets], and their annotation that says which; and a label on pods that were
-	// created for such a Node, with the value "true".
+	// KeptAway is a label on Nodes that keep DaemonSet pods away, with the value
+	// [KeptAwayDaemonSets], and an annotation of these Nodes that lists the DaemonSets. It is
+	// also a label on pods that were created for such a Node, with the value "true".
 	KeptAway           = "slipway.dev/kept-away"
 	KeptAwayDaemonSets = "daemonsets"
 	// KeptAwayGate is the scheduling gate of such pods.
 	KeptAwayGate = "slipway.dev/maintenance"
-	// WorkNodeLabel on a Job says for which node it is.
+	// WorkNodeLabel on a Job names its node.
 	WorkNodeLabel = "slipway.dev/node"
 )

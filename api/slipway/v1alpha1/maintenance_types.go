@@ -7,13 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeMaintenance takes nodes out of service and puts them back (KEP-4212): all of them
-// together, by stages that somebody moves on; or, with a rollout, some at a time, from
-// the drain to the return. Slipway's controller does all of it with LifecycleEvents, one
-// for each node in work.
+// NodeMaintenance takes nodes out of service and returns them (KEP-4212). Without a rollout, all
+// nodes proceed together, by stages that an administrator sets. With a rollout, a limited number
+// of nodes proceeds at a time, from the drain to the return. Slipway's controller implements this
+// with LifecycleEvents, one for each node in work.
 //
-// Of several maintenances that select a node, the one that asks for the least decides how
-// far its drain goes, and the node returns when none of them needs it out any more.
+// If several maintenances select a node, the least advanced one limits its drain. The node
+// returns when no maintenance needs it any longer.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -29,45 +29,45 @@ type NodeMaintenance struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which nodes, and what is to be done.
+	// spec selects the nodes, and defines the work.
 	// +required
 	Spec NodeMaintenanceSpec `json:"spec"`
 
-	// status says how far it is. It is written by Slipway's controller.
+	// status reports the progress. Slipway's controller writes it.
 	// +optional
 	Status NodeMaintenanceStatus `json:"status,omitempty"`
 }
 
-// NodeMaintenanceSpec says which nodes, and what is to be done.
+// NodeMaintenanceSpec selects the nodes, and defines the work.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.drainPlan) == has(oldSelf.drainPlan)",message="spec.drainPlan is immutable",fieldPath=".drainPlan"
 // +kubebuilder:validation:XValidation:rule="has(self.rollout) == has(oldSelf.rollout)",message="spec.rollout can be changed, not added or removed",fieldPath=".rollout"
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
-// +kubebuilder:validation:XValidation:rule="has(self.rollout) || !has(self.work)",message="spec.work needs spec.rollout: without one, the nodes wait for stage Complete",fieldPath=".work"
+// +kubebuilder:validation:XValidation:rule="has(self.rollout) || !has(self.work)",message="spec.work needs spec.rollout: without a rollout, the nodes wait for stage Complete",fieldPath=".work"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow) && oldSelf.allow.all(g, g in self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 type NodeMaintenanceSpec struct {
-	// nodeSelector selects the nodes, also those that come to match it later. A node that
-	// does not match any more while it is out is returned.
+	// nodeSelector selects the nodes, including nodes that match it later. A node that no longer
+	// matches while it is out of service returns.
 	// +required
 	NodeSelector corev1.NodeSelector `json:"nodeSelector"`
 
-	// stage is how far the maintenance may go: Idle, Cordon, Drain, Complete, in this
-	// order. It is never moved back. Without a rollout, all nodes are in that stage at the
-	// same time; with one, Drain starts the rollout, and Complete ends it early: nodes that
-	// are out return, and no more begin. Unset: Idle.
+	// stage is the permitted extent of the maintenance: Idle, Cordon, Drain, Complete, in this
+	// order. It never moves back. Without a rollout, all nodes are in that stage at the same
+	// time. With a rollout, Drain starts the rollout, and Complete ends it early: nodes that are
+	// out of service return, and no other nodes start. Unset: Idle.
 	// +optional
 	// +kubebuilder:default=Idle
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf || oldSelf == 'Idle' || self == 'Complete' || oldSelf == 'Cordon' && self == 'Drain'",message="spec.stage goes from Idle to Cordon, Drain and Complete, and never back"
 	Stage MaintenanceStage `json:"stage,omitempty"`
 
-	// drainPlan says in which order pods leave, as steps: by podType, then by podPriority,
-	// those with a podSelector first. A step begins when the one before is over on all nodes
-	// of the maintenance; with a rollout, when it is over on the node itself. Pods of DaemonSets
-	// leave only if it names them, and stay away until the node returns (Kubernetes 1.36 or
-	// newer; before, their DaemonSets start them again). Static pods leave only if it names them,
-	// where slipway-host takes them away. For each podType that it names, and for Default always,
-	// the steps up to the highest priorities are added: 1000000000, 2000000000, 2000001000,
-	// 2147483647.
+	// drainPlan defines the order in which pods leave, as steps: by podType, then by podPriority,
+	// entries with a podSelector first. A step begins after the previous step has ended on all
+	// nodes of the maintenance; with a rollout, after it has ended on the node itself. DaemonSet
+	// pods leave only if the plan names them, and stay away until the node returns (Kubernetes
+	// 1.36 or newer; before, their DaemonSets start them again). Static pods leave only if the
+	// plan names them, and slipway-host removes them. For each podType in the plan, and always
+	// for Default, the controller adds the steps up to the highest priorities: 1000000000,
+	// 2000000000, 2000001000, 2147483647.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -75,89 +75,91 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(t, has(t.podPriority))",message="spec.drainPlan: each entry needs a podPriority"
 	DrainPlan []DrainTarget `json:"drainPlan,omitempty"`
 
-	// drain says how pods leave.
+	// drain defines how pods leave.
 	// +optional
 	Drain *MaintenanceDrain `json:"drain,omitempty"`
 
-	// reason is for people: why.
+	// reason explains the maintenance to users.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// requestedBy is who asked for it: the name of a user, as the API server knew them.
+	// requestedBy is the name of the user that created the maintenance, as authenticated by the
+	// API server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.requestedBy is immutable"
 	RequestedBy string `json:"requestedBy,omitempty"`
 
-	// paused: no node is begun, and none goes on to what comes next for it. A drain that is
-	// going on, goes on. Unset: false.
+	// paused stops the start of nodes, and of the next step of each node. Drains in progress
+	// continue. Unset: false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// rollout takes some nodes out at a time. Unset: all together.
+	// rollout takes a limited number of nodes out of service at a time. Unset: all together.
 	// +optional
 	Rollout *MaintenanceRollout `json:"rollout,omitempty"`
 
-	// window says when nodes may be taken out. Unset: always.
+	// window defines when nodes may be taken out of service. Unset: always.
 	// +optional
 	Window *MaintenanceWindow `json:"window,omitempty"`
 
-	// hooks hold each node up at moments that others decide about.
+	// hooks let other programs or users delay each node at defined points.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Hooks []MaintenanceHook `json:"hooks,omitempty"`
 
-	// work is what is done to each node between its drain and its return. Unset: Manual.
-	// Only with a rollout.
+	// work is the work on each node between its drain and its return. Unset: Manual. Only with a
+	// rollout.
 	// +optional
 	Work *MaintenanceWork `json:"work,omitempty"`
 
-	// retry is raised to have the nodes that have failed tried again.
+	// retry is a counter: raise it to retry the failed nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:XValidation:rule="self >= oldSelf",message="spec.retry can be raised, not lowered"
 	Retry int64 `json:"retry,omitempty"`
 
-	// allow lists what is wanted although it is refused, or held by a guard, otherwise.
+	// allow lists guards to disable: the controller otherwise rejects the maintenance, or holds
+	// its nodes.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=2
 	Allow []MaintenanceGuard `json:"allow,omitempty"`
 }
 
-// MaintenanceStage is how far a maintenance goes.
+// MaintenanceStage is the extent of a maintenance.
 //
 // +kubebuilder:validation:Enum=Idle;Cordon;Drain;Complete
 type MaintenanceStage string
 
 // The stages.
 const (
-	// StageIdle: nothing is done. The nodes say that a maintenance is planned.
+	// StageIdle changes nothing. The Nodes report a planned maintenance.
 	StageIdle MaintenanceStage = "Idle"
-	// StageCordon: the nodes take no new pods.
+	// StageCordon makes the nodes unschedulable.
 	StageCordon MaintenanceStage = "Cordon"
-	// StageDrain: the nodes are drained.
+	// StageDrain drains the nodes.
 	StageDrain MaintenanceStage = "Drain"
-	// StageComplete: the nodes return. It is the last stage.
+	// StageComplete returns the nodes. It is the last stage.
 	StageComplete MaintenanceStage = "Complete"
 )
 
-// MaintenanceGuard is something that is refused unless it is asked for by name.
+// MaintenanceGuard is a case that the controller rejects or holds unless spec.allow lists it.
 //
 // +kubebuilder:validation:Enum=AllControlPlaneNodes;LastSchedulableNode
 type MaintenanceGuard string
 
-// What is refused.
+// The guards.
 const (
-	// GuardAllControlPlaneNodes holds a maintenance without a rollout that selects every node
-	// of the control plane: they would all be out at the same time. Who allows it lets the
-	// guard SecondControlPlaneNode pass as well, for the events of such a maintenance.
+	// GuardAllControlPlaneNodes rejects a maintenance without a rollout that selects every
+	// control plane node: all of them would be out of service at the same time. If spec.allow
+	// lists it, the guard SecondControlPlaneNode also lets the events of such a maintenance pass.
 	GuardAllControlPlaneNodes MaintenanceGuard = "AllControlPlaneNodes"
-	// GuardLastSchedulableNode holds the node after which pods have none to go to. It is the guard
-	// LastSchedulableNode of LifecycleEvents, which is not installed everywhere.
+	// GuardLastSchedulableNode holds the last schedulable node. It is the guard
+	// LastSchedulableNode of LifecycleEvents, which is an optional installation.
 	GuardLastSchedulableNode MaintenanceGuard = "LastSchedulableNode"
 )
 

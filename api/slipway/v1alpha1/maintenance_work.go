@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaintenanceHook holds each node up until somebody opens it: with the annotation
-// hook.slipway.dev/NAME=Open on the LifecycleEvent of the node's drain. Hold there holds
-// the node up without a timeout.
+// MaintenanceHook delays each node until a user or a program opens the hook: with the annotation
+// hook.slipway.dev/NAME=Open on the LifecycleEvent of the node's drain. The value Hold delays the
+// node without a timeout.
 type MaintenanceHook struct {
 	// name of the hook.
 	// +required
@@ -16,10 +16,10 @@ type MaintenanceHook struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// at is when it holds a node up.
+	// at is the point at which it delays a node.
 	// +required
 	At HookPoint `json:"at"`
-	// timeout is how long it is waited for. Unset: without limit.
+	// timeout is the maximum delay. Unset: no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -27,40 +27,40 @@ type MaintenanceHook struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.hooks: a timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// onTimeout is what happens then. Unset: Fail.
+	// onTimeout is the action after the timeout. Unset: Fail.
 	// +optional
 	OnTimeout HookTimeout `json:"onTimeout,omitempty"`
 }
 
-// HookPoint is a moment in the maintenance of a node.
+// HookPoint is a point in the maintenance of a node.
 //
 // +kubebuilder:validation:Enum=BeforeDrain;AfterDrain;BeforeReturn
 type HookPoint string
 
-// The moments.
+// The points.
 const (
-	// BeforeDrain: nothing is done to the node yet.
+	// BeforeDrain is the point before any change to the node.
 	BeforeDrain HookPoint = "BeforeDrain"
-	// AfterDrain: the node is drained, and no work has begun.
+	// AfterDrain is the point between the drain of the node and the work.
 	AfterDrain HookPoint = "AfterDrain"
-	// BeforeReturn: the work is done, and the node is still out.
+	// BeforeReturn is the point between the work and the return of the node.
 	BeforeReturn HookPoint = "BeforeReturn"
 )
 
-// HookTimeout is what happens when a hook was not opened in time.
+// HookTimeout is the action after the timeout of a hook.
 //
 // +kubebuilder:validation:Enum=Fail;Proceed
 type HookTimeout string
 
-// What happens.
+// The actions.
 const (
-	// HookFails: the node has failed.
+	// HookFails lets the node fail.
 	HookFails HookTimeout = "Fail"
-	// HookProceeds: the node goes on.
+	// HookProceeds lets the node proceed.
 	HookProceeds HookTimeout = "Proceed"
 )
 
-// MaintenanceWork is what is done to a node that is drained.
+// MaintenanceWork defines the work on a drained node.
 //
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Job') == has(self.podTemplate)",message="spec.work.podTemplate is required with type Job, and not allowed otherwise",fieldPath=".podTemplate"
 // +kubebuilder:validation:XValidation:rule="self.type == 'Job' || !has(self.backoffLimit)",message="spec.work.backoffLimit is for type Job",fieldPath=".backoffLimit"
@@ -68,14 +68,14 @@ type MaintenanceWork struct {
 	// type of the work.
 	// +required
 	Type WorkType `json:"type"`
-	// podTemplate is the name of a PodTemplate in Slipway's own namespace, of which the Job
-	// of each node is made. Its pod runs on the node.
+	// podTemplate is the name of a PodTemplate in Slipway's own namespace. The controller creates
+	// the Job of each node from it. Its pod runs on the node.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	PodTemplate string `json:"podTemplate,omitempty"`
-	// timeout is how long the work may take on a node; then the node has failed. Unset:
-	// without limit.
+	// timeout is the time limit for the work on a node. After it, the node has failed. Unset: no
+	// limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration
@@ -83,24 +83,25 @@ type MaintenanceWork struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.work.timeout must be greater than 0"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// backoffLimit is how often a pod of the Job may fail: a pod that reboots its node does each
-	// time. Unset: what Jobs have, which is 6.
+	// backoffLimit is the permitted number of failures of the Job's pods: a pod that reboots its
+	// node fails each time. Unset: the default of Jobs, which is 6.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 }
 
-// WorkType is who does the work.
+// WorkType is the kind of the work.
 //
 // +kubebuilder:validation:Enum=None;Manual;Job
 type WorkType string
 
-// Who does it.
+// The kinds of work.
 const (
-	// WorkNone: nobody. A node that is drained returns.
+	// WorkNone means that there is no work. A drained node returns.
 	WorkNone WorkType = "None"
-	// WorkManual: somebody who says so with kubectl slipway done NODE.
+	// WorkManual means that a user does the work, and reports its completion with kubectl slipway
+	// done NODE.
 	WorkManual WorkType = "Manual"
-	// WorkJob: a Job.
+	// WorkJob means that a Job does the work.
 	WorkJob WorkType = "Job"
 )

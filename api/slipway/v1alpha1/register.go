@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion of Slipway's own kinds. They have one home, whichever the lifecycle
-// kinds have.
+// GroupVersion is the API group and version of Slipway's own kinds. They have one group,
+// independent of the group of the lifecycle kinds.
 var GroupVersion = schema.GroupVersion{Group: "slipway.dev", Version: "v1alpha1"}
 
-// AddToScheme registers DrainRule and NodeMaintenance. DrainParameters is never an object of its own.
+// AddToScheme registers DrainRule and NodeMaintenance. DrainParameters is not a separate API
+// object.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &DrainRule{}, &DrainRuleList{}, &NodeMaintenance{}, &NodeMaintenanceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
