@@ -35,7 +35,7 @@ func TestWholeLife(t *testing.T) {
 	t.Cleanup(func() { l.command("down", "--dir", dir).Run() })
 
 	var ready facts
-	l.json(&ready, "up", "--dir", dir, "--nodes", "2", "--node-name-prefix", "n", "-o", "json")
+	l.json(&ready, "up", "--dir", dir, "--nodes", "2", "-o", "json")
 	t.Run("up tells the facts", func(t *testing.T) { checkFacts(t, ready) })
 	t.Run("up again changes nothing", func(t *testing.T) {
 		var again facts
@@ -67,7 +67,7 @@ func checkFacts(t *testing.T, got facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.State != "running" || got.Version != version || strings.Join(got.Nodes, " ") != "n1 n2" {
+	if got.State != "running" || got.Version != version || strings.Join(got.Nodes, " ") != "worker-1 worker-2" {
 		t.Errorf("facts %+v", got)
 	}
 	if len(got.Components) != 5 {

@@ -1,35 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package build compiles the control plane once and keeps the binary in a cache directory, under
+// a key that changes when its source does. The kubelet of real nodes is an entry of its own,
+// which is made for the first real node.
+//
+//	CACHE/KEY/src/                go.mod, go.sum and source, as compiled
+//	CACHE/KEY/bin/controlplane    the binary
+//	CACHE/KEY/bin/etcd …          links to it, one for each component
+//	CACHE/KEY/stages/             the files that tell kwok how nodes and pods behave
+//	CACHE/KEY/complete            written last
+//
+//	CACHE/OTHER/bin/kubelet       the kubelet
+//	CACHE/OTHER/bin/pause         the program that holds a pod's namespaces
 package build
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 
+	"github.com/slipway-k8s/slipway/localcluster"
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-const privateDir = 0o700
-
-// Built is a control plane that can be started.
-type Built struct {
-	// Binaries is the directory with one program per component.
-	Binaries string `json:"binaries"`
-	// Kubectl is the one for people.
-	Kubectl string `json:"kubectl"`
-	// Stages are the files for kwok.
-	Stages []string `json:"stages"`
-	// Version is that of Kubernetes.
-	Version string `json:"version"`
+// Product is what is built from one source and kept in one entry of the cache.
+type Product struct {
+	// name is for people.
+	name     string
+	source   fs.FS
+	programs []program
+	// links are more names for the first program.
+	links []string
+	// stages says that kwok's files belong to it.
+	stages bool
 }
 
-// DefaultCache is the cache directory if none is given: that of the
-// environment, or one in the user's own cache directory.
+// program is one binary of the package cmd/NAME.
+type program struct {
+	name string
+	// static says that it needs no file beside it, so it can be alone in an image.
+	static bool
+}
+
+var (
+	// ControlPlane is all components in one binary.
+	ControlPlane = Product{
+		name: "the control plane", source: localcluster.ControlPlane,
+		programs: []program{{name: "controlplane"}},
+		links:    []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
+		stages:   true,
+	}
+	// Node is what a real node runs besides packages of the system: kubelet and pause.
+	Node = Product{
+		name: "the kubelet", source: localcluster.Node,
+		programs: []program{{name: "pause", static: true}, {name: "kubelet"}},
+	}
+)
+
+// Built is a product that can be started.
+type Built struct {
+	// Binaries is the directory of the programs.
+	Binaries string
+	// Stages are the files for kwok.
+	Stages []string
+	// Version is that of Kubernetes.
+	Version string
+}
+
+// Program is the path of the program of that name.
+func (b *Built) Program(name string) string { return filepath.Join(b.Binaries, name) }
+
+// DefaultCache is the cache directory if none is given: that of the environment, or one in the
+// user's own cache directory.
 func DefaultCache() (string, error) {
 	if dir := os.Getenv("SLIPWAY_LOCALCLUSTER_CACHE"); dir != "" {
 		return dir, nil
@@ -41,60 +92,44 @@ func DefaultCache() (string, error) {
 	return filepath.Join(dir, "slipway-localcluster"), nil
 }
 
-// Ensure returns the control plane that is built from source, and builds it
-// first unless the cache has it. Of several at the same time, one builds and
-// the others wait for it.
-func Ensure(ctx context.Context, cache string, source fs.FS, report *progress.Reporter) (*Built, error) {
-	entry, err := ensure(ctx, cache, source, controlPlane, report)
+// Ensure returns the product, and builds it first unless the cache has it. Of several processes
+// at the same time, one builds and the others wait for it.
+func Ensure(ctx context.Context, cache string, product Product, report *progress.Reporter) (*Built, error) {
+	made, err := newEntry(cache, product)
 	if err != nil {
 		return nil, err
 	}
-	stages, err := entry.stageFiles()
-	if err != nil {
-		return nil, err
+	if made.isComplete() {
+		return made.built()
 	}
-	return &Built{
-		Binaries: entry.binaries(), Kubectl: filepath.Join(entry.binaries(), "kubectl"), Stages: stages, Version: entry.version,
-	}, nil
-}
-
-func ensure(ctx context.Context, cache string, source fs.FS, made product, report *progress.Reporter) (*entry, error) {
-	entry, err := newEntry(cache, source, made)
-	if err != nil {
-		return nil, err
-	}
-	if entry.check() == nil {
-		return entry, nil
-	}
-	if err := os.MkdirAll(entry.dir, privateDir); err != nil {
+	if err := os.MkdirAll(made.dir, files.PrivateDir); err != nil {
 		return nil, fmt.Errorf("make the cache directory: %w", err)
 	}
-	unlock, err := lock(ctx, entry.dir, made, report)
+	unlock, err := files.Lock(ctx, made.dir, report)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("wait for another process that builds %s: %w", product.name, err)
 	}
 	defer unlock()
-	if entry.check() == nil { // somebody else has built it meanwhile
-		return entry, nil
+	if !made.isComplete() { // another process may have built it meanwhile
+		if err := made.compile(ctx, report); err != nil {
+			return nil, fmt.Errorf("build %s: %w", product.name, err)
+		}
 	}
-	if err := entry.compile(ctx, source, report); err != nil {
-		return nil, fmt.Errorf("build %s: %w", made.name, err)
-	}
-	return entry, entry.check()
+	return made.built()
 }
 
 // entry is one product in the cache.
 type entry struct {
-	product      product
+	product      Product
 	dir, version string
 }
 
-func newEntry(cache string, source fs.FS, made product) (*entry, error) {
-	key, err := Key(source)
+func newEntry(cache string, product Product) (*entry, error) {
+	key, err := Key(product.source)
 	if err != nil {
 		return nil, err
 	}
-	version, err := KubernetesVersion(source)
+	version, err := KubernetesVersion(product.source)
 	if err != nil {
 		return nil, err
 	}
@@ -102,35 +137,68 @@ func newEntry(cache string, source fs.FS, made product) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cache directory %s: %w", cache, err)
 	}
-	return &entry{product: made, dir: filepath.Join(absolute, key), version: version}, nil
+	return &entry{product: product, dir: filepath.Join(absolute, key), version: version}, nil
 }
 
 func (e *entry) source() string   { return filepath.Join(e.dir, "src") }
 func (e *entry) binaries() string { return filepath.Join(e.dir, "bin") }
 func (e *entry) stages() string   { return filepath.Join(e.dir, "stages") }
+func (e *entry) complete() string { return filepath.Join(e.dir, "complete") }
 
-var errIncomplete = errors.New("the cache does not have it")
-
-// check returns nil if everything is there. Links are made last, so where they are,
-// everything is.
-func (e *entry) check() error {
-	for _, name := range e.product.files() {
-		if _, err := os.Stat(filepath.Join(e.binaries(), name)); err != nil {
-			return errors.Join(errIncomplete, err)
-		}
-	}
-	if !e.product.stages {
-		return nil
-	}
-	_, err := e.stageFiles()
-	return err
+func (e *entry) isComplete() bool {
+	_, err := os.Stat(e.complete())
+	return err == nil
 }
 
-func (e *entry) stageFiles() ([]string, error) {
+func (e *entry) built() (*Built, error) {
 	stages, err := filepath.Glob(filepath.Join(e.stages(), "*.yaml"))
-	if err != nil || len(stages) == 0 {
-		return nil, errors.Join(errIncomplete, err)
+	if err != nil {
+		return nil, fmt.Errorf("look for kwok's stages: %w", err)
 	}
 	slices.Sort(stages)
-	return stages, nil
+	return &Built{Binaries: e.binaries(), Stages: stages, Version: e.version}, nil
+}
+
+// recipe is part of the key: it changes when the way of building does.
+const recipe = "3: complete"
+
+// Key identifies the binary that is built from this source on this kind of machine.
+func Key(source fs.FS) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, recipe, runtime.GOOS, runtime.GOARCH)
+	err := fs.WalkDir(source, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(source, path)
+		if err != nil {
+			return err
+		}
+		// With the length, no two sets of files look the same in a row.
+		fmt.Fprintln(sum, path, len(content))
+		_, err = sum.Write(content)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("hash the source of the control plane: %w", err)
+	}
+	const length = 16
+	return hex.EncodeToString(sum.Sum(nil))[:length], nil
+}
+
+var errNoVersion = errors.New("go.mod does not require k8s.io/kubernetes")
+
+// KubernetesVersion reads the version of Kubernetes from go.mod.
+func KubernetesVersion(source fs.FS) (string, error) {
+	content, err := fs.ReadFile(source, "go.mod")
+	if err != nil {
+		return "", fmt.Errorf("read the version of Kubernetes: %w", err)
+	}
+	for line := range strings.Lines(string(content)) {
+		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(fields) >= 2 && fields[0] == "k8s.io/kubernetes" {
+			return fields[1], nil
+		}
+	}
+	return "", errNoVersion
 }

@@ -3,17 +3,14 @@
 package build
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/slipway-k8s/slipway/localcluster"
 )
@@ -87,23 +84,23 @@ func TestEveryLinkIsAComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range controlPlane.links {
+	for _, name := range ControlPlane.links {
 		if !strings.Contains(string(main), fmt.Sprintf("%q:", name)) {
 			t.Errorf("the binary does not know %s", name)
 		}
 	}
 }
 
-// What the launcher carries must be what is compiled here, to the last file.
+// The launcher must carry what is compiled here, to the last file.
 func TestAllOfTheSourceIsCarried(t *testing.T) {
-	for carried, made := range map[fs.FS]product{localcluster.ControlPlane: controlPlane, localcluster.Node: nodePrograms} {
-		for _, compiled := range made.programs {
-			here, err := filepath.Glob(filepath.Join("../..", compiled.mainPackage, "*.go"))
+	for _, product := range []Product{ControlPlane, Node} {
+		for _, compiled := range product.programs {
+			here, err := filepath.Glob(filepath.Join("../../cmd", compiled.name, "*.go"))
 			if err != nil || len(here) == 0 {
 				t.Fatalf("source files: %v, %v", here, err)
 			}
 			for _, path := range here {
-				if _, err := fs.Stat(carried, filepath.ToSlash(filepath.Join(compiled.mainPackage, filepath.Base(path)))); err != nil {
+				if _, err := fs.Stat(product.source, "cmd/"+compiled.name+"/"+filepath.Base(path)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -111,59 +108,31 @@ func TestAllOfTheSourceIsCarried(t *testing.T) {
 	}
 }
 
-func TestCountPackages(t *testing.T) {
+func TestFollow(t *testing.T) {
 	output := strings.NewReader("k8s.io/api/core/v1\nruntime\n# k8s.io/x\nx.go:1:2: undefined: y\n")
-	var compiled atomic.Int64
-	complaints := countPackages(output, &compiled)
-	if compiled.Load() != 2 || complaints != "# k8s.io/x\nx.go:1:2: undefined: y" {
-		t.Errorf("%d packages, complaints %q", compiled.Load(), complaints)
+	compiled, complaints := follow(output, nil)
+	if compiled != 2 || complaints != "# k8s.io/x\nx.go:1:2: undefined: y" {
+		t.Errorf("%d packages, complaints %q", compiled, complaints)
 	}
 }
 
-func TestHalfAnEntryIsNotUsed(t *testing.T) {
-	e := &entry{product: controlPlane, dir: t.TempDir(), version: "v1"}
-	for _, dir := range []string{e.binaries(), e.stages()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	binary := filepath.Join(e.binaries(), controlPlane.programs[0].name)
-	if err := os.WriteFile(binary, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.check(); !errors.Is(err, errIncomplete) {
-		t.Errorf("without links: %v", err)
-	}
-	if err := e.link(); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.check(); !errors.Is(err, errIncomplete) {
-		t.Errorf("without stages: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(e.stages(), "a.yaml"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	stages, err := e.stageFiles()
-	if e.check() != nil || err != nil || len(stages) != 1 {
-		t.Errorf("complete: %v, %v, %v", e.check(), stages, err)
-	}
-}
-
-func TestBuildersWaitForEachOther(t *testing.T) {
-	dir := t.TempDir()
-	unlock, err := lock(t.Context(), dir, controlPlane, nil)
+func TestOnlyACompleteEntryIsUsed(t *testing.T) {
+	cache := t.TempDir()
+	entry, err := newEntry(cache, ControlPlane)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := lock(ctx, dir, controlPlane, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second builder: %v", err)
-	}
-	unlock()
-	again, err := lock(t.Context(), dir, controlPlane, nil)
-	if err != nil {
+	if err := os.MkdirAll(entry.binaries(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	again()
+	if entry.isComplete() {
+		t.Error("an interrupted build counts as complete")
+	}
+	if err := os.WriteFile(entry.complete(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built, err := Ensure(t.Context(), cache, ControlPlane, nil)
+	if err != nil || built.Binaries != entry.binaries() {
+		t.Errorf("built %+v, %v", built, err)
+	}
 }

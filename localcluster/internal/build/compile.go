@@ -4,38 +4,43 @@ package build
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-// compile fills the cache entry.
-func (e *entry) compile(ctx context.Context, source fs.FS, report *progress.Reporter) error {
+// compile fills the cache entry. It begins with an empty one, so that no file of an interrupted
+// attempt stays.
+func (e *entry) compile(ctx context.Context, report *progress.Reporter) error {
 	report.Step("building %s of Kubernetes %s into %s; the first time takes minutes", e.product.name, e.version, e.dir)
-	if err := e.unpack(source); err != nil {
-		return err
-	}
-	for _, dir := range []string{e.binaries(), e.stages()} {
-		if err := os.MkdirAll(dir, privateDir); err != nil {
+	for _, dir := range []string{e.source(), e.binaries(), e.stages()} {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an interrupted attempt: %w", err)
+		}
+		if err := os.MkdirAll(dir, files.PrivateDir); err != nil {
 			return fmt.Errorf("make a directory in the cache: %w", err)
 		}
 	}
+	if err := os.CopyFS(e.source(), e.product.source); err != nil {
+		return fmt.Errorf("unpack the source: %w", err)
+	}
 	for _, made := range e.product.programs {
-		packages, err := e.output(ctx, "list", "-deps", made.mainPackage)
-		if err != nil {
+		if err := e.goBuild(ctx, made, report); err != nil {
 			return err
 		}
-		if err := e.goBuild(ctx, made, strings.Count(packages, "\n"), report); err != nil {
-			return err
+	}
+	for _, name := range e.product.links {
+		if err := os.Symlink(e.product.programs[0].name, filepath.Join(e.binaries(), name)); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}
 	if e.product.stages {
@@ -43,28 +48,14 @@ func (e *entry) compile(ctx context.Context, source fs.FS, report *progress.Repo
 			return err
 		}
 	}
-	return e.link()
+	return files.Replace(e.complete(), nil)
 }
 
-// unpack writes the source anew, so that no file of an interrupted attempt
-// stays.
-func (e *entry) unpack(source fs.FS) error {
-	if err := os.RemoveAll(e.source()); err != nil {
-		return fmt.Errorf("remove an old source: %w", err)
-	}
-	if err := os.CopyFS(e.source(), source); err != nil {
-		return fmt.Errorf("unpack the source: %w", err)
-	}
-	return nil
-}
-
-// goBuild compiles and says every few seconds how far it is.
-func (e *entry) goBuild(ctx context.Context, made program, packages int, report *progress.Reporter) error {
-	// Built under another name: a binary that is there is complete.
-	binary := filepath.Join(e.binaries(), made.name)
-	// No flags that change how packages are compiled: so the toolchain's own cache
-	// serves `go vet` and others who need these packages, and they serve it.
-	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version), "-o", binary+".new", made.mainPackage)
+func (e *entry) goBuild(ctx context.Context, made program, report *progress.Reporter) error {
+	// No flags that change how packages are compiled: so the toolchain's own cache serves
+	// `go vet` and other builds with these packages, and they serve this one.
+	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version),
+		"-o", filepath.Join(e.binaries(), made.name), "./cmd/"+made.name)
 	if made.static {
 		build.Env = append(build.Env, "CGO_ENABLED=0")
 	}
@@ -75,93 +66,93 @@ func (e *entry) goBuild(ctx context.Context, made program, packages int, report 
 	if err := build.Start(); err != nil {
 		return fmt.Errorf("start the Go toolchain (is it installed?): %w", err)
 	}
-	var compiled atomic.Int64
-	done := make(chan struct{})
-	go signsOfLife(done, &compiled, packages, report)
-	complaints := countPackages(output, &compiled)
-	err = build.Wait()
-	close(done)
-	if err != nil {
+	compiled, complaints := follow(output, report)
+	if err := build.Wait(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, complaints)
 	}
-	report.Step("%s is built; %d packages compiled, the others were compiled before", made.name, compiled.Load())
-	return os.Rename(binary+".new", binary)
+	report.Step("%s is built; %d packages compiled, the others were compiled before", made.name, compiled)
+	return nil
 }
 
-// signsOfLife reports until done is closed.
-func signsOfLife(done <-chan struct{}, compiled *atomic.Int64, packages int, report *progress.Reporter) {
-	const interval = 5 * time.Second
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ticker.C:
-			report.Step("building: %d of at most %d packages compiled", compiled.Load(), packages)
+// follow counts the packages that `go build -v` names, and reports the number every few seconds.
+// It returns the end of the other lines, which say what is wrong.
+func follow(output io.Reader, report *progress.Reporter) (compiled int, complaints string) {
+	const kept, interval = 30, 5 * time.Second
+	var others []string
+	reported := time.Now()
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if isPackage(lines.Text()) {
+			compiled++
+		} else {
+			others = append(others, lines.Text())
+		}
+		if time.Since(reported) > interval {
+			report.Step("building: %d packages compiled", compiled)
+			reported = time.Now()
 		}
 	}
+	return compiled, strings.Join(others[max(0, len(others)-kept):], "\n")
 }
 
-// countPackages counts the lines that name a package that is now compiled, and
-// returns the end of the others, which say what is wrong.
-func countPackages(output io.Reader, compiled *atomic.Int64) string {
-	const kept = 30
-	var complaints []string
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		line := lines.Text()
-		if isPackage(line) {
-			compiled.Add(1)
-			continue
-		}
-		complaints = append(complaints, line)
-		if len(complaints) > kept {
-			complaints = complaints[1:]
-		}
-	}
-	return strings.Join(complaints, "\n")
-}
-
-// isPackage tells an import path from a message: `go build -v` prints both.
+// isPackage tells an import path from a message.
 func isPackage(line string) bool {
 	return line != "" && !strings.ContainsAny(line, " \t:") && !strings.HasPrefix(line, "#")
 }
 
-// link makes the binary known by the names of the components.
-func (e *entry) link() error {
-	for _, name := range e.product.links {
-		path := filepath.Join(e.binaries(), name)
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("replace a link: %w", err)
+// linkerFlags put the version into the binary: without them, every component and the API itself
+// would report v0.0.0.
+func linkerFlags(version string) string {
+	const variables = "k8s.io/component-base/version."
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	flags := []string{"-s", "-w"}
+	for _, assignment := range []string{
+		"gitVersion=" + version, "gitMajor=" + major, "gitMinor=" + minor, "gitTreeState=archive",
+	} {
+		flags = append(flags, "-X", variables+assignment)
+	}
+	return strings.Join(flags, " ")
+}
+
+// stageSets are directories of kwok's module. With pod/general, annotations of a pod set how long
+// it takes to start and to end.
+var stageSets = []string{"node/fast", "node/heartbeat-with-lease", "pod/general"}
+
+// copyStages copies kwok's stage files from its module, which the build has just fetched: of the
+// same version as the kwok that reads them.
+func (e *entry) copyStages(ctx context.Context) error {
+	var complaints bytes.Buffer
+	list := e.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
+	list.Stderr = &complaints
+	module, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w\n%s", err, &complaints)
+	}
+	for _, set := range stageSets {
+		found, err := filepath.Glob(filepath.Join(string(bytes.TrimSpace(module)), "kustomize", "stage", set, "*.yaml"))
+		if err != nil {
+			return fmt.Errorf("look for kwok's stages: %w", err)
 		}
-		if err := os.Symlink(e.product.programs[0].name, path); err != nil {
-			return fmt.Errorf("link %s: %w", name, err)
+		for _, path := range found {
+			if filepath.Base(path) == "kustomization.yaml" {
+				continue
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("read a stage of kwok: %w", err)
+			}
+			if err := files.Replace(filepath.Join(e.stages(), filepath.Base(path)), content); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (e *entry) output(ctx context.Context, args ...string) (string, error) {
-	command := e.goCommand(ctx, args...)
-	output, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w%s", strings.Join(args, " "), err, standardError(err))
-	}
-	return string(output), nil
-}
-
-func standardError(err error) string {
-	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // straight from Output
-		return "\n" + string(failed.Stderr)
-	}
-	return ""
-}
-
 func (e *entry) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = e.source()
-	// A workspace around the cache directory is none of ours.
+	// A workspace around the cache directory does not count.
 	command.Env = append(os.Environ(), "GOWORK=off", "PWD="+e.source())
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second

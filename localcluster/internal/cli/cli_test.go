@@ -4,7 +4,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,9 +22,8 @@ import (
 // configure returns what these flags make of a configuration.
 func configure(t *testing.T, existing state.Config, args ...string) state.Config {
 	t.Helper()
-	var what settings
 	command := &cobra.Command{}
-	what.addFlags(command)
+	what := addSettings(command)
 	if err := command.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +94,13 @@ func TestExecute(t *testing.T) {
 		wantOut, wantErr string
 	}{
 		"help teaches":                    {[]string{"--help"}, 0, "thrown away", ""},
-		"down of nothing is done":         {[]string{"down", "--dir", empty, "-o", "json"}, 0, `"existed":false`, ""},
+		"down of nothing is done":         {[]string{"down", "--dir", empty}, 0, "there is no cluster", ""},
 		"status of nothing fails":         {[]string{"status", "--dir", empty, "-o", "json"}, 1, `"state":"absent"`, "no local cluster"},
 		"a directory is required":         {[]string{"up"}, 1, "", "dir"},
 		"a pod needs a namespace":         {[]string{"pod", "x", "--dir", empty, "--", "true"}, 1, "", "NAMESPACE/NAME"},
 		"a pod needs a cluster":           {[]string{"pod", "a/x", "--dir", empty, "--", "true"}, 1, "", "no local cluster"},
 		"stop says which components are":  {[]string{"stop", "x", "--dir", empty}, 1, "", "kube-apiserver"},
-		"an output format is checked":     {[]string{"down", "--dir", empty, "-o", "xml"}, 1, "", "xml"},
+		"an output format is checked":     {[]string{"status", "--dir", empty, "-o", "xml"}, 1, "", "xml"},
 		"kubeconfig of nothing is a fail": {[]string{"kubeconfig", "--dir", empty}, 1, "", "no local cluster"},
 	}
 	for name, tc := range cases {
@@ -114,6 +115,32 @@ func TestExecute(t *testing.T) {
 			}
 			if !strings.Contains(complaints.String(), tc.wantErr) {
 				t.Errorf("complaints: %s", &complaints)
+			}
+		})
+	}
+}
+
+// Only of a command that somebody runs through the launcher is it known that it has said
+// what is wrong: the failure of one that the launcher runs for itself must be printed.
+func TestWhoseFailureItIs(t *testing.T) {
+	failed := exec.Command("sh", "-c", "exit 7").Run()
+	cases := map[string]struct {
+		err  error
+		code int
+	}{
+		"a command's own":           {ofCommand(errors.Join(failed, nil)), 7},
+		"not of a command":          {ofCommand(errors.ErrUnsupported), 0},
+		"of what the launcher runs": {fmt.Errorf("go build: %w", failed), 0},
+		"nothing is wrong":          {ofCommand(nil), 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code := 0
+			if ended, is := errors.AsType[*endedError](tc.err); is {
+				code = ended.code
+			}
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is what a person or a script says to the launcher: one file per
-// verb. It parses, calls, prints; what a cluster is, it does not know.
+// Package cli is the launcher's command line: it parses, calls package cluster, and prints.
 package cli
 
 import (
@@ -22,24 +21,25 @@ import (
 const long = `localcluster runs a real Kubernetes control plane on this machine, without
 containers and without a virtual machine: etcd, kube-apiserver,
 kube-controller-manager and kube-scheduler, each a process of its own, and kwok,
-which simulates nodes and the pods on them. It is made for tests of what runs
-against a cluster, and needs nothing of Slipway.
+which simulates nodes and the pods on them. It is made for tests of programs that
+run against a cluster, and needs nothing of Slipway.
 
-The control plane is compiled from its Go modules the first time, which takes
-minutes and a Go toolchain; after that, a cluster is ready in seconds. It listens
-on 127.0.0.1 only, on ports that happen to be free, so several clusters run side
-by side. It is made to be thrown away: etcd does not wait for the disk, and
-'down' leaves no process and no file.
+The first time, it compiles the control plane from its Go modules, which takes
+minutes and a Go toolchain. After that, a cluster is ready in seconds. It listens
+on 127.0.0.1 only, on free ports, so several clusters run side by side. It is made
+to be thrown away: etcd does not wait for the disk, and 'down' leaves no process
+and no file.
 
-How simulated pods behave is set by annotations of the pod; the values are
-durations such as 500ms. Without them, each step takes 1 to 6 seconds:
+Annotations of a simulated pod set how it behaves; the values are durations such
+as 500ms. Without them, each step takes 1 to 6 seconds:
 
   pod-create.stage.kwok.x-k8s.io/delay, …/jitter-delay   bound → has an address
   pod-ready.stage.kwok.x-k8s.io/delay, …/jitter-delay    has an address → Ready
   pod-delete.stage.kwok.x-k8s.io/delay                   deleted → gone, at the
                          earliest; at the latest, when its grace period is over
 
-Exit codes: 0 done; 1 failed; 'pod' in the foreground: that of its command.`
+Exit codes: 0 done; 1 failed; 'pod' in the foreground and 'kubectl': that of the
+command.`
 
 const example = `  # A cluster for an afternoon
   localcluster up --dir /tmp/c --nodes 5
@@ -81,16 +81,16 @@ func Execute(ctx context.Context, args []string, streams Streams) int {
 	return 1
 }
 
-// endedError is that a command that somebody runs through this one has failed. It has said
-// itself what is wrong.
+// endedError means that a command that the user runs through this one has failed, and has
+// reported its failure itself.
 type endedError struct{ code int }
 
 func (e *endedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// ofCommand tells the failure of such a command from what the launcher runs for itself.
+// ofCommand tells the failure of such a command from that of a command that the launcher runs for
+// itself.
 func ofCommand(err error) error {
-	var exited *exec.ExitError
-	if errors.As(err, &exited) && exited.ExitCode() > 0 {
+	if exited, is := errors.AsType[*exec.ExitError](err); is && exited.ExitCode() > 0 {
 		return &endedError{exited.ExitCode()}
 	}
 	return err
@@ -108,73 +108,82 @@ func newRoot(streams Streams) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newUp(streams), newDown(streams), newRun(streams), newGuard(streams), newStatus(streams),
-		newStart(streams), newStop(streams), newPod(streams), newNode(streams), newKubeconfig(streams), newKubectl(streams), newBuild(streams),
+		newStart(streams), newStop(streams), newPod(streams), newNode(streams),
+		newKubeconfig(streams), newKubectl(streams), newBuild(streams),
 	)
 	return root
 }
 
-// target is which cluster a verb is about.
+// target is the cluster that a verb works on.
 type target struct {
+	Streams
+
 	dir   string
 	quiet bool
 }
 
-func (t *target) addFlags(command *cobra.Command) {
-	command.Flags().StringVar(&t.dir, "dir", "", "the cluster's directory (required)")
-	command.Flags().BoolVarP(&t.quiet, "quiet", "q", false, "do not report progress on standard error")
+// on completes the command of a verb that works on one cluster: --dir names it.
+func on(streams Streams, command *cobra.Command, run func(*cobra.Command, *cluster.Cluster, []string) error) *cobra.Command {
+	where := &target{Streams: streams}
+	command.Flags().StringVar(&where.dir, "dir", "", "the cluster's directory (required)")
+	command.Flags().BoolVarP(&where.quiet, "quiet", "q", false, "do not report progress on standard error")
 	_ = command.MarkFlagRequired("dir") // fails only for a flag that does not exist
 	_ = command.MarkFlagDirname("dir")
-}
-
-func (t *target) open(streams Streams) (*cluster.Cluster, error) {
-	return cluster.Open(t.dir, reporter(t.quiet, streams))
-}
-
-func reporter(quiet bool, streams Streams) *progress.Reporter {
-	if quiet {
-		return nil
+	command.RunE = func(command *cobra.Command, args []string) error {
+		report := progress.New(streams.Err)
+		if where.quiet {
+			report = nil
+		}
+		opened, err := cluster.Open(where.dir, report)
+		if err != nil {
+			return err
+		}
+		return run(command, opened, args)
 	}
-	return progress.New(streams.Err)
+	return command
 }
 
-// format is how facts are printed.
-type format string
+// output is how a result is printed.
+type output string
 
 const (
-	text     format = "text"
-	jsonForm format = "json"
+	text output = "text"
+	line output = "json"
 )
 
-var errFormat = errors.New("unknown output format, neither text nor json")
+var errOutput = errors.New("unknown output format, neither text nor json")
 
-func addFormat(command *cobra.Command, output *string) {
-	command.Flags().StringVarP(output, "output", "o", string(text), "how to print the result: text or json")
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "string" }
+
+// Set implements pflag.Value.
+func (o *output) Set(value string) error {
+	if *o = output(value); *o != text && *o != line {
+		return errOutput
+	}
+	return nil
 }
 
-// printAs prints value as JSON on one line, or else by printText.
-func printAs(out io.Writer, output string, value any, printText func(io.Writer)) error {
-	switch format(output) {
-	case text:
+func addOutput(command *cobra.Command) *output {
+	format := text
+	command.Flags().VarP(&format, "output", "o", "how to print the result: text or json")
+	return &format
+}
+
+// print prints value as one line of JSON, or else by printText.
+func (o *output) print(out io.Writer, value any, printText func(io.Writer)) error {
+	if *o == text {
 		printText(out)
 		return nil
-	case jsonForm:
-		if err := json.NewEncoder(out).Encode(value); err != nil {
-			return fmt.Errorf("print the result: %w", err)
-		}
-		return nil
 	}
-	return fmt.Errorf("%w: %q", errFormat, output)
+	if err := json.NewEncoder(out).Encode(value); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return nil
 }
 
-// addCache adds the flag that says where built control planes are.
+// addCache adds the flag for the directory of built control planes.
 func addCache(command *cobra.Command, cache *string) {
-	command.Flags().StringVar(cache, "cache", "",
-		"where built control planes are kept (default $SLIPWAY_LOCALCLUSTER_CACHE or slipway-localcluster in the user's cache directory)")
-}
-
-func cacheDir(flag string) (string, error) {
-	if flag != "" {
-		return flag, nil
-	}
-	return build.DefaultCache()
+	fallback, _ := build.DefaultCache() // without one, the flag has to name it
+	command.Flags().StringVar(cache, "cache", fallback, "the directory of built control planes ($SLIPWAY_LOCALCLUSTER_CACHE is another default)")
 }

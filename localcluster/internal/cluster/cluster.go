@@ -6,55 +6,31 @@
 //	Status  state file, processes, health ─▶ Facts
 //	Down    processes of pods ─▶ components ─▶ strays ─▶ files
 //
-// All that is known of a cluster is in its directory: every call starts from
-// the state file there, whichever process wrote it.
+// Everything about a cluster is in its directory: each call starts from the state file there,
+// whichever process wrote it.
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/build"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
-	"github.com/slipway-k8s/slipway/localcluster/internal/kubeapi"
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
+	"github.com/slipway-k8s/slipway/localcluster/internal/realnode"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
-)
-
-// The environment variables by which every process of a cluster, and of one of
-// its pods, can be found again.
-const (
-	markerName    = "SLIPWAY_LOCALCLUSTER_ID"
-	podMarkerName = "SLIPWAY_LOCALCLUSTER_POD"
-)
-
-// How long processes may take to end before they are killed.
-const (
-	stopGrace = 5 * time.Second
-	podGrace  = 10 * time.Second
-	// partingGrace is for components of a cluster that goes as a whole: there is
-	// little to wait for, and the API server would take a minute to say goodbye to
-	// all who watch something.
-	partingGrace = time.Second
-)
-
-var (
-	// ErrDifferent means that a cluster runs with other settings than those that
-	// are asked for.
-	ErrDifferent = errors.New("it already runs with other settings of its control plane; take it down first")
-	// ErrNotOurs means that a directory is not empty and not a cluster's.
-	ErrNotOurs = errors.New("the directory holds something that is not a local cluster; nothing was changed")
-	// ErrUnknownComponent means that there is no component of that name.
-	ErrUnknownComponent = errors.New("unknown component")
 )
 
 // Cluster is the cluster in one directory, whether it exists or not.
 type Cluster struct {
-	dir    layout.Dir
+	dir    state.Dir
 	report *progress.Reporter
 }
 
@@ -64,27 +40,104 @@ func Open(dir string, report *progress.Reporter) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the directory %s: %w", dir, err)
 	}
-	return &Cluster{dir: layout.Dir(absolute), report: report}, nil
+	return &Cluster{dir: state.Dir(absolute), report: report}, nil
 }
 
-// Dir is where the cluster's files are.
-func (c *Cluster) Dir() layout.Dir { return c.dir }
+// Dir is the cluster's directory.
+func (c *Cluster) Dir() state.Dir { return c.dir }
 
-// API returns a client for the cluster's API server, as its administrator.
-func (c *Cluster) API(st *state.State) (*kubeapi.Client, error) {
-	client, err := kubeapi.HTTPClient(
-		component.AuthorityFile(c.dir), c.dir.Cert(component.Admin), c.dir.Key(component.Admin))
+// api returns a client of the API server, as its administrator.
+func (c *Cluster) api(st *state.State) (*typedcorev1.CoreV1Client, error) {
+	client, err := typedcorev1.NewForConfig(&rest.Config{
+		Host: c.settings(st).Server(), TLSClientConfig: component.Access(c.dir, component.Authority, component.Admin),
+		UserAgent: "localcluster", QPS: -1, // which is no limit
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("build a client of the API server: %w", err)
 	}
-	return kubeapi.New(settings(c.dir, st, nil).Server(), client), nil
+	return client, nil
 }
 
-// environment is what every process of the cluster is started with: little of
-// the launcher's own, so that a cluster is the same wherever it is started.
-func (c *Cluster) environment(st *state.State) []string {
+// change changes the state of an existing cluster under the lock, and saves it.
+func (c *Cluster) change(ctx context.Context, do func(*state.State) error) error {
+	if _, err := state.Load(c.dir); err != nil {
+		return err
+	}
+	unlock, err := files.Lock(ctx, string(c.dir), c.report)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	st, err := state.Load(c.dir)
+	if err != nil {
+		return err
+	}
+	if err := do(st); err != nil {
+		return err
+	}
+	return st.Save(c.dir)
+}
+
+func (c *Cluster) settings(st *state.State) component.Settings {
+	return component.Settings{Dir: c.dir, Config: st.Config, Ports: st.Ports, Stages: st.Stages}
+}
+
+// realNode is the cluster's real node, if it has one.
+func (c *Cluster) realNode(st *state.State) realnode.Node {
+	return realnode.Node{Node: *st.Node, Settings: c.settings(st)}
+}
+
+// componentNames lists the components of the control plane and of the real node.
+func (c *Cluster) componentNames(st *state.State) []string {
+	names := component.Names()
+	if st.Node != nil {
+		names = append(names, c.realNode(st).Components()...)
+	}
+	return names
+}
+
+// ErrUnknownComponent means that there is no component of that name.
+var ErrUnknownComponent = errors.New("unknown component")
+
+// component returns a component of the control plane or of the real node.
+func (c *Cluster) component(name string, st *state.State) (component.Component, error) {
+	wanted, found := component.Build(name, c.settings(st))
+	if program, node, isNode := realnode.SplitComponent(name); isNode && st.Node != nil && st.Node.Name == node {
+		wanted, found = c.realNode(st).Component(program)
+	}
+	if !found {
+		return wanted, unknown(name, c.componentNames(st))
+	}
+	return wanted, nil
+}
+
+func unknown(name string, known []string) error {
+	return fmt.Errorf("%w %q; there are %s", ErrUnknownComponent, name, strings.Join(known, ", "))
+}
+
+// The environment variables by which every process of a cluster, of its real node and of one of
+// its pods can be found again.
+const (
+	markerName     = "SLIPWAY_LOCALCLUSTER_ID"
+	nodeMarkerName = "SLIPWAY_LOCALCLUSTER_NODE"
+	podMarkerName  = "SLIPWAY_LOCALCLUSTER_POD"
+)
+
+func marker(st *state.State) string { return markerName + "=" + st.ID }
+
+func nodeMarker(st *state.State, node string) string {
+	return fmt.Sprintf("%s=%s/%s", nodeMarkerName, st.ID, node)
+}
+
+func podMarker(st *state.State, namespace, name string) string {
+	return fmt.Sprintf("%s=%s/%s/%s", podMarkerName, st.ID, namespace, name)
+}
+
+// environment is that of a component. It has little of the launcher's own, so that a cluster is
+// the same wherever it starts.
+func (c *Cluster) environment(st *state.State, name string) []string {
 	environment := []string{
-		st.Marker,
+		marker(st),
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + c.dir.KwokHome(),
 		"KWOK_WORKDIR=" + c.dir.KwokHome(),
@@ -94,13 +147,26 @@ func (c *Cluster) environment(st *state.State) []string {
 			environment = append(environment, name+"="+value)
 		}
 	}
+	if _, node, isNode := realnode.SplitComponent(name); isNode {
+		environment = append(environment, nodeMarker(st, node))
+	}
 	return environment
 }
 
-func settings(dir layout.Dir, st *state.State, built *build.Built) component.Settings {
-	s := component.Settings{Dir: dir, Config: st.Config, Ports: st.Ports}
-	if built != nil {
-		s.Stages = built.Stages
+// quote is the end of a component's log, to be put behind an error.
+func (c *Cluster) quote(component string) string {
+	path := c.dir.Log(component)
+	end := tail(path)
+	if end == "" {
+		return fmt.Sprintf(" (it wrote nothing to %s)", path)
 	}
-	return s
+	return fmt.Sprintf("\n--- the end of %s\n%s\n---", path, end)
+}
+
+// tail returns the last lines of a file, or nothing if it cannot be read.
+func tail(path string) string {
+	const kept = 15
+	content, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-kept):], "\n")
 }

@@ -4,13 +4,16 @@ package cluster
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
@@ -29,7 +32,7 @@ func TestDownLeavesOtherDirectoriesAlone(t *testing.T) {
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, dir).Down(t.Context()); !errors.Is(err, ErrNotOurs) {
+	if _, err := open(t, dir).Down(t.Context(), ""); !errors.Is(err, ErrNotOurs) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(precious); err != nil {
@@ -40,7 +43,7 @@ func TestDownLeavesOtherDirectoriesAlone(t *testing.T) {
 func TestDownOfNothingIsDone(t *testing.T) {
 	for name, dir := range map[string]string{"an empty directory": t.TempDir(), "no directory": filepath.Join(t.TempDir(), "x")} {
 		t.Run(name, func(t *testing.T) {
-			existed, err := open(t, dir).Down(t.Context())
+			existed, err := open(t, dir).Down(t.Context(), "")
 			if existed || err != nil {
 				t.Errorf("existed: %t, %v", existed, err)
 			}
@@ -63,7 +66,7 @@ func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := create(t.Context(), layout.Dir(path), DefaultConfig(), "", tc.madeDir); err != nil {
+			if _, err := create(t.Context(), state.Dir(path), DefaultConfig(), "", tc.madeDir); err != nil {
 				t.Fatal(err)
 			}
 			foreign := filepath.Join(path, "notes.txt")
@@ -72,7 +75,7 @@ func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			existed, err := open(t, path).Down(t.Context())
+			existed, err := open(t, path).Down(t.Context(), "")
 			if !existed || err != nil {
 				t.Fatalf("existed: %t, %v", existed, err)
 			}
@@ -84,27 +87,27 @@ func TestDownRemovesWhatItMadeAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestDownOnlySparesALaterCluster(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+func TestDownSparesALaterCluster(t *testing.T) {
+	dir := state.Dir(t.TempDir())
 	if _, err := create(t.Context(), dir, DefaultConfig(), "later", false); err != nil {
 		t.Fatal(err)
 	}
-	if existed, err := open(t, string(dir)).DownOnly(t.Context(), "earlier"); existed || err != nil {
+	if existed, err := open(t, string(dir)).Down(t.Context(), "earlier"); existed || err != nil {
 		t.Errorf("existed: %t, %v", existed, err)
 	}
-	if existed, err := open(t, string(dir)).DownOnly(t.Context(), "later"); !existed || err != nil {
+	if existed, err := open(t, string(dir)).Down(t.Context(), "later"); !existed || err != nil {
 		t.Errorf("existed: %t, %v", existed, err)
 	}
 }
 
 // A file that a cluster makes and Owned does not name would be left behind.
 func TestEverythingMadeIsOwned(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+	dir := state.Dir(t.TempDir())
 	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeSettings(dir, st); err != nil {
+	if err := open(t, string(dir)).writeSettings(st); err != nil {
 		t.Fatal(err)
 	}
 	if err := removeFiles(dir, false); err != nil {
@@ -120,13 +123,13 @@ func TestCreateWantsAnEmptyDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := create(t.Context(), layout.Dir(dir), DefaultConfig(), "", false); !errors.Is(err, ErrNotOurs) {
+	if _, err := create(t.Context(), state.Dir(dir), DefaultConfig(), "", false); !errors.Is(err, ErrNotOurs) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestChangePortsTellsEverybody(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+	dir := state.Dir(t.TempDir())
 	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +137,7 @@ func TestChangePortsTellsEverybody(t *testing.T) {
 	if err := os.WriteFile(dir.Log(component.APIServer), []byte("bind: address already in use\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	attempt := newLaunch(open(t, string(dir)), st, nil)
+	attempt := &launch{cluster: open(t, string(dir)), state: st}
 	if !attempt.portWasTaken(component.APIServer) {
 		t.Error("the complaint in the log was not seen")
 	}
@@ -145,7 +148,7 @@ func TestChangePortsTellsEverybody(t *testing.T) {
 		t.Error("the old complaint is still seen")
 	}
 	kubeconfig, err := os.ReadFile(dir.Kubeconfig())
-	if err != nil || !strings.Contains(string(kubeconfig), settings(dir, st, nil).Server()) {
+	if err != nil || !strings.Contains(string(kubeconfig), open(t, string(dir)).settings(st).Server()) {
 		t.Errorf("the kubeconfig does not name the new port: %s, %v", kubeconfig, err)
 	}
 }
@@ -158,7 +161,7 @@ func TestStatusOfNothing(t *testing.T) {
 }
 
 func TestStatusSaysWhatIsMissing(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+	dir := state.Dir(t.TempDir())
 	st, err := create(t.Context(), dir, DefaultConfig(), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -191,12 +194,73 @@ func TestTailIsWholeLines(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("0123456789\n", 5000)+"last\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := tail(path)
+	lines := strings.Split(tail(path), "\n")
+	if len(lines) != 15 || lines[0] != "0123456789" || lines[14] != "last" {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestSimulatedNodesAreSpreadAndDistinct(t *testing.T) {
+	perZone, addresses := map[string]int{}, map[string]bool{}
+	names := simulatedNodes(state.Config{Nodes: 1000})
+	for number, name := range names {
+		made := simulated(name, number)
+		perZone[made.Labels[corev1.LabelTopologyZone]]++
+		addresses[made.Status.Addresses[1].Address] = true
+	}
+	if names[0] != "worker-1" || names[999] != "worker-1000" {
+		t.Errorf("the first is %s, the last is %s", names[0], names[999])
+	}
+	if len(perZone) != len(zones) || perZone["zone-a"] != 334 || perZone["zone-c"] != 333 {
+		t.Errorf("nodes per zone: %v", perZone)
+	}
+	if len(addresses) != len(names) {
+		t.Errorf("%d addresses for %d nodes", len(addresses), len(names))
+	}
+}
+
+func TestReady(t *testing.T) {
+	node := func(ready corev1.ConditionStatus, taint string) corev1.Node {
+		return corev1.Node{
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: taint}}},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: ready, Message: "why"},
+			}},
+		}
+	}
+	cases := map[string]struct {
+		node corev1.Node
+		want string
+	}{
+		"the kubelet reports it":             {node(corev1.ConditionTrue, ""), ""},
+		"nothing is reported":                {corev1.Node{}, "no kubelet"},
+		"the kubelet reports the contrary":   {node(corev1.ConditionFalse, ""), "why"},
+		"no pod is scheduled there yet":      {node(corev1.ConditionTrue, corev1.TaintNodeNotReady), corev1.TaintNodeNotReady},
+		"cordoned, and nevertheless healthy": {node(corev1.ConditionTrue, corev1.TaintNodeUnschedulable), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := ready(&tc.node)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestPickedPortCanBeUsed(t *testing.T) {
+	port, err := pickPort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(got, "\n")
-	if len(lines) != 15 || lines[0] != "0123456789" || lines[14] != "last" {
-		t.Errorf("got %q", lines)
+	if port < lowestPort || port >= highestPort {
+		t.Errorf("port %d is out of range", port)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,30 +7,83 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"sync"
+	"slices"
 	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/atomicfile"
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-k8s/slipway/localcluster/internal/component"
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
+	"github.com/slipway-k8s/slipway/localcluster/internal/realnode"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
-// Down ends every process of the cluster and removes every file. It returns
-// false if there was no cluster.
-func (c *Cluster) Down(ctx context.Context) (bool, error) {
-	return c.down(ctx, func(*state.State) bool { return true })
+// How long processes may take to end before they are killed.
+const (
+	stopGrace = 5 * time.Second
+	podGrace  = 10 * time.Second
+	// partingGrace is for components of a cluster that goes as a whole: the API server would
+	// take a minute to end all watches.
+	partingGrace = time.Second
+)
+
+// Stop ends one component, or with abruptly kills it as a crash would. The rest of the cluster
+// goes on.
+func (c *Cluster) Stop(ctx context.Context, name string, abruptly bool) error {
+	if _, _, isNode := realnode.SplitComponent(name); !isNode && !slices.Contains(component.Names(), name) {
+		return unknown(name, component.Names())
+	}
+	return c.change(ctx, func(st *state.State) error {
+		if _, err := c.component(name, st); err != nil {
+			return err
+		}
+		return c.stop(ctx, name, st.Components[name], stopGrace, abruptly)
+	})
 }
 
-// DownOnly is Down for the cluster with this identity: one that somebody has
-// made later in the same directory stays.
-func (c *Cluster) DownOnly(ctx context.Context, id string) (bool, error) {
-	return c.down(ctx, func(st *state.State) bool { return st.Marker == marker(id) })
+// StopPod ends the process that stands for a pod.
+func (c *Cluster) StopPod(ctx context.Context, namespace, name string, abruptly bool) error {
+	return c.change(ctx, func(st *state.State) error {
+		var running process.Identity
+		if recorded := st.Pod(namespace, name); recorded != nil {
+			running = recorded.Process
+		}
+		return errors.Join(
+			c.stop(ctx, "pod "+namespace+"/"+name, running, podGrace, abruptly),
+			process.KillStrays(podMarker(st, namespace, name)),
+		)
+	})
 }
 
-func (c *Cluster) down(ctx context.Context, isMeant func(*state.State) bool) (bool, error) {
+func (c *Cluster) stop(ctx context.Context, name string, running process.Identity, grace time.Duration, abruptly bool) error {
+	if !running.Alive() {
+		c.report.Step("%s is not running", name)
+		return nil
+	}
+	c.report.Step("stopping %s, process %d", name, running.PID)
+	if abruptly {
+		return process.Kill(running)
+	}
+	return process.Stop(ctx, running, grace)
+}
+
+// Start starts one component and returns when it is healthy.
+func (c *Cluster) Start(ctx context.Context, name string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not well within %s", timeout))
+	defer cancel()
+	return c.change(ctx, func(st *state.State) error {
+		return (&launch{cluster: c, state: st}).ensure(ctx, name)
+	})
+}
+
+// Down ends every process of the cluster and removes every file. It returns false if there was
+// no cluster. With an ID it spares a cluster with another, which was made later in the same
+// directory.
+func (c *Cluster) Down(ctx context.Context, id string) (bool, error) {
 	entries, err := os.ReadDir(string(c.dir))
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
 		return false, nil
@@ -38,30 +91,32 @@ func (c *Cluster) down(ctx context.Context, isMeant func(*state.State) bool) (bo
 	if err != nil {
 		return false, fmt.Errorf("look into the cluster's directory: %w", err)
 	}
-	lock, err := state.Acquire(ctx, c.dir)
+	unlock, err := files.Lock(ctx, string(c.dir), c.report)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // somebody else was quicker
+		return false, nil // another launcher was quicker
 	}
 	if err != nil {
 		return false, err
 	}
-	defer lock.Release()
+	defer unlock()
 	st, err := state.Load(c.dir)
-	if isNone(err) {
+	if errors.Is(err, state.ErrNone) {
 		return false, fmt.Errorf("%s: %w", c.dir, ErrNotOurs)
 	}
 	if err != nil {
 		return false, err
 	}
-	if !isMeant(st) {
+	if id != "" && st.ID != id {
 		return false, nil
 	}
 	c.report.Step("stopping %d components and %d pods", len(st.Components), len(st.Pods))
 	if err := stopEverything(ctx, st); err != nil {
 		return false, err
 	}
-	if err := c.cleanNodes(ctx, st); err != nil {
-		return false, err
+	if st.Node != nil {
+		if err := c.realNode(st).Clean(ctx); err != nil {
+			return false, err
+		}
 	}
 	if err := removeFiles(c.dir, st.MadeDir); err != nil {
 		return false, err
@@ -70,43 +125,35 @@ func (c *Cluster) down(ctx context.Context, isMeant func(*state.State) bool) (bo
 	return true, nil
 }
 
-// stopEverything stops pods while there is still an API server for their last
-// words, then all components at once.
+// stopEverything stops pods while there is still an API server for their last requests, then all
+// components at once.
 func stopEverything(ctx context.Context, st *state.State) error {
-	pods := make([]process.Identity, 0, len(st.Pods))
+	var pods []process.Identity
 	for _, pod := range st.Pods {
 		pods = append(pods, pod.Process)
 	}
-	components := make([]process.Identity, 0, len(st.Components))
-	for _, recorded := range st.Components {
-		components = append(components, recorded.Process)
-	}
 	return errors.Join(
 		stopAll(ctx, pods, podGrace),
-		stopAll(ctx, components, partingGrace),
-		process.KillStrays(st.Marker),
+		stopAll(ctx, slices.Collect(maps.Values(st.Components)), partingGrace),
+		process.KillStrays(marker(st)),
 	)
 }
 
 func stopAll(ctx context.Context, processes []process.Identity, grace time.Duration) error {
-	failed := make([]error, len(processes))
-	var stopping sync.WaitGroup
-	for i, stopped := range processes {
-		stopping.Go(func() { failed[i] = process.Stop(ctx, stopped, grace) })
+	var stopping errgroup.Group
+	for _, running := range processes {
+		stopping.Go(func() error { return process.Stop(ctx, running, grace) })
 	}
-	stopping.Wait()
-	return errors.Join(failed...)
+	return stopping.Wait()
 }
 
-// removeFiles removes what a cluster makes, and the directory if it was made for
-// the cluster and nothing else is in it.
-func removeFiles(dir layout.Dir, madeDir bool) error {
-	for _, name := range layout.Owned() {
+// removeFiles removes the cluster's files, and the directory if it was made for the cluster and
+// has no other files.
+func removeFiles(dir state.Dir, madeDir bool) error {
+	for _, name := range state.Owned() {
 		path := filepath.Join(string(dir), name)
-		for _, left := range append(atomicfile.Leftovers(path), path) {
-			if err := os.RemoveAll(left); err != nil {
-				return fmt.Errorf("remove the cluster's files: %w", err)
-			}
+		if err := errors.Join(os.RemoveAll(files.Unfinished(path)), os.RemoveAll(path)); err != nil {
+			return fmt.Errorf("remove the cluster's files: %w", err)
 		}
 	}
 	if !madeDir {

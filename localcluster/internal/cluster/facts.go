@@ -4,25 +4,25 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
-	"github.com/slipway-k8s/slipway/localcluster/internal/nodes"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
-// Condition says how a cluster or a process is.
+// Condition is the condition of a cluster or a process.
 type Condition string
 
 // The conditions.
 const (
-	// Running means that the process runs and says that it is well; for a
-	// cluster, that this is so for all of its components.
+	// Running means that the process runs and reports that it is healthy; of a cluster, that all
+	// of its components do.
 	Running Condition = "running"
-	// Unwell means that the process runs but does not say that it is well.
+	// Unwell means that the process runs but does not report that it is healthy.
 	Unwell Condition = "unwell"
-	// Stopped means that there is no such process.
+	// Stopped means that the process does not run.
 	Stopped Condition = "stopped"
 	// Degraded means that not all components of a cluster are running.
 	Degraded Condition = "degraded"
@@ -30,7 +30,7 @@ const (
 	Absent Condition = "absent"
 )
 
-// Facts is what somebody who uses a cluster has to know of it.
+// Facts is what a user of a cluster has to know.
 type Facts struct {
 	Dir        string    `json:"dir"`
 	State      Condition `json:"state"`
@@ -41,15 +41,14 @@ type Facts struct {
 	AuditLog   string    `json:"auditLog,omitempty"`
 	Kubectl    string    `json:"kubectl,omitempty"`
 
+	// Components are the processes of the control plane and of the real node.
 	Components []ComponentFacts `json:"components,omitempty"`
 	// Nodes are the simulated ones.
 	Nodes []string   `json:"nodes,omitempty"`
 	Pods  []PodFacts `json:"pods,omitempty"`
-	// RealNodes are this machine, if it is one.
-	RealNodes []NodeFacts `json:"realNodes,omitempty"`
 }
 
-// ComponentFacts is what there is to know of one process of the control plane.
+// ComponentFacts is about one component.
 type ComponentFacts struct {
 	Name  string    `json:"name"`
 	State Condition `json:"state"`
@@ -59,38 +58,37 @@ type ComponentFacts struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// PodFacts is what there is to know of the process that stands for a pod.
+// PodFacts is about the process that stands for a pod.
 type PodFacts struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	State     Condition `json:"state"`
-	// PID is that of the supervisor; its only child is the command.
+	// PID is that of the supervisor, whose only child is the command.
 	PID     int      `json:"pid,omitempty"`
 	Log     string   `json:"log,omitempty"`
 	Dir     string   `json:"dir"`
 	Command []string `json:"command"`
 }
 
-// NodeFacts is what there is to know of a real node.
+// NodeFacts is about the real node.
 type NodeFacts struct {
 	Name string `json:"name"`
 	// Address is that of the node; its pods have others of the same network of 256.
 	Address string `json:"address"`
 	// Socket is containerd's: ctr --address SOCKET --namespace k8s.io.
 	Socket string `json:"socket"`
-	// Manifests is where static pods are put.
+	// Manifests is the directory of static pods.
 	Manifests string `json:"manifests"`
 	// PodLogs has the logs of containers.
 	PodLogs string `json:"podLogs"`
-	// Cgroup is the one that all pods are under.
-	Cgroup     string           `json:"cgroup"`
-	Components []ComponentFacts `json:"components"`
+	// Cgroup is the parent of all pods' cgroups.
+	Cgroup string `json:"cgroup"`
 }
 
-// Status finds out how the cluster is.
+// Status returns the facts of the cluster.
 func (c *Cluster) Status(ctx context.Context) (*Facts, error) {
 	st, err := state.Load(c.dir)
-	if isNone(err) {
+	if errors.Is(err, state.ErrNone) {
 		return &Facts{Dir: string(c.dir), State: Absent}, nil
 	}
 	if err != nil {
@@ -104,12 +102,12 @@ func (c *Cluster) facts(ctx context.Context, st *state.State) *Facts {
 		Dir:        string(c.dir),
 		State:      Running,
 		Kubeconfig: c.dir.Kubeconfig(),
-		Server:     settings(c.dir, st, nil).Server(),
+		Server:     c.settings(st).Server(),
 		Version:    st.KubernetesVersion,
-		CAFile:     component.AuthorityFile(c.dir),
+		CAFile:     c.dir.Cert(component.Authority),
 		AuditLog:   c.dir.AuditLog(),
 		Kubectl:    filepath.Join(st.Binaries, "kubectl"),
-		Nodes:      nodes.Names(st.Config),
+		Nodes:      simulatedNodes(st.Config),
 	}
 	for _, name := range c.componentNames(st) {
 		found := c.componentFacts(ctx, st, name)
@@ -121,39 +119,22 @@ func (c *Cluster) facts(ctx context.Context, st *state.State) *Facts {
 	for _, pod := range st.Pods {
 		facts.Pods = append(facts.Pods, c.podFacts(pod))
 	}
-	for _, node := range st.Nodes {
-		facts.RealNodes = append(facts.RealNodes, c.nodeFacts(ctx, st, node.Name))
-	}
 	return facts
 }
 
 func (c *Cluster) componentFacts(ctx context.Context, st *state.State, name string) ComponentFacts {
 	facts := ComponentFacts{Name: name, State: Stopped, Log: c.dir.Log(name)}
-	recorded, found := st.Component(name)
-	if !found || !recorded.Process.Alive() {
+	recorded := st.Components[name]
+	if !recorded.Alive() {
 		return facts
 	}
-	facts.PID = recorded.Process.PID
-	facts.State = Running
-	built, err := c.component(name, st, nil)
+	facts.State, facts.PID = Running, recorded.PID
+	wanted, err := c.component(name, st)
 	if err == nil {
-		err = built.Health.Probe(ctx)
+		err = wanted.Health.Probe(ctx)
 	}
 	if err != nil {
-		facts.State = Unwell
-		facts.Problem = err.Error()
-	}
-	return facts
-}
-
-func (c *Cluster) nodeFacts(ctx context.Context, st *state.State, name string) NodeFacts {
-	node, _ := c.realNode(st, name)
-	facts := NodeFacts{
-		Name: name, Address: node.Address(), Socket: node.Socket(), Manifests: node.Manifests(),
-		PodLogs: node.PodLogs(), Cgroup: node.Recorded.Cgroup,
-	}
-	for _, program := range node.Components() {
-		facts.Components = append(facts.Components, c.componentFacts(ctx, st, program))
+		facts.State, facts.Problem = Unwell, err.Error()
 	}
 	return facts
 }

@@ -3,19 +3,23 @@
 package component
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
 func testSettings(dir string) Settings {
 	return Settings{
-		Dir: layout.Dir(dir),
+		Dir: state.Dir(dir),
 		Config: state.Config{
 			FeatureGates:  map[string]string{"B": "false", "A": "true"},
 			RuntimeConfig: map[string]string{"lifecycle.k8s.io/v1alpha1": "true"},
@@ -112,7 +116,7 @@ func TestEveryFileThatIsNamedIsMade(t *testing.T) {
 }
 
 func TestPrivateKeysArePrivate(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+	dir := state.Dir(t.TempDir())
 	if err := os.MkdirAll(dir.PKI(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -142,5 +146,67 @@ func TestFailedChecks(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestCertificatesAreForWhatTheyAreFor(t *testing.T) {
+	dir := state.Dir(t.TempDir())
+	if err := os.MkdirAll(dir.PKI(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteIdentities(dir); err != nil {
+		t.Fatal(err)
+	}
+	load := func(name string) *x509.Certificate {
+		pair, err := tls.LoadX509KeyPair(dir.Cert(name), dir.Key(name))
+		if err != nil {
+			t.Fatalf("%s: certificate and key do not fit: %v", name, err)
+		}
+		return pair.Leaf
+	}
+	pool := func(name string) *x509.CertPool {
+		made := x509.NewCertPool()
+		made.AddCert(load(name))
+		return made
+	}
+	asClient := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		if _, err := load(APIServer).Verify(x509.VerifyOptions{Roots: pool(Authority), DNSName: host}); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	admin := load(Admin)
+	if _, err := admin.Verify(x509.VerifyOptions{Roots: pool(Authority), KeyUsages: asClient}); err != nil {
+		t.Error(err)
+	}
+	if _, err := admin.Verify(x509.VerifyOptions{Roots: pool(etcdAuthority), KeyUsages: asClient}); err == nil {
+		t.Error("another authority vouches for the administrator")
+	}
+	if _, err := admin.Verify(x509.VerifyOptions{Roots: pool(Authority)}); err == nil {
+		t.Error("the administrator's certificate is good for a server")
+	}
+	if admin.Subject.CommonName != "admin" || !slices.Equal(admin.Subject.Organization, []string{"system:masters"}) {
+		t.Errorf("subject %v", admin.Subject)
+	}
+}
+
+func TestAKubeconfigLeadsToTheServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	want := &rest.Config{Host: "https://127.0.0.1:7", TLSClientConfig: rest.TLSClientConfig{CAFile: "/ca"}, BearerTokenFile: "/token"}
+	if err := WriteKubeconfig(path, "sa", "ns", want); err != nil {
+		t.Fatal(err)
+	}
+	written, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cluster := written.Clusters["localcluster"]; cluster.Server != want.Host || cluster.CertificateAuthority != "/ca" {
+		t.Errorf("cluster %+v", cluster)
+	}
+	if user := written.AuthInfos["sa"]; user.TokenFile != "/token" {
+		t.Errorf("user %+v", user)
+	}
+	if used := written.Contexts[written.CurrentContext]; used.AuthInfo != "sa" || used.Namespace != "ns" {
+		t.Errorf("context %+v", used)
 	}
 }

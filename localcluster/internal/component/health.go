@@ -12,39 +12,37 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/kubeapi"
+	"k8s.io/client-go/rest"
 )
 
-// Health says where a component answers that it is well, and with which
-// certificate it has to be asked. Without a CAFile it is asked in plain text. One
-// with a Socket and no URL is well when somebody listens there.
+// Health says where a component reports its health, and which certificates a client needs. A
+// component with a Socket and no URL is healthy when it listens there.
 type Health struct {
-	Socket                    string
-	URL                       string
-	CAFile, CertFile, KeyFile string
+	Socket string
+	URL    string
+	TLS    rest.TLSClientConfig
 }
 
-// probeTimeout is generous: a component that starts on a busy machine may be
-// slow to answer and yet be well.
+// probeTimeout is generous: a component that starts on a busy machine may answer slowly.
 const probeTimeout = 3 * time.Second
 
 var errUnwell = errors.New("is not well")
 
-// Probe returns nil if the component says that it is well.
+// Probe returns nil if the component reports that it is healthy.
 func (h Health) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if h.URL == "" {
-		return h.dial(ctx)
-	}
-	client := &http.Client{Transport: &http.Transport{}}
-	if h.CAFile != "" {
-		var err error
-		if client, err = kubeapi.HTTPClient(h.CAFile, h.CertFile, h.KeyFile); err != nil {
-			return err
+		connection, err := new(net.Dialer).DialContext(ctx, "unix", h.Socket)
+		if err != nil {
+			return err // names the socket already
 		}
+		return connection.Close()
 	}
-	defer client.CloseIdleConnections()
+	client, err := rest.HTTPClientFor(&rest.Config{TLSClientConfig: h.TLS})
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", h.URL, err)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL, nil)
 	if err != nil {
 		return fmt.Errorf("probe %s: %w", h.URL, err)
@@ -62,15 +60,7 @@ func (h Health) Probe(ctx context.Context) error {
 	return nil
 }
 
-func (h Health) dial(ctx context.Context) error {
-	connection, err := new(net.Dialer).DialContext(ctx, "unix", h.Socket)
-	if err != nil {
-		return err // names the socket already
-	}
-	return connection.Close()
-}
-
-// failedChecks keeps the lines of a health report that say what is wrong.
+// failedChecks keeps the lines of a health report with failed checks.
 func failedChecks(report string) string {
 	var failed []string
 	for line := range strings.Lines(report) {

@@ -11,38 +11,34 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/atomicfile"
-	"github.com/slipway-k8s/slipway/localcluster/internal/kubeconfig"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/localcluster/internal/component"
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 )
 
-const (
-	privateMode = 0o600
-	privateDir  = 0o700
-)
-
-// Files is the directory of what one pod's process is given: token, ca.crt and
-// namespace, as the kubelet would mount them, and a kubeconfig that uses them.
+// Files is the directory for one pod's process: token, ca.crt and namespace, as the kubelet
+// would mount them, and a kubeconfig that uses them.
 type Files string
 
-func (f Files) token() string      { return filepath.Join(string(f), "token") }
-func (f Files) authority() string  { return filepath.Join(string(f), "ca.crt") }
-func (f Files) namespace() string  { return filepath.Join(string(f), "namespace") }
-func (f Files) kubeconfig() string { return filepath.Join(string(f), "kubeconfig") }
+func (f Files) path(name string) string { return filepath.Join(string(f), name) }
 
-// pid holds the process id of the command, and is there only while the command
-// runs.
-func (f Files) pid() string { return filepath.Join(string(f), "pid") }
+func (f Files) token() string { return f.path("token") }
 
-// started holds the time at which the command was last started, and stays.
-func (f Files) started() string { return filepath.Join(string(f), "started") }
+// pid holds the process ID of the command while the command runs.
+func (f Files) pid() string { return f.path("pid") }
 
-// Started reports whether the command was ever started.
+// started holds the time at which the command last started, and stays.
+func (f Files) started() string { return f.path("started") }
+
+// Started reports whether the command has started.
 func (f Files) Started() bool {
 	_, err := os.Stat(f.started())
 	return err == nil
 }
 
-// Forget removes what an earlier process of this pod has left to be seen.
+// Forget removes what an earlier process of this pod has left.
 func (f Files) Forget() error {
 	for _, path := range []string{f.pid(), f.started()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -53,34 +49,32 @@ func (f Files) Forget() error {
 }
 
 // write writes all files but the token.
-func (f Files) write(pod Pod, server, authorityFile string) error {
-	if err := os.MkdirAll(string(f), privateDir); err != nil {
-		return fmt.Errorf("make the directory of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+func (f Files) write(r Run) error {
+	if err := os.MkdirAll(string(f), files.PrivateDir); err != nil {
+		return fmt.Errorf("make the directory of pod %s/%s: %w", r.Pod.Namespace, r.Pod.Name, err)
 	}
-	authority, err := os.ReadFile(authorityFile)
+	authority, err := os.ReadFile(r.AuthorityFile)
 	if err != nil {
 		return fmt.Errorf("read the cluster's authority: %w", err)
 	}
-	if err := atomicfile.Write(f.authority(), authority, privateMode); err != nil {
+	if err := files.Replace(f.path("ca.crt"), authority); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(f.namespace(), []byte(pod.Namespace), privateMode); err != nil {
+	if err := files.Replace(f.path("namespace"), []byte(r.Pod.Namespace)); err != nil {
 		return err
 	}
-	return kubeconfig.Write(f.kubeconfig(), kubeconfig.Access{
-		Server: server, CAFile: f.authority(), User: pod.ServiceAccount, Namespace: pod.Namespace, TokenFile: f.token(),
+	return component.WriteKubeconfig(f.path("kubeconfig"), r.Pod.Spec.ServiceAccountName, r.Pod.Namespace, &rest.Config{
+		Host: r.Server, TLSClientConfig: rest.TLSClientConfig{CAFile: f.path("ca.crt")}, BearerTokenFile: f.token(),
 	})
 }
 
-func (f Files) writeToken(t token) error {
-	return atomicfile.Write(f.token(), []byte(t.value), privateMode)
-}
+func (f Files) writeToken(token string) error { return files.Replace(f.token(), []byte(token)) }
 
 func (f Files) writePID(pid int) error {
-	if err := atomicfile.Write(f.pid(), []byte(strconv.Itoa(pid)+"\n"), privateMode); err != nil {
+	if err := files.Replace(f.pid(), []byte(strconv.Itoa(pid)+"\n")); err != nil {
 		return err
 	}
-	return atomicfile.Write(f.started(), []byte(time.Now().UTC().Format(time.RFC3339Nano)+"\n"), privateMode)
+	return files.Replace(f.started(), []byte(time.Now().UTC().Format(time.RFC3339Nano)+"\n"))
 }
 
 // removePID is for when the command has ended.
@@ -88,16 +82,15 @@ func (f Files) removePID() {
 	_ = os.Remove(f.pid()) // it goes with the cluster at the latest
 }
 
-// Environment is what the command finds in its environment beyond the
-// launcher's own.
-func (f Files) Environment(pod Pod) []string {
+// environment is what the command gets beyond the launcher's own environment.
+func (f Files) environment(pod *corev1.Pod) []string {
 	return []string{
-		"KUBECONFIG=" + f.kubeconfig(),
-		"NODE_NAME=" + pod.Node,
+		"KUBECONFIG=" + f.path("kubeconfig"),
+		"NODE_NAME=" + pod.Spec.NodeName,
 		"POD_NAME=" + pod.Name,
 		"POD_NAMESPACE=" + pod.Namespace,
-		"POD_UID=" + pod.UID,
-		"POD_SERVICE_ACCOUNT=" + pod.ServiceAccount,
+		"POD_UID=" + string(pod.UID),
+		"POD_SERVICE_ACCOUNT=" + pod.Spec.ServiceAccountName,
 		"NAMESPACE=" + pod.Namespace,
 		"SERVICE_ACCOUNT_DIR=" + string(f),
 	}

@@ -4,7 +4,6 @@ package podrun
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,24 +17,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/kubeapi"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 )
 
-func TestRenewalIsAtFourFifthsOfTheLife(t *testing.T) {
-	issued := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	got := token{issued: issued, expires: issued.Add(time.Hour)}.renewal()
-	if want := issued.Add(48 * time.Minute); !got.Equal(want) {
-		t.Errorf("got %s, want %s", got, want)
+func TestATokenIsRenewedAfterFourFifthsOfItsLife(t *testing.T) {
+	run := newRun(t, &server{life: time.Hour}, `exit`)
+	if err := os.MkdirAll(string(run.Files), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	renewal, err := run.renewToken(t.Context())
+	if wait := time.Until(renewal); err != nil || wait < 47*time.Minute || wait > 48*time.Minute {
+		t.Errorf("in %s, %v", wait, err)
 	}
 }
 
-func TestBackoff(t *testing.T) {
-	var pause backoff
+func TestThePauseGrowsUpToALimit(t *testing.T) {
+	pause := restartPause
 	var got []time.Duration
-	for _, ran := range []time.Duration{0, 0, 0, 0, 0, 0, 0, 2 * time.Minute, 0} {
-		got = append(got, pause.next(ran)/time.Second)
+	for range 7 {
+		got = append(got, pause.Step()/time.Second)
 	}
-	if want := []time.Duration{1, 2, 4, 8, 16, 30, 30, 1, 2}; !slices.Equal(got, want) {
+	if want := []time.Duration{1, 2, 4, 8, 16, 30, 30}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -49,27 +52,36 @@ type server struct {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/token"):
 		tokens := s.tokens.Add(1)
 		if s.issued != nil {
 			s.issued(tokens)
 		}
-		answer := tokenRequest{Status: tokenRequestStatus{
-			Token: fmt.Sprintf("token-%d", tokens), ExpirationTimestamp: time.Now().Add(s.life),
-		}}
-		_ = json.NewEncoder(w).Encode(answer)
+		// To the microsecond, where the API server rounds to a second: these tokens are short-lived.
+		_, _ = fmt.Fprintf(w, `{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"token-%d","expirationTimestamp":%q}}`,
+			tokens, time.Now().Add(s.life).UTC().Format(time.RFC3339Nano))
 	case r.URL.Query().Has("watch"):
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-s.deleted:
-			_, _ = fmt.Fprint(w, `{"type":"DELETED","object":{"metadata":{"uid":"u"}}}`)
+			_, _ = fmt.Fprint(w, `{"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"uid":"u"}}}`)
 		case <-r.Context().Done():
 		}
 	default:
-		_, _ = fmt.Fprint(w, `{"metadata":{"uid":"u","resourceVersion":"5"},"spec":{"nodeName":"w1","serviceAccountName":"sa"}}`)
+		_, _ = fmt.Fprint(w, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"u","resourceVersion":"5"},"spec":{"nodeName":"w1","serviceAccountName":"sa"}}`)
 	}
+}
+
+func clientOf(t *testing.T, listening *httptest.Server) typedcorev1.CoreV1Interface {
+	t.Helper()
+	client, err := typedcorev1.NewForConfig(&rest.Config{Host: listening.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
 
 // newRun returns a run of a shell script as a pod of that server.
@@ -82,8 +94,8 @@ func newRun(t *testing.T, s *server, script string) Run {
 	if err := os.WriteFile(authority, []byte("CA"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	api := kubeapi.New(listening.URL, listening.Client())
-	pod, err := AwaitBound(t.Context(), api, "ns", "p")
+	api := clientOf(t, listening)
+	pod, err := AwaitBound(t.Context(), api, "ns", "p", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,19 +186,20 @@ func TestRestart(t *testing.T) {
 	if err := run.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if len(began) != 2 || began[1].Sub(began[0]) < shortestPause {
+	if len(began) != 2 || began[1].Sub(began[0]) < restartPause.Duration {
 		t.Errorf("it began at %s", began)
 	}
 }
 
 func TestAwaitBoundSaysWhatItWaitedFor(t *testing.T) {
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprint(w, `{"metadata":{"uid":"u"},"spec":{}}`)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, `{"kind":"Pod","apiVersion":"v1","metadata":{"uid":"u"},"spec":{}}`)
 	}))
 	defer listening.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := AwaitBound(ctx, kubeapi.New(listening.URL, listening.Client()), "ns", "p")
+	_, err := AwaitBound(ctx, clientOf(t, listening), "ns", "p", nil)
 	if !errors.Is(err, errNotBound) {
 		t.Errorf("got %v", err)
 	}

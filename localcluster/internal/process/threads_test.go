@@ -25,7 +25,7 @@ func init() { //nolint:gochecknoinits // nothing else is on that thread for sure
 
 func tellWhenHeadless(pipe string) {
 	for {
-		if s, err := readStatus(os.Getpid()); err == nil && s.state == 'Z' {
+		if _, s, err := observe(os.Getpid()); err == nil && s.State == "Z" {
 			break
 		}
 		runtime.Gosched()

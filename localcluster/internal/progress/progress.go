@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress tells a waiting person what is being done, and since when.
+// Package progress tells a waiting person what the launcher does, and what it waits for.
 package progress
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 )
 
-// Reporter writes a line per step. Its methods may be called at the same time,
-// and on a nil Reporter, which says nothing.
+// Reporter writes a line for each step. Its methods may be called at the same time, and on a
+// nil Reporter, which writes nothing.
 type Reporter struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -23,21 +24,41 @@ func New(out io.Writer) *Reporter {
 	return &Reporter{out: out, start: time.Now()}
 }
 
-// Step reports what is done from now on.
+// Step reports what begins now.
 func (r *Reporter) Step(format string, values ...any) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Nobody can be told that progress cannot be written.
-	_, _ = fmt.Fprintf(r.out, "%6.1fs  %s\n", r.Elapsed().Seconds(), fmt.Sprintf(format, values...))
+	// No one can be told that progress cannot be written.
+	_, _ = fmt.Fprintf(r.out, "%6.1fs  %s\n", time.Since(r.start).Seconds(), fmt.Sprintf(format, values...))
 }
 
-// Elapsed is the time since the reporter was made.
-func (r *Reporter) Elapsed() time.Duration {
-	if r == nil {
-		return 0
+// Await calls check until it is done, and returns its error. While it is not, its error is the
+// reason to wait: Await reports the reason every few seconds, and returns it when ctx is done.
+func (r *Reporter) Await(ctx context.Context, every time.Duration, check func(context.Context) (done bool, err error)) error {
+	const remind = 5 * time.Second
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	reported := time.Now()
+	var reason error
+	for {
+		done, err := check(ctx)
+		if done {
+			return err
+		}
+		if ctx.Err() == nil || reason == nil { // that the time is up explains nothing
+			reason = err
+		}
+		if time.Since(reported) > remind {
+			r.Step("waiting: %v", reason)
+			reported = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), reason)
+		case <-ticker.C:
+		}
 	}
-	return time.Since(r.start)
 }

@@ -3,25 +3,29 @@
 package realnode
 
 import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
 func testNode(dir string) Node {
 	return Node{
-		Name:     "real-1",
-		Recorded: state.Node{Name: "real-1", Network: "198.18.7", Cgroup: "localcluster-x", Kubelet: "/cache/kubelet"},
+		Node: state.Node{Name: "real-1", Network: "198.18.7", Cgroup: "localcluster-x", Kubelet: "/cache/kubelet"},
 		Settings: component.Settings{
-			Dir: layout.Dir(dir), Config: state.Config{FeatureGates: map[string]string{"A": "true", "B": "false"}},
+			Dir: state.Dir(dir), Config: state.Config{FeatureGates: map[string]string{"A": "true", "B": "false"}},
 			Ports: map[string]int{component.APIServer: 1, "kubelet@real-1": 2, "kubelet-health@real-1": 3},
 		},
 	}
@@ -49,31 +53,21 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-func TestRightsAreRead(t *testing.T) {
-	cases := map[string]struct{ status, want string }{
-		"all of root's":        {"Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n", ""},
-		"those of a container": {"CapEff:\t00000000a80425fb\n", "CAP_SYS_ADMIN CAP_NET_ADMIN"},
-		"networks only":        {"CapEff:\t0000000000001000\n", "CAP_SYS_ADMIN"},
-		"a table without them": {"Name:\tx\n", "capabilities that can be read"},
+func TestCapabilitiesAreRead(t *testing.T) {
+	cases := map[string]struct {
+		effective uint32
+		want      string
+	}{
+		"all of root's":        {0xffffffff, ""},
+		"those of a container": {0xa80425fb, "CAP_SYS_ADMIN CAP_NET_ADMIN"},
+		"networks only":        {0x00001000, "CAP_SYS_ADMIN"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Join(lackingIn(tc.status), " "); got != tc.want {
+			if got := strings.Join(lackingCapabilities(tc.effective), " "); got != tc.want {
 				t.Errorf("lacking %q, want %q", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestMountsBelowADirectory(t *testing.T) {
-	const table = `22 1 0:20 / /proc rw shared:1 - proc proc rw
-30 1 0:31 / /c/nodes/real-1/kubelet/pods/a rw - tmpfs tmpfs rw
-31 1 0:32 / /c/nodes/real-1/kubelet/pods/a/in\040it rw - tmpfs tmpfs rw
-32 1 0:33 / /c/nodes/real-10/kubelet rw - tmpfs tmpfs rw
-`
-	want := []string{"/c/nodes/real-1/kubelet/pods/a/in it", "/c/nodes/real-1/kubelet/pods/a"}
-	if got := mountsBelow(table, "/c/nodes/real-1"); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -111,14 +105,7 @@ func TestWhatCtrHasLoaded(t *testing.T) {
 // A path outside of the node's directory would be left behind, or be somebody else's.
 func TestAllFilesAreInTheNodesDirectory(t *testing.T) {
 	n := testNode("/c")
-	settings, err := n.kubeletSettings()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kubelet map[string]any
-	if err := json.Unmarshal(settings, &kubelet); err != nil {
-		t.Fatal(err)
-	}
+	kubelet := n.kubeletSettings()
 	for _, key := range []string{"staticPodPath", "podLogsDir", "volumePluginDir", "resolvConf", "containerRuntimeEndpoint"} {
 		path := strings.TrimPrefix(kubelet[key].(string), "unix://")
 		if !strings.HasPrefix(path, "/c/nodes/real-1/") {
@@ -144,10 +131,7 @@ func TestAllFilesAreInTheNodesDirectory(t *testing.T) {
 }
 
 func TestTheKubeletListensOnTheNodesAddress(t *testing.T) {
-	settings, err := testNode("/c").kubeletSettings()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := encode(testNode("/c").kubeletSettings())
 	var kubelet struct {
 		Address, HealthzBindAddress string
 		Port, HealthzPort           int
@@ -185,7 +169,76 @@ func TestTheKernelsSettingsComeBack(t *testing.T) {
 	if err := restoreKernel(before); err != nil {
 		t.Errorf("nothing has changed, and yet: %v", err)
 	}
-	if err := restoreKernel(map[string]string{"kernel/no-such-setting": "1"}); err == nil {
+	if err := restoreKernel(map[string]int{"kernel/no-such-setting": 1}); err == nil {
 		t.Error("a setting that there is not was set")
+	}
+}
+
+// archived returns the files of an archive.
+func archived(t *testing.T, archive []byte) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found[header.Name], err = io.ReadAll(reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnImageIsOfItsProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "p")
+	if err := os.WriteFile(program, []byte("machine code"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var first, second bytes.Buffer
+	for _, out := range []*bytes.Buffer{&first, &second} {
+		if err := writeImage(out, program, "local.test/p:1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same program gives two images")
+	}
+	found := archived(t, first.Bytes())
+	var manifest []struct {
+		Config           string
+		RepoTags, Layers []string
+	}
+	if err := json.Unmarshal(found["manifest.json"], &manifest); err != nil || len(manifest) != 1 {
+		t.Fatalf("manifest %s: %v", found["manifest.json"], err)
+	}
+	if manifest[0].RepoTags[0] != "local.test/p:1" {
+		t.Errorf("the image is called %v", manifest[0].RepoTags)
+	}
+	layer := found[manifest[0].Layers[0]]
+	var config struct {
+		Config struct{ Entrypoint []string }
+		RootFS struct {
+			DiffIDs []string `json:"diff_ids"`
+		}
+	}
+	if err := json.Unmarshal(found[manifest[0].Config], &config); err != nil {
+		t.Fatal(err)
+	}
+	// A runtime refuses a layer that is not the one that the configuration names.
+	if want := fmt.Sprintf("sha256:%x", sha256.Sum256(layer)); config.RootFS.DiffIDs[0] != want {
+		t.Errorf("the layer is %s, and the configuration names %v", want, config.RootFS.DiffIDs)
+	}
+	inside := archived(t, layer)
+	if _, hasTmp := inside["tmp/"]; !hasTmp || string(inside[config.Config.Entrypoint[0][1:]]) != "machine code" {
+		t.Errorf("the layer has %v, not the program at %v and tmp", inside, config.Config.Entrypoint)
+	}
+}
+
+func TestAnImageOfNothingIsRefused(t *testing.T) {
+	if err := writeImage(io.Discard, filepath.Join(t.TempDir(), "absent"), "x:1"); err == nil {
+		t.Error("no error")
 	}
 }

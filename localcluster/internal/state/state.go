@@ -1,73 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is a cluster's memory between two runs of the launcher: a JSON
-// file in the cluster's directory that says what the cluster was started with
-// and which processes belong to it. Its presence also marks the directory as a
-// cluster's: no other directory is ever emptied.
+// Package state is a cluster's memory between two runs of the launcher: a JSON file in the
+// cluster's directory with the configuration and the processes of the cluster. The file also
+// marks the directory as a cluster's: the launcher never empties another one.
 package state
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
-	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/atomicfile"
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
+	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
 )
 
-// kind and version head the file; a launcher reads only what it knows.
+// kind and version head the file. A launcher reads only its own version.
 const (
 	kind    = "SlipwayLocalCluster"
-	version = 1
+	version = 2
 )
 
-// ErrNone means that the directory holds no cluster.
-var ErrNone = errors.New("no local cluster here")
+var (
+	// ErrNone means that the directory holds no cluster.
+	ErrNone = errors.New("no local cluster here")
+	// ErrForeign means that this launcher did not write the state file.
+	ErrForeign = errors.New("not the state of a local cluster that this version made")
+)
 
-// ErrForeign means that the state file is not one that this launcher wrote.
-var ErrForeign = errors.New("not the state of a local cluster that this version made")
-
-// State is what is known of one cluster.
+// State is all that is recorded of one cluster.
 type State struct {
-	Kind    string    `json:"kind"`
-	Version int       `json:"version"`
-	Created time.Time `json:"created"`
-	// Marker is in the environment of every process of this cluster.
-	Marker string `json:"marker"`
-	// MadeDir says that the directory itself was made, and goes with the cluster.
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	// ID is in the environment of every process of this cluster.
+	ID string `json:"id"`
+	// MadeDir says that the directory was made for the cluster, and goes with it.
 	MadeDir bool   `json:"madeDir"`
 	Config  Config `json:"config"`
-	// Binaries is the directory of the components' programs.
-	Binaries string `json:"binaries"`
+	// Binaries is the directory of the components' programs, Stages are the files for kwok.
+	Binaries string   `json:"binaries"`
+	Stages   []string `json:"stages"`
 	// KubernetesVersion is that of the programs.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// Ports says where each component listens. They stay the same when a
-	// component is started again: clients hold on to them.
+	// Ports says where each component listens. They stay the same when a component starts
+	// again, because clients remember them.
 	Ports map[string]int `json:"ports"`
-	// Established is set once the cluster has been ready: from then on clients
-	// may know the ports, and a taken port is an error and not a reason for
-	// another.
-	Established bool        `json:"established"`
-	Components  []Component `json:"components"`
-	Pods        []Pod       `json:"pods,omitempty"`
-	// Nodes are the real ones.
-	Nodes []Node `json:"nodes,omitempty"`
+	// Established is set once the cluster has been ready. From then on clients may know the
+	// ports, and a port that is taken is an error and no reason to choose another.
+	Established bool `json:"established"`
+	// Components are the processes of the control plane and of the real node.
+	Components map[string]process.Identity `json:"components"`
+	Pods       []Pod                       `json:"pods,omitempty"`
+	// Node is the real node, if there is one.
+	Node *Node `json:"node,omitempty"`
 }
 
-// Component is one process of the control plane.
-type Component struct {
-	Name    string           `json:"name"`
-	Process process.Identity `json:"process"`
-	Log     string           `json:"log"`
-}
-
-// Pod is the process that stands for one simulated pod's container.
+// Pod is the process that stands for the container of one simulated pod.
 type Pod struct {
 	Namespace string           `json:"namespace"`
 	Name      string           `json:"name"`
@@ -81,24 +72,48 @@ type Node struct {
 	Name string `json:"name"`
 	// Network is the first three bytes of the addresses of the node and its pods.
 	Network string `json:"network"`
-	// Cgroup is under which all of its pods are.
+	// Cgroup is the parent of all of its pods' cgroups.
 	Cgroup string `json:"cgroup"`
 	// Kubelet is the program.
 	Kubelet string `json:"kubelet"`
-	// Kernel are the settings of the kernel that a kubelet changes, as they were.
-	Kernel map[string]string `json:"kernel,omitempty"`
+	// Kernel are the previous values of the kernel settings that a kubelet changes.
+	Kernel map[string]int `json:"kernel,omitempty"`
+}
+
+// Config is the configuration that a cluster was started with.
+type Config struct {
+	// Nodes is how many simulated nodes there are: worker-1 and so on.
+	Nodes int `json:"nodes"`
+	// FeatureGates go to every component of Kubernetes.
+	FeatureGates map[string]string `json:"featureGates,omitempty"`
+	// RuntimeConfig switches API groups and versions on and off.
+	RuntimeConfig map[string]string `json:"runtimeConfig,omitempty"`
+	// ExtraArgs are more "flag=value" arguments by component. They come last, so they override
+	// the launcher's own.
+	ExtraArgs map[string][]string `json:"extraArgs,omitempty"`
+	// AuditPolicy is the content of a policy file, or empty for the built-in one.
+	AuditPolicy string `json:"auditPolicy,omitempty"`
+}
+
+// SameControlPlane reports whether both configurations start the same control plane. Nodes do
+// not count: a running cluster can get more.
+func (c Config) SameControlPlane(other Config) bool {
+	return maps.Equal(c.FeatureGates, other.FeatureGates) &&
+		maps.Equal(c.RuntimeConfig, other.RuntimeConfig) &&
+		maps.EqualFunc(c.ExtraArgs, other.ExtraArgs, slices.Equal) &&
+		c.AuditPolicy == other.AuditPolicy
 }
 
 // New returns the state of a cluster that is about to be made.
-func New(config Config, marker string, madeDir bool) *State {
+func New(config Config, id string, madeDir bool) *State {
 	return &State{
-		Kind: kind, Version: version, Created: time.Now().UTC(),
-		Config: config, Marker: marker, MadeDir: madeDir, Ports: map[string]int{},
+		Kind: kind, Version: version, ID: id, MadeDir: madeDir, Config: config,
+		Ports: map[string]int{}, Components: map[string]process.Identity{},
 	}
 }
 
 // Load reads the state of the cluster in dir, or fails with ErrNone.
-func Load(dir layout.Dir) (*State, error) {
+func Load(dir Dir) (*State, error) {
 	content, err := os.ReadFile(dir.State())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
@@ -106,8 +121,9 @@ func Load(dir layout.Dir) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the state of the cluster: %w", err)
 	}
-	loaded := new(State)
-	if err := json.NewDecoder(bytes.NewReader(content)).Decode(loaded); err != nil {
+	loaded := New(Config{}, "", false)
+	loaded.Kind = ""
+	if err := json.Unmarshal(content, loaded); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", dir.State(), ErrForeign, err)
 	}
 	if loaded.Kind != kind || loaded.Version != version {
@@ -116,57 +132,30 @@ func Load(dir layout.Dir) (*State, error) {
 	return loaded, nil
 }
 
-// Save writes the state; the caller holds the directory's lock.
-func (s *State) Save(dir layout.Dir) error {
+// Save writes the state. The caller holds the lock on the directory.
+func (s *State) Save(dir Dir) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the state of the cluster: %w", err)
 	}
-	const privateMode = 0o600
-	return atomicfile.Write(dir.State(), append(content, '\n'), privateMode)
+	return files.Replace(dir.State(), append(content, '\n'))
 }
 
-// Component returns what is recorded of the component of that name.
-func (s *State) Component(name string) (Component, bool) {
-	index := slices.IndexFunc(s.Components, func(c Component) bool { return c.Name == name })
-	if index < 0 {
-		return Component{}, false
+// Pod returns what is recorded of that pod's process, or nil.
+func (s *State) Pod(namespace, name string) *Pod {
+	for i, pod := range s.Pods {
+		if pod.Namespace == namespace && pod.Name == name {
+			return &s.Pods[i]
+		}
 	}
-	return s.Components[index], true
-}
-
-// SetComponent records a component in place of the one of the same name.
-func (s *State) SetComponent(component Component) {
-	s.Components = slices.DeleteFunc(s.Components, func(c Component) bool { return c.Name == component.Name })
-	s.Components = append(s.Components, component)
-}
-
-// Pod returns what is recorded of that pod's process.
-func (s *State) Pod(namespace, name string) (Pod, bool) {
-	index := slices.IndexFunc(s.Pods, func(p Pod) bool { return p.Namespace == namespace && p.Name == name })
-	if index < 0 {
-		return Pod{}, false
-	}
-	return s.Pods[index], true
+	return nil
 }
 
 // SetPod records a pod's process in place of that pod's last one.
 func (s *State) SetPod(pod Pod) {
-	s.Pods = slices.DeleteFunc(s.Pods, func(p Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name })
-	s.Pods = append(s.Pods, pod)
-}
-
-// Node returns what is recorded of the real node of that name.
-func (s *State) Node(name string) (Node, bool) {
-	index := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == name })
-	if index < 0 {
-		return Node{}, false
+	if recorded := s.Pod(pod.Namespace, pod.Name); recorded != nil {
+		*recorded = pod
+		return
 	}
-	return s.Nodes[index], true
-}
-
-// SetNode records a real node in place of the one of the same name.
-func (s *State) SetNode(node Node) {
-	s.Nodes = slices.DeleteFunc(s.Nodes, func(n Node) bool { return n.Name == node.Name })
-	s.Nodes = append(s.Nodes, node)
+	s.Pods = append(s.Pods, pod)
 }

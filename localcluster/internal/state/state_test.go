@@ -3,26 +3,23 @@
 package state
 
 import (
-	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
-	"github.com/slipway-k8s/slipway/localcluster/internal/layout"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
 )
 
 func TestStateSurvivesTheFile(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
+	dir := Dir(t.TempDir())
 	saved := New(Config{
-		Nodes: 2, NodeNamePrefix: "n", NodeCapacity: map[string]string{"cpu": "1"},
+		Nodes:        2,
 		FeatureGates: map[string]string{"A": "true"}, ExtraArgs: map[string][]string{"etcd": {"a=b"}}, AuditPolicy: "x",
-	}, "M=1", true)
+	}, "1", true)
 	saved.Ports["etcd"] = 7
-	saved.SetComponent(Component{Name: "etcd", Process: process.Identity{PID: 1, Started: 2, Boot: "b"}, Log: "l"})
+	saved.Components["etcd"] = process.Identity{PID: 1, Started: 2, Boot: "b"}
+	saved.SetPod(Pod{Namespace: "a", Name: "b", Command: []string{"old"}})
 	saved.SetPod(Pod{Namespace: "a", Name: "b", Command: []string{"c"}})
 	if err := saved.Save(dir); err != nil {
 		t.Fatal(err)
@@ -31,7 +28,7 @@ func TestStateSurvivesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(saved, loaded) {
+	if !reflect.DeepEqual(saved, loaded) || len(loaded.Pods) != 1 {
 		t.Errorf("saved %+v\nloaded %+v", saved, loaded)
 	}
 	info, err := os.Stat(dir.State())
@@ -52,7 +49,7 @@ func TestLoadKnowsItsOwn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := layout.Dir(t.TempDir())
+			dir := Dir(t.TempDir())
 			if tc.content != "" {
 				if err := os.WriteFile(dir.State(), []byte(tc.content), 0o600); err != nil {
 					t.Fatal(err)
@@ -62,20 +59,6 @@ func TestLoadKnowsItsOwn(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
 		})
-	}
-}
-
-func TestSetComponentReplaces(t *testing.T) {
-	st := New(Config{}, "", false)
-	st.SetComponent(Component{Name: "a", Log: "old"})
-	st.SetComponent(Component{Name: "b"})
-	st.SetComponent(Component{Name: "a", Log: "new"})
-	got, found := st.Component("a")
-	if !found || got.Log != "new" || len(st.Components) != 2 {
-		t.Errorf("components %+v", st.Components)
-	}
-	if _, found := st.Component("c"); found {
-		t.Error("found a component that was never set")
 	}
 }
 
@@ -100,48 +83,5 @@ func TestSameControlPlane(t *testing.T) {
 				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestLockHoldsOthersOff(t *testing.T) {
-	dir := layout.Dir(t.TempDir())
-	first, err := Acquire(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 120*time.Millisecond)
-	defer cancel()
-	if _, err := Acquire(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("a second lock: %v, want to wait in vain", err)
-	}
-	first.Release()
-	second, err := Acquire(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second.Release()
-}
-
-// Down removes the directory while others wait for its lock. A lock on what is
-// no longer there would keep nobody off.
-func TestLockIsOnTheDirectoryThatIsThere(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "c")
-	dir := layout.Dir(path)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = old.Close() }()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if stillThere(old, dir) {
-		t.Error("the removed directory counts as the one that is there")
 	}
 }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layout says where in a cluster's directory each file is. It reads and
-// writes nothing.
-package layout
+package state
 
-import (
-	"path/filepath"
-)
+import "path/filepath"
 
-// Dir is the absolute path of a cluster's directory.
+// Dir is the absolute path of a cluster's directory. Its methods say where each file is.
 type Dir string
 
-// Owned names everything that a cluster makes directly in its directory.
-// Removing a cluster removes these and nothing else. The state file is last: as
-// long as it is there, the rest is known to be ours.
+// Owned lists everything that a cluster makes directly in its directory. Removing a cluster
+// removes these and nothing else. The state file is last: as long as it is there, the rest is
+// known to be the cluster's.
 func Owned() []string {
 	return []string{
 		"audit.log", "audit-policy.yaml", "etcd", "kubeconfig", "kubeconfigs", "kwok", "logs", "nodes", "pki", "pods", "state.json",
@@ -30,15 +26,13 @@ func (d Dir) State() string { return d.path("state.json") }
 // Kubeconfig is the administrator's.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
-// ComponentKubeconfig is the one that a component of that name runs with.
-func (d Dir) ComponentKubeconfig(component string) string {
-	return d.path("kubeconfigs", component)
-}
+// ComponentKubeconfig is the kubeconfig of the component of that name.
+func (d Dir) ComponentKubeconfig(component string) string { return d.path("kubeconfigs", component) }
 
 // Kubeconfigs is the directory of the components' kubeconfigs.
 func (d Dir) Kubeconfigs() string { return d.path("kubeconfigs") }
 
-// AuditLog is what the API server was asked, one JSON object a line.
+// AuditLog has one JSON object a line for each request to the API server.
 func (d Dir) AuditLog() string { return d.path("audit.log") }
 
 // AuditPolicy says how much of each request the audit log keeps.
@@ -47,8 +41,8 @@ func (d Dir) AuditPolicy() string { return d.path("audit-policy.yaml") }
 // EtcdData is etcd's data directory.
 func (d Dir) EtcdData() string { return d.path("etcd") }
 
-// KwokHome is where kwok looks for its own defaults: an empty directory, so
-// that a configuration in the user's home changes nothing here.
+// KwokHome is an empty directory in which kwok looks for its defaults: a configuration in the
+// user's home must change nothing.
 func (d Dir) KwokHome() string { return d.path("kwok") }
 
 // Logs is the directory of the components' logs.
@@ -63,16 +57,14 @@ func (d Dir) PKI() string { return d.path("pki") }
 // Cert is the certificate of that name.
 func (d Dir) Cert(name string) string { return d.path("pki", name+".crt") }
 
-// Key is the private key that belongs to the certificate of that name.
+// Key is the private key of the certificate of that name.
 func (d Dir) Key(name string) string { return d.path("pki", name+".key") }
 
-// Pod holds what the process of one simulated pod is given.
-func (d Dir) Pod(namespace, name string) string {
-	// "_" occurs in no Kubernetes name: two pods never share a directory.
-	return d.path("pods", namespace+"_"+name)
-}
+// Pod holds the files for the process of one simulated pod. No Kubernetes name contains "_", so
+// two pods never share a directory.
+func (d Dir) Pod(namespace, name string) string { return d.path("pods", namespace+"_"+name) }
 
-// PodLog is what the process of that pod writes when nobody watches it.
+// PodLog is the log of that process, where it runs in the background.
 func (d Dir) PodLog(namespace, name string) string {
 	return d.path("logs", "pod_"+namespace+"_"+name+".log")
 }
