@@ -153,8 +153,8 @@ func checkAlone(own int) error {
 	return nil
 }
 
-// ownCgroups are the directories of the node's cgroup: one with version 2, one in each hierarchy
-// with version 1.
+// ownCgroups are the directories of the node's cgroup: one with version 2; with version 1 one in
+// each hierarchy, and in that of version 2 which some systems have beside those.
 func (n Node) ownCgroups() ([]string, error) {
 	mounts, err := cgroups.GetCgroupMounts(true)
 	if err != nil {
@@ -163,6 +163,10 @@ func (n Node) ownCgroups() ([]string, error) {
 	var found []string
 	for _, mount := range mounts {
 		found = append(found, filepath.Join(mount.Mountpoint, n.Cgroup))
+	}
+	if cgroups.IsCgroup2HybridMode() {
+		const beside = "/sys/fs/cgroup/unified"
+		found = append(found, filepath.Join(beside, n.Cgroup))
 	}
 	return found, nil
 }
