@@ -85,12 +85,18 @@ type effective struct {
 	at time.Time
 }
 
-// ordered are the requests that are wanted, as they took effect.
+// ordered are the requests that are wanted, as they took effect. A binding is there twice:
+// other processes see it before the scheduler has its answer, and it can begin before the
+// pod's creation is answered.
 func ordered(requests []auditlog.Request) []effective {
 	var all []effective
 	for _, r := range requests {
-		if Wanted(r) {
-			all = append(all, effective{r, effect(r)})
+		if !Wanted(r) {
+			continue
+		}
+		all = append(all, effective{r, effect(r)})
+		if r.Subresource == "binding" {
+			all = append(all, effective{r, r.Began})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b effective) int { return a.at.Compare(b.at) })

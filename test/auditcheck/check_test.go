@@ -52,6 +52,15 @@ func TestCheck(t *testing.T) {
 			script: begun().pod("b", "2", "w1", `,"annotations":{"kubernetes.io/config.mirror":"x"}`).evict(agent, "b", "2").end("drain"),
 			want:   []string{"a mirror pod"},
 		},
+		"a pod whose binding is answered after its eviction": {
+			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
+				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").slow(1).end("drain"),
+		},
+		"a pod that is bound after its eviction": {
+			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
+				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").end("drain"),
+			want: []string{`evicted from node "" as node "w1"`, "no drain was going on"},
+		},
 		"a pod that the log does not know": {
 			script: begun().evict(agent, "z", "1").end("drain"),
 			want:   []string{"the log does not know the pod"},
