@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meter measures what goes on costs one process, and the control plane under it.
+// Package meter measures what a process uses, and the control plane and the machine under it.
 //
-//	/proc of the process and of the control plane ─┐
-//	/metrics of the API server ────────────────────┴─▶ Reading ── Since ──▶ Used
+//	/proc of the process, of the control plane, of the machine ─┐
+//	/metrics of the API server ─────────────────────────────────┴─▶ Reading ── Since ──▶ Used
 //
-// It asks the API server for its metrics when it is told to, and for nothing else.
+// It reads the API server's metrics when it is called, and requests nothing else.
 package meter

@@ -3,6 +3,10 @@
 package meter
 
 import (
+	"io"
+	"net"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +17,7 @@ const metrics = `# HELP apiserver_watch_events_total Number of events sent in wa
 # TYPE apiserver_watch_events_total counter
 apiserver_watch_events_total{group="",resource="pods",version="v1"} 12
 apiserver_watch_events_total{group="lifecycle.k8s.io",resource="lifecycleevents",version="v1alpha1"} 3
+# TYPE apiserver_watch_events_sizes histogram
 apiserver_watch_events_sizes_sum{group="",resource="pods",version="v1"} 1.5e+06
 apiserver_watch_events_sizes_count{group="",resource="pods",version="v1"} 12
 apiserver_longrunning_requests{resource="pods",subresource="",verb="WATCH"} 4
@@ -27,7 +32,7 @@ go_goroutines 77
 `
 
 func TestTheServersMetrics(t *testing.T) {
-	got, err := server(metrics)
+	got, err := server(strings.NewReader(metrics))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,53 +46,79 @@ func TestTheServersMetrics(t *testing.T) {
 }
 
 func TestAMetricThatIsGoneIsAnError(t *testing.T) {
-	if _, err := server("go_goroutines 77\n"); err == nil {
+	if _, err := server(strings.NewReader("go_goroutines 77\n")); err == nil {
 		t.Error("an API server without watches was believed")
-	}
-}
-
-func TestLinesOfMetrics(t *testing.T) {
-	for name, tc := range map[string]struct {
-		rest string
-		want sample
-		bad  bool
-	}{
-		"no labels":                    {rest: " 3", want: sample{map[string]string{}, 3}},
-		"a time behind the value":      {rest: "{} 3 1700000000", want: sample{map[string]string{}, 3}},
-		"quotes and commas in a label": {rest: `{a="x,\"y\"}",b=""} 1e3`, want: sample{map[string]string{"a": `x,"y"}`, "b": ""}, 1000}},
-		"no value":                     {rest: `{a="b"}`, bad: true},
-		"a label without a value":      {rest: `{a} 1`, bad: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := parse(tc.rest)
-			if tc.bad != (err != nil) {
-				t.Fatalf("error %v", err)
-			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(sample{})); !tc.bad && diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
 func TestWhatWasUsedBetweenTwoReadings(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	before := Reading{
-		At: at, CPUSeconds: 1, RSSKiB: 10, Received: 100, Sent: 10, Connections: 1,
-		Components: map[string]Component{"etcd": {CPUSeconds: 2, RSSKiB: 5}},
+		At: at, Process: Process{CPUSeconds: 1, RSSKiB: 10}, Received: 100, Sent: 10, Connections: 1,
+		Components: map[string]Process{"etcd": {CPUSeconds: 2, RSSKiB: 5}},
 		Server:     Server{WatchEvents: map[string]float64{"pods": 1, "nodes": 2}, Writes: 3},
 	}
 	after := Reading{
-		At: at.Add(2 * time.Second), CPUSeconds: 1.5, RSSKiB: 12, Received: 150, Sent: 30, Connections: 2,
-		Components: map[string]Component{"etcd": {CPUSeconds: 6, RSSKiB: 7}},
+		At: at.Add(2 * time.Second), Process: Process{CPUSeconds: 1.5, RSSKiB: 12}, MachineBusy: 3, MachineAll: 4, Received: 150, Sent: 30, Connections: 2,
+		Components: map[string]Process{"etcd": {CPUSeconds: 6, RSSKiB: 7}},
 		Server:     Server{WatchEvents: map[string]float64{"pods": 4, "nodes": 2}, Writes: 8, Goroutines: 9, LiveKiB: 11},
 	}
 	want := Used{
-		Seconds: 2, CPUSeconds: .5, RSSKiB: 12, Received: 50, Sent: 20, Connections: 2,
+		Seconds: 2, MachineBusy: .75, CPUSeconds: .5, RSSKiB: 12, Received: 50, Sent: 20, Connections: 2,
 		ComponentCPUSeconds: map[string]float64{"etcd": 4}, ComponentRSSKiB: map[string]int{"etcd": 7},
 		WatchEvents: map[string]float64{"pods": 3}, WatchBytes: map[string]float64{}, Writes: 5, ServerGoroutines: 9, ServerLiveKiB: 11,
 	}
 	if diff := cmp.Diff(want, after.Since(before)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOwnProcess(t *testing.T) {
+	if p, err := ReadProcess(os.Getpid()); err != nil || p.RSSKiB <= 0 || p.PeakKiB < p.RSSKiB || p.CPUSeconds < 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if busy, all, err := machine(); err != nil || busy <= 0 || all < busy {
+		t.Errorf("the machine was busy for %f s of %f s, %v", busy, all, err)
+	}
+	if m := ReadMachine(); m.MemoryMiB <= 0 || m.Load == "" {
+		t.Errorf("the machine is %+v", m)
+	}
+}
+
+func TestOwnTraffic(t *testing.T) {
+	read, written, err := traffic(os.Getpid())
+	if err != nil || read <= 0 {
+		t.Fatalf("%d bytes read, %d written, %v", read, written, err)
+	}
+	server, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	before, err := connections(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp4", server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	got, err := server.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	const size = 1 << 20
+	go func() { _, _ = client.Write(make([]byte, size)) }()
+	if _, err := io.ReadFull(got, make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	readNow, writtenNow, err := traffic(os.Getpid())
+	if err != nil || readNow-read < size || writtenNow-written < size {
+		t.Errorf("%d bytes read, %d written, %v; want %d at least", readNow-read, writtenNow-written, err, size)
+	}
+	if now, err := connections(os.Getpid()); err != nil || now != before+2 { // both ends
+		t.Errorf("%d connections, %v; want %d", now, err, before+2)
 	}
 }

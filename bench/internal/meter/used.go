@@ -14,21 +14,23 @@ type Used struct {
 	Received    int64   `json:"received"`
 	Sent        int64   `json:"sent"`
 	Connections int     `json:"connections"`
+	// MachineBusy is the share of all cores that were busy, with whatever.
+	MachineBusy float64 `json:"-"`
 	// ComponentCPUSeconds and ComponentRSSKiB are those of the control plane, by component.
 	ComponentCPUSeconds map[string]float64 `json:"componentCPUSeconds"`
 	ComponentRSSKiB     map[string]int     `json:"componentRSSKiB"`
-	// WatchEvents and WatchBytes were sent to all who watch, by resource; Writes went to etcd.
+	// WatchEvents and WatchBytes were sent to all watchers, by resource; Writes went to etcd.
 	WatchEvents map[string]float64 `json:"watchEvents"`
 	WatchBytes  map[string]float64 `json:"watchBytes"`
 	Writes      float64            `json:"writes"`
-	// Watches were open at the end, and ServerLiveKiB of the API server's memory was in use: of its heap, as far as is
-	// known without a garbage collection, and for stacks.
+	// Watches were open at the end. ServerLiveKiB is what the API server's heap had alive, as far as is known
+	// without a garbage collection, and the stacks of its goroutines.
 	Watches          map[string]float64 `json:"watches"`
 	ServerLiveKiB    int                `json:"serverLiveKiB"`
 	ServerGoroutines int                `json:"serverGoroutines"`
 }
 
-// Since is what was used since an earlier reading.
+// Since returns what was used since an earlier reading.
 func (r Reading) Since(before Reading) Used {
 	u := Used{
 		Seconds:    r.At.Sub(before.At).Seconds(),
@@ -40,6 +42,9 @@ func (r Reading) Since(before Reading) Used {
 		Writes:      r.Server.Writes - before.Server.Writes,
 		Watches:     maps.Clone(r.Server.Watches), ServerLiveKiB: r.Server.LiveKiB, ServerGoroutines: r.Server.Goroutines,
 	}
+	if all := r.MachineAll - before.MachineAll; all > 0 {
+		u.MachineBusy = (r.MachineBusy - before.MachineBusy) / all
+	}
 	for name, c := range r.Components {
 		u.ComponentCPUSeconds[name] = c.CPUSeconds - before.Components[name].CPUSeconds
 		u.ComponentRSSKiB[name] = c.RSSKiB
@@ -47,7 +52,7 @@ func (r Reading) Since(before Reading) Used {
 	return u
 }
 
-// more is by how much counters have grown. Those that have not are left out.
+// more returns by how much counters have grown. Those that have not are left out.
 func more(now, before map[string]float64) map[string]float64 {
 	grown := map[string]float64{}
 	for key, value := range now {
@@ -58,7 +63,7 @@ func more(now, before map[string]float64) map[string]float64 {
 	return grown
 }
 
-// Sum is that of all values.
+// Sum returns the sum of all values.
 func Sum(values map[string]float64) float64 {
 	total := 0.0
 	for _, value := range values {

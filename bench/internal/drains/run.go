@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drains
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// Run is one drain by one contender, in numbers.
+type Run struct {
+	Scenario   string `json:"scenario"`
+	Contender  string `json:"contender"`
+	Repetition int    `json:"repetition"`
+	// Seconds is the wall time.
+	Seconds float64 `json:"seconds"`
+	// Bound is the least time that it can take, in seconds. Zero: there is no such bound.
+	Bound     float64   `json:"bound,omitempty"`
+	Evictions Evictions `json:"evictions"`
+	// Requests are all of the contender's, by verb and resource.
+	Requests map[string]int `json:"requests"`
+	// Total is their sum; Others are those that are no watches, evictions or core Events; Later
+	// are those that came after the first [settling] of the drain.
+	Total  int `json:"total"`
+	Others int `json:"others"`
+	Later  int `json:"later"`
+	// Idle is the time in which an eviction was possible and none was in flight.
+	Idle idle.Shares `json:"idle"`
+	// EvictionMillis is how long the API server worked on each accepted eviction.
+	EvictionMillis []float64 `json:"evictionMillis"`
+	CPU            CPU       `json:"cpu"`
+	// Broken are invariants that the audit log shows to be violated. Only Slipway's are checked.
+	Broken []string `json:"broken,omitempty"`
+}
+
+// settling is how long a contender may take to find out that a drain cannot end.
+const settling = 5 * time.Second
+
+// Evictions are counted by their answers.
+type Evictions struct {
+	Sent     int `json:"sent"`
+	Accepted int `json:"accepted"`
+	// Refused are those that a budget refused, or the API server's own limits (429).
+	Refused int `json:"refused"`
+	// Failed are all others, such as those of pods that were gone.
+	Failed int `json:"failed"`
+}
+
+// CPU is what the drain cost the machine.
+type CPU struct {
+	// Busy is the share of all cores that were in use, by whatever.
+	Busy float64 `json:"busy"`
+	// Seconds are those of each component of the control plane.
+	Seconds map[string]float64 `json:"seconds"`
+}
+
+// drained says which requests belong to a drain.
+type drained struct {
+	sent func(auditlog.Request) bool // by the contender
+	// began and ended bound the drain; over is when the contender had cleaned up, too.
+	began, ended, over time.Time
+	namespace          string            // of the workload
+	pods               map[string]string // in scope, each with its budget
+}
+
+// measure counts the requests of a drain.
+func measure(requests []auditlog.Request, d drained) Run {
+	r := Run{Seconds: d.ended.Sub(d.began).Seconds(), Requests: map[string]int{}}
+	happened := idle.Drain{Began: d.began, Ended: d.ended, Pods: d.pods, Budgets: versions(requests, d.namespace)}
+	for _, request := range requests {
+		if !d.sent(request) || request.Began.Before(d.began) || request.Began.After(d.over) {
+			continue
+		}
+		r.count(request)
+		if request.Began.After(d.began.Add(settling)) {
+			r.Later++
+		}
+		if !isEviction(request) {
+			continue
+		}
+		accepted := isAccepted(request.Code)
+		if accepted {
+			r.EvictionMillis = append(r.EvictionMillis, 1000*request.Ended.Sub(request.Began).Seconds())
+		}
+		happened.Evictions = append(happened.Evictions,
+			idle.Eviction{Pod: request.Name, Began: request.Began, Ended: request.Ended, Accepted: accepted})
+	}
+	r.Idle = idle.Of(happened)
+	return r
+}
+
+func (r *Run) count(request auditlog.Request) {
+	verb := request.Verb
+	if strings.Contains(request.URI, "watch=true") {
+		verb = "watch"
+	}
+	what, _, _ := strings.Cut(request.What(), " ")
+	if what == "" {
+		what, _, _ = strings.Cut(request.URI, "?")
+	}
+	r.Requests[verb+" "+what]++
+	r.Total++
+	const tooMany = 429
+	switch {
+	case !isEviction(request):
+		if verb != "watch" && request.Resource != "events" {
+			r.Others++
+		}
+		return
+	case isAccepted(request.Code):
+		r.Evictions.Accepted++
+	case request.Code == tooMany:
+		r.Evictions.Refused++
+	default:
+		r.Evictions.Failed++
+	}
+	r.Evictions.Sent++
+}
+
+func isAccepted(code int) bool { return code >= 200 && code < 300 }
+
+func isEviction(r auditlog.Request) bool {
+	return r.Resource == "pods" && r.Subresource == "eviction" && r.Verb == "create"
+}
+
+// median returns the median of numbers; 0 of none.
+func median(numbers []float64) float64 {
+	if len(numbers) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(numbers))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meter
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// Process is what a process has used up to a moment, and what it has at that moment.
+type Process struct {
+	CPUSeconds      float64
+	RSSKiB, PeakKiB int
+}
+
+// ReadProcess reads it from /proc.
+func ReadProcess(pid int) (p Process, err error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return p, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	stat, err := proc.Stat()
+	if err != nil {
+		return p, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	status, err := proc.NewStatus()
+	if err != nil {
+		return p, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	return Process{stat.CPUTime(), int(status.VmRSS / 1024), int(status.VmHWM / 1024)}, nil
+}
+
+// traffic returns how many bytes a process has read and written so far, files included. Nearly
+// all of them are of the network for a process that keeps nothing on disk.
+func traffic(pid int) (read, written int64, err error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	counts, err := proc.IO()
+	return int64(counts.RChar), int64(counts.WChar), err
+}
+
+// connections returns how many TCP connections over IPv4 a process has open.
+func connections(pid int) (int, error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	files, err := proc.FileDescriptorTargets()
+	if err != nil {
+		return 0, err
+	}
+	own := map[string]bool{}
+	for _, target := range files {
+		own[target] = true
+	}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0, err
+	}
+	table, err := fs.NetTCP()
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, line := range table {
+		const established = 1
+		if line.St == established && own[fmt.Sprintf("socket:[%d]", line.Inode)] {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// machine returns how many seconds of CPU time all cores have had, and in how many of them they were busy.
+func machine() (busy, all float64, err error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return 0, 0, err
+	}
+	stat, err := fs.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	t := stat.CPUTotal
+	busy = t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ + t.Steal
+	return busy, busy + t.Idle + t.Iowait, nil
+}
+
+// Machine is what there is to say of the machine. What cannot be read is left out.
+type Machine struct {
+	CPU       string
+	MemoryMiB int
+	// Load is the load average of the last minute.
+	Load string
+}
+
+// ReadMachine reads it from /proc.
+func ReadMachine() (m Machine) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m
+	}
+	if cores, err := fs.CPUInfo(); err == nil && len(cores) > 0 {
+		m.CPU = strings.TrimSpace(cores[0].ModelName)
+	}
+	if memory, err := fs.Meminfo(); err == nil && memory.MemTotal != nil {
+		m.MemoryMiB = int(*memory.MemTotal / 1024)
+	}
+	if load, err := fs.LoadAvg(); err == nil {
+		m.Load = fmt.Sprintf("%.2f", load.Load1)
+	}
+	return m
+}
