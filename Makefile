@@ -64,7 +64,7 @@ AT_A_TIME ?= 3
 
 # Where tests start programs, which go does not see: they run each time, in another order. The
 # others run when something of them has changed; UNIT_FLAGS=-shuffle=on runs them anyway.
-ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/soak ./dev
+ON_CLUSTERS := $(LONG_TESTS) ./test/... ./drain ./bench/internal/soak ./dev
 UNITS = $(GO) list ./... | grep -vxF "$$($(GO) list $(ON_CLUSTERS))"
 UNIT_FLAGS ?=
 
@@ -153,15 +153,20 @@ PACKAGES ?= ./internal/lifecycle/transition ./internal/eviction/request ./intern
 mutation: ## Make one mistake after the other in PACKAGES=..., and see which their own tests do not find (an hour)
 	@$(GO) run ./test/mutation $(MUTATION) $(PACKAGES)
 
-# BENCH: further flags of bench/drain, as in make bench BENCH='--scenarios=b --repeat=1'
+# BENCH: further flags of bench drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
 bench: localcluster ## Measure drains against kubectl's and an ideal one (hours), and what an agent and 2,000 EvictionRequests cost
-	@$(GO) run ./bench/drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
-	@$(GO) run ./bench/cost -readme README.md
-	@$(GO) run ./bench/evictions -readme README.md
+	@$(GO) run ./bench drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
+	@$(GO) run ./bench cost --readme=README.md
+	@$(GO) run ./bench evictions --readme=README.md
 
-# SOAK: further flags of bench/soak, as in make soak SOAK='--nodes=200 --sizes=50 --steps=1,20 --agents=1,50 --agent-steps=1,20'
-# MIXED is how long the mixed load is kept up.
+# COMPARE: further flags of bench compare, as in make compare BASE=HEAD COMPARE='--scenarios=b --repeat=3'
+.PHONY: compare
+compare: localcluster ## Compare drains of the working tree with those of the commit BASE=main, in turns on one cluster (half an hour)
+	@$(GO) run ./bench compare --base=$(call required,BASE,main) $(COMPARE)
+
+# SOAK: further flags of bench scale, as in make soak SOAK='--nodes=200 --sizes=50 --steps=1,20 --agents=1,50 --agent-steps=1,20'
+# MIXED is how long the mixed load goes on.
 MIXED ?= 1h
 
 # What has passed is noted at the end of docs/testing.md.
@@ -169,8 +174,8 @@ RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDI
 
 .PHONY: soak
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
-	@$(GO) run ./bench/soak --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
-	@$(GO) run ./bench/soak --mixed=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
+	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
+	@$(GO) run ./bench mixed --for=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
 	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=60m -v -run=TestAFleetZoneByZone ./test/maintenance

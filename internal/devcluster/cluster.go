@@ -63,6 +63,7 @@ type Cluster struct {
 	Admin *rest.Config
 
 	launcher string
+	root     string // of the repository whose manifests are installed; empty: [Root]
 	stderr   io.Writer
 	release  func() error
 }

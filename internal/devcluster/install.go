@@ -80,24 +80,38 @@ func (c *Cluster) InstallEvictions(ctx context.Context) error {
 	return awaitCRDs(ctx, admin, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
 }
 
-// InstallEvictionRights applies the rights and policies of those who serve EvictionRequests.
+// InstallEvictionRights applies the permissions and policies of those who serve EvictionRequests.
 func (c *Cluster) InstallEvictionRights(ctx context.Context) error {
+	return c.InstallFolders(ctx, "rbac/evictions", "admission/evictions")
+}
+
+// InstallFolders applies folders of config/.
+func (c *Cluster) InstallFolders(ctx context.Context, folders ...string) error {
 	root, admin, err := c.installer()
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{"rbac", "admission"} {
-		if err := apply(ctx, admin, filepath.Join(root, "config", dir, "evictions")); err != nil {
+	for _, folder := range folders {
+		if err := apply(ctx, admin, filepath.Join(root, "config", filepath.FromSlash(folder))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// WithManifests returns the cluster for the manifests of another checkout of the repository.
+func (c *Cluster) WithManifests(root string) *Cluster {
+	other := *c
+	other.root = root
+	return &other
+}
+
 // installer is what to install, and by whom.
 func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
-	if root, err = Root(); err != nil {
-		return "", nil, err
+	if root = c.root; root == "" {
+		if root, err = Root(); err != nil {
+			return "", nil, err
+		}
 	}
 	admin, err = c.installClient()
 	return root, admin, err

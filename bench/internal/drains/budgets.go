@@ -10,7 +10,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/slipway-k8s/slipway/bench/drain/internal/idle"
+	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package drains
 
 import (
-	"encoding/xml"
-	"errors"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,23 +11,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-k8s/slipway/bench/drain/internal/idle"
-	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
+	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
+	"github.com/slipway-k8s/slipway/bench/internal/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func run(scenario, contender string, repetition int, seconds float64, sent, refused int) measure.Run {
-	return measure.Run{
+func run(scenario, contender string, repetition int, seconds float64, sent, refused int) Run {
+	return Run{
 		Scenario: scenario, Contender: contender, Repetition: repetition, Seconds: seconds,
-		Evictions:      measure.Evictions{Sent: sent, Accepted: sent - refused, Refused: refused},
+		Evictions:      Evictions{Sent: sent, Accepted: sent - refused, Refused: refused},
 		Requests:       map[string]int{"create pods/eviction": sent, "get pods": 3 * sent, "watch pods": 1},
 		Total:          4*sent + 1,
 		Others:         3 * sent,
 		Later:          sent,
 		Idle:           idle.Shares{All: .125, PerBudget: .25},
 		EvictionMillis: []float64{12, 18},
-		CPU:            measure.CPU{Busy: .5, Seconds: map[string]float64{"etcd": 1, "kube-apiserver": 3}},
+		CPU:            CPU{Busy: .5, Seconds: map[string]float64{"etcd": 1, "kube-apiserver": 3}},
 	}
 }
 
@@ -42,13 +39,13 @@ func results() Results {
 			Kubernetes: "v1.2.3", Go: "go1.99", CPU: "Abacus & Sons", Cores: 2,
 			Settings: map[string][]string{"scheduler": {"kube-api-qps=500"}}, KubectlFlags: []string{"--force"},
 		},
-		Scenarios: []Scenario{
+		Scenarios: []Measured{
 			{Key: "b", Title: "20 pods, a budget", Occasion: first},
 			{Key: "d", Title: "100 pods <of> 300", Occasion: second},
 			{Key: "f", Title: "1 pod that cannot go, for 60 s", Blocked: 60, Occasion: second},
 		},
 		Contenders: []string{"kubectl", "ideal", "slipway"},
-		Runs: []measure.Run{
+		Runs: []Run{
 			run("b", "kubectl", 1, 40, 70, 50), run("b", "ideal", 1, 10, 20, 0), run("b", "slipway", 1, 11, 21, 1),
 			run("b", "slipway", 2, 10.4, 20, 0), run("b", "kubectl", 2, 38, 71, 51), run("b", "ideal", 2, 10, 22, 2),
 			run("b", "ideal", 3, 12, 20, 0), run("b", "slipway", 3, 12, 20, 0), run("b", "kubectl", 3, 44, 90, 70),
@@ -59,9 +56,7 @@ func results() Results {
 }
 
 func TestGolden(t *testing.T) {
-	for name, text := range map[string]string{
-		"table.txt": Table(results()), "table.md": Markdown(results()), "chart.svg": Chart(results()), "empty.svg": Chart(Results{}),
-	} {
+	for name, text := range map[string]string{"table.md": results().Markdown(), "compare.md": comparison().Markdown()} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
 			if *update {
@@ -80,47 +75,37 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestChartIsXML(t *testing.T) {
-	decoder := xml.NewDecoder(strings.NewReader(Chart(results())))
-	for {
-		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestResultsAreReadAsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.json")
-	if err := Write(path, results()); err != nil {
+	if err := report.Write(path, results()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, err := report.Read[Results](path)
 	if diff := cmp.Diff(results(), got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
-func TestOf(t *testing.T) {
-	of := results().Of("b")
+func TestSummaries(t *testing.T) {
+	of := results().of("b")
 	if len(of) != 3 {
 		t.Fatalf("%d summaries; want 3", len(of))
 	}
-	s := of[2]
-	if s.Wall != 11 || s.Min != 10.4 || s.Max != 12 || s.FasterThanKubectl != 40.0/11 || s.LongerThanIdeal != 1.1 || s.Sent != 20 || s.Refused != 0 {
+	s := of[Slipway]
+	if s.wall != 11 || s.min != 10.4 || s.max != 12 || s.fasterThanKubectl != 40.0/11 || s.ofIdeal != 1.1 || s.sent != 20 || s.refused != 0 {
 		t.Errorf("Slipway's summary: %+v", s)
 	}
-	if alone := results().Of("d"); len(alone) != 1 || alone[0].FasterThanKubectl != 0 || alone[0].LongerThanIdeal != 0 {
+	if alone := results().of("d"); len(alone) != 1 || alone[Slipway].fasterThanKubectl != 0 || alone[Slipway].ofIdeal != 0 {
 		t.Errorf("without others to compare with: %+v", alone)
 	}
 }
 
-func TestBrokenPromisesAreSaid(t *testing.T) {
+func TestViolationsAreReported(t *testing.T) {
 	r := results()
 	r.Runs[2].Broken = []string{"evicted a mirror pod"}
-	if !strings.Contains(Table(r), "PROMISES BROKEN") || !strings.Contains(Table(r), "b, repetition 1, slipway: evicted a mirror pod") {
-		t.Errorf("the table does not say that a promise was broken:\n%s", Table(r))
+	want := []string{"b by slipway, repetition 1: evicted a mirror pod"}
+	if diff := cmp.Diff(want, r.Violations()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -128,10 +113,10 @@ func TestAFleetIsComparedWithWhatHasToBeDoneForIt(t *testing.T) {
 	r := results()
 	fleet := run("i", "slipway", 1, 20, 100, 0)
 	fleet.Bound, fleet.CPU.Seconds = 10, map[string]float64{"etcd": 8, "kube-apiserver": 24}
-	r.Scenarios, r.Runs = append(r.Scenarios, Scenario{Key: "i", Fleet: 10}), append(r.Runs, fleet)
+	r.Scenarios, r.Runs = append(r.Scenarios, Measured{Key: "i", Fleet: 10}), append(r.Runs, fleet)
 	want := "(i) Slipway took 2.00 times what the budgets need until each pod has left its node once, " +
 		"and 1.25 times what the control plane's work for it takes if all 2 cores do nothing else.\n"
-	if got := Markdown(r); !strings.Contains(got, want) {
+	if got := r.Markdown(); !strings.Contains(got, want) {
 		t.Errorf("it does not say %q:\n%s", want, got)
 	}
 }

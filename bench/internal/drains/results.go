@@ -142,7 +142,7 @@ func (r Results) medians() string {
 func (r Results) Violations() (all []string) {
 	for _, run := range r.Runs {
 		for _, what := range run.Broken {
-			all = append(all, fmt.Sprintf("%s, repetition %d: %s", run.Scenario, run.Repetition, what))
+			all = append(all, fmt.Sprintf("%s by %s, repetition %d: %s", run.Scenario, run.Contender, run.Repetition, what))
 		}
 	}
 	return all

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package drains
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/slipway-k8s/slipway/bench/drain/internal/measure"
 )
 
 func TestLaterResultsTakeThePlaceOfEarlierOnes(t *testing.T) {
 	earlier, later := results(), results()
 	later.Contenders = []string{"slipway"}
-	later.Scenarios = []Scenario{{Key: "c", Title: "new"}, {Key: "d", Title: "anew"}}
-	later.Runs = []measure.Run{run("c", "slipway", 1, 3, 1, 0), run("d", "slipway", 1, 4, 1, 0)}
+	later.Scenarios = []Measured{{Key: "c", Title: "new"}, {Key: "d", Title: "anew"}}
+	later.Runs = []Run{run("c", "slipway", 1, 3, 1, 0), run("d", "slipway", 1, 4, 1, 0)}
 	all, err := earlier.With(later)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +26,7 @@ func TestLaterResultsTakeThePlaceOfEarlierOnes(t *testing.T) {
 	if diff := cmp.Diff(want, titles); diff != "" {
 		t.Errorf("scenarios (-want +got):\n%s", diff)
 	}
-	if b, d := all.Of("b"), all.Of("d"); len(b) != 3 || len(d) != 1 || d[0].Wall != 4 {
+	if b, d := all.of("b"), all.of("d"); len(b) != 3 || len(d) != 1 || d[Slipway].wall != 4 {
 		t.Errorf("of (b), which stays: %+v; of (d), which is measured anew: %+v", b, d)
 	}
 	if diff := cmp.Diff(results(), earlier); diff != "" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package measure
+package drains
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/slipway-k8s/slipway/bench/drain/internal/idle"
+	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -28,37 +28,37 @@ func asked(user string, millis int, verb, resource, name string, code int) audit
 	}
 }
 
-func budget(millis, allowed int) auditlog.Request {
+func pdb(millis, allowed int) auditlog.Request {
 	r := asked("controller", millis-100, "update", "poddisruptionbudgets/status", "all", 200)
 	r.Answer = fmt.Appendf(nil, `{"kind":"PodDisruptionBudget","metadata":{"name":"all","namespace":"bench","generation":1},`+
 		`"status":{"observedGeneration":1,"disruptionsAllowed":%d}}`, allowed)
 	return r
 }
 
-func TestOf(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	discovery := asked("me", 7000, "get", "", "", 200)
 	discovery.Namespace, discovery.URI = "", "/api/v1?timeout=32s"
 	requests := []auditlog.Request{
-		budget(-1000, 1),
+		pdb(-1000, 1),
 		asked("me", -50, "get", "nodes", "worker-1", 200), // before the drain
 		asked("me", 0, "patch", "nodes", "worker-1", 200),
 		asked("me", 500, "create", "pods/eviction", "p", 201),
-		budget(550, 0), // the API server's own, while it evicts
+		pdb(550, 0), // the API server's own, while it evicts
 		asked("me", 800, "create", "pods/eviction", "q", 429),
-		budget(4000, 1),
+		pdb(4000, 1),
 		asked("someone", 4000, "create", "pods/eviction", "q", 201), // not ours
 		asked("me", 5900, "create", "pods/eviction", "q", 201),
-		budget(5950, 0),
+		pdb(5950, 0),
 		asked("me", 6100, "create", "events", "", 201),
 		discovery,
 		asked("me", 7100, "watch", "pods", "", 200),
 		asked("me", 11000, "update", "lifecycleevents/status", "drain", 200), // after the end, and ours
 		asked("me", 20000, "get", "nodes", "worker-1", 200),                  // the return
 	}
-	got := Of(requests, Drain{
-		Ours:  func(r auditlog.Request) bool { return r.User == "me" },
-		Began: at(0), Ended: at(10000), Over: at(12000), Namespace: "bench",
-		Pods: map[string]string{"p": "all", "q": "all"},
+	got := measure(requests, drained{
+		sent:  func(r auditlog.Request) bool { return r.User == "me" },
+		began: at(0), ended: at(10000), over: at(12000), namespace: "bench",
+		pods: map[string]string{"p": "all", "q": "all"},
 	})
 	want := Run{
 		Seconds:   10,
@@ -92,15 +92,8 @@ func TestMedian(t *testing.T) {
 		of   []float64
 		want float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 2, 9}, 3}} {
-		if got := Median(c.of); got != c.want {
+		if got := median(c.of); got != c.want {
 			t.Errorf("median of %v is %v; want %v", c.of, got, c.want)
 		}
-	}
-}
-
-func TestByVerb(t *testing.T) {
-	got := ByVerb(map[string]int{"get pods": 2, "get nodes": 1, "create pods/eviction": 3})
-	if diff := cmp.Diff(map[string]int{"get": 3, "create": 3}, got); diff != "" {
-		t.Errorf("by verb (-want +got):\n%s", diff)
 	}
 }

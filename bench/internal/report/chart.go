@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"image/color"
+	"os"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -73,7 +74,8 @@ func Bars(label string, groups []BarGroup) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("draw %s: %w", group.Title, err)
 			}
-			text.TextStyle[0].YAlign = draw.YCenter
+			text.TextStyle[0] = p.Y.Tick.Label
+			text.TextStyle[0].XAlign = draw.XLeft
 			p.Add(bars, spread, text)
 			p.X.Max = max(p.X.Max, bar.Max*1.3) // room for the label
 		}
@@ -86,14 +88,14 @@ func Bars(label string, groups []BarGroup) (string, error) {
 
 // Figure draws panels, two side by side, as SVG.
 func Figure(label string, panels []Panel) (string, error) {
-	const columns, width, height = 2, 380, 250
+	const columns, width, height, headroom = 2, 380, 250, 1.03
 	var rows [][]*plot.Plot
 	for i, panel := range panels {
 		p := newPlot(panel.Title)
 		p.X.Label.Text, p.Y.Label.Text = panel.X, panel.Y
 		p.X.Min, p.Y.Min = 0, 0
 		p.Add(plotter.NewGrid())
-		p.Legend.Top, p.Legend.Left = true, true
+		p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
 		for j, series := range panel.Series {
 			points, err := plotter.NewScatter(series.Points)
 			if err != nil {
@@ -104,6 +106,8 @@ func Figure(label string, panels []Panel) (string, error) {
 			line.XMin, line.XMax, _, _ = plotter.XYRange(series.Points)
 			line.Color = colors[2-j]
 			p.Add(line, points)
+			_, xMax, _, yMax := plotter.XYRange(series.Points)
+			p.X.Max, p.Y.Max = max(p.X.Max, headroom*xMax), max(p.Y.Max, headroom*yMax)
 			if series.Name != "" {
 				p.Legend.Add(series.Name, points)
 			}
@@ -134,9 +138,16 @@ func figure(label string, rows [][]*plot.Plot, width, height font.Length) (strin
 	if last := len(rows) - 1; len(rows[last]) < columns {
 		rows[last] = append(rows[last], plot.New())
 	}
-	canvas := vgsvg.New(font.Length(columns)*width, font.Length(len(rows))*height)
-	tiles := draw.Tiles{Rows: len(rows), Cols: columns, PadX: vg.Points(12), PadY: vg.Points(6), PadRight: vg.Points(8), PadTop: vg.Points(6)}
-	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
+	const margin, head = 8, 22
+	all := draw.New(vgsvg.New(font.Length(columns)*width, font.Length(len(rows))*height+head))
+	canvas := all.Canvas.(*vgsvg.Canvas)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	text := newPlot("").Title.TextStyle
+	text.XAlign, text.YAlign = draw.XLeft, draw.YTop
+	all.FillText(text, vg.Point{X: margin, Y: all.Max.Y - margin}, label)
+	tiles := draw.Tiles{Rows: len(rows), Cols: columns, PadX: vg.Points(12), PadY: vg.Points(6), PadLeft: margin, PadRight: margin, PadTop: head}
+	for i, row := range plot.Align(rows, tiles, all) {
 		for j, tile := range row {
 			rows[i][j].Draw(tile)
 		}
@@ -145,17 +156,32 @@ func figure(label string, rows [][]*plot.Plot, width, height font.Length) (strin
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", fmt.Errorf("write %q: %w", label, err)
 	}
-	return strings.Replace(b.String(), "<svg ", fmt.Sprintf(`<svg role="img" aria-label="%s" `, html.EscapeString(label)), 1), nil
+	return strings.NewReplacer(
+		"<svg ", fmt.Sprintf(`<svg role="img" aria-label="%s" `, html.EscapeString(label)),
+		"font-family:Liberation Sans", "font-family:Liberation Sans,Arial,sans-serif",
+	).Replace(b.String()), nil
 }
 
-// shorten cuts a text at a comma, so that it fits.
+// shorten cuts a text after a clause, so that it fits.
 func shorten(text string, most int) string {
 	for len([]rune(text)) > most {
-		cut := strings.LastIndex(text, ",")
+		cut := strings.LastIndex(text, ", ")
 		if cut < 0 {
 			return string([]rune(text)[:most-1]) + "…"
 		}
 		text = text[:cut]
 	}
 	return text
+}
+
+// WriteChart draws a chart into a file, if there is one.
+func WriteChart(path string, draw func() (string, error)) error {
+	if path == "" {
+		return nil
+	}
+	svg, err := draw()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(svg), 0o644)
 }

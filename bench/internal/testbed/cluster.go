@@ -17,7 +17,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	"github.com/slipway-k8s/slipway/internal/home"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
@@ -45,8 +45,6 @@ type Options struct {
 	Kwok string
 	// Args are further flags of the launcher.
 	Args []string
-	// Root is the repository whose manifests are installed. Empty: the one around the current directory.
-	Root string
 }
 
 // Cluster is a local control plane with Slipway's kinds, permissions and policies on it.
@@ -92,24 +90,21 @@ func (c *Cluster) open(ctx context.Context) error {
 		return err
 	}
 	c.Components = c.PIDs()
-	if c.options.Root != "" {
-		c.Cluster = c.WithManifests(c.options.Root)
-	}
-	if err := c.install(ctx); err != nil {
+	if err := c.InstallAll(ctx); err != nil {
 		return err
 	}
 	if c.Clients, err = kubernetes.NewForConfig(c.Config("slipway-bench")); err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	in := home.In(Group)
+	in := apigroup.In(Group)
 	if c.Objects, err = client.NewWithWatch(c.Config("slipway-bench"), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()}); err != nil {
 		return fmt.Errorf("build a client for Slipway's kinds: %w", err)
 	}
 	return nil
 }
 
-// install applies the manifests.
-func (c *Cluster) install(ctx context.Context) error {
+// InstallAll applies the manifests that the options say.
+func (c *Cluster) InstallAll(ctx context.Context) error {
 	if err := c.Install(ctx, Group); err != nil || !c.options.Evictions {
 		return err
 	}

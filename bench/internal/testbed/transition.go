@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -190,4 +191,12 @@ func MaintenanceCompleted(m *slipwayv1alpha1.NodeMaintenance) (bool, error) {
 		return false, fmt.Errorf("maintenance %s: %d nodes have failed: %s", m.Name, m.Status.Nodes.Failed, m.Status.Message)
 	}
 	return apimeta.IsStatusConditionTrue(m.Status.Conditions, slipwayv1alpha1.MaintenanceCompleted), nil
+}
+
+// EvictionRequestOf returns a request for the eviction of a pod.
+func EvictionRequestOf(pod *corev1.Pod, name, requester string) *evictionv1alpha1.EvictionRequest {
+	r := &evictionv1alpha1.EvictionRequest{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name}}
+	r.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: pod.Name, UID: pod.UID}
+	r.Spec.Requester, r.Spec.Intent = requester, evictionv1alpha1.EvictionRequestIntentEviction
+	return r
 }

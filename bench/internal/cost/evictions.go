@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/bench/internal/meter"
+	"github.com/slipway-k8s/slipway/bench/internal/report"
+	"github.com/slipway-k8s/slipway/bench/internal/testbed"
+)
+
+// Evictions measures the controller from a directory of binaries with so many EvictionRequests at
+// once, and shows it as Markdown. The pods are on no node: each is gone as soon as it is evicted, and
+// the time that pods take to terminate is not measured.
+func Evictions(ctx context.Context, bin string, pods int, p *testbed.Progress) (text string, err error) {
+	err = testbed.Run(ctx, testbed.Options{Nodes: 1, Evictions: true}, p, func(c *testbed.Cluster) error {
+		app := func(namespace string, pods int) testbed.App {
+			return testbed.App{Namespace: namespace, Name: namespace, Nodes: make([]string, pods), Bare: true}
+		}
+		if err := c.Create(ctx, []testbed.App{app("warm-up", 1), app("load", pods)}); err != nil {
+			return err
+		}
+		controller, err := c.StartController(ctx, filepath.Join(bin, "controller"), []string{"--leader-elect=false"}, testbed.Evicting)
+		if err != nil {
+			return err
+		}
+		ctx, stop := testbed.While(ctx, controller)
+		defer stop()
+		if text, err = measureEvictions(ctx, c, controller.PID(), pods); err != nil {
+			err = fmt.Errorf("%w; the controller's log:\n%s", errors.Join(err, context.Cause(ctx)), controller.Tail())
+		}
+		return err
+	})
+	return text, err
+}
+
+func measureEvictions(ctx context.Context, c *testbed.Cluster, pid, pods int) (string, error) {
+	if _, _, err := evictAll(ctx, c, "warm-up"); err != nil {
+		return "", err
+	}
+	if _, err := c.Requests(ctx); err != nil {
+		return "", err
+	}
+	atRest, err := meter.ReadProcess(pid)
+	if err != nil {
+		return "", err
+	}
+	requested, took, err := evictAll(ctx, c, "load")
+	if err != nil {
+		return "", err
+	}
+	after, err := meter.ReadProcess(pid)
+	if err != nil {
+		return "", err
+	}
+	requests, err := c.Requests(ctx)
+	if err != nil {
+		return "", err
+	}
+	byKind, failed := count(requests, testbed.ControllerUser)
+	each := func(n int) float64 { return float64(n) / float64(pods) }
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		if n := each(byKind[kind]); n >= .1 {
+			kinds = append(kinds, fmt.Sprintf("%s %.1f", kind, n))
+		}
+	}
+	table := report.NewTable("one controller with `--eviction-requests`", fmt.Sprintf("%d EvictionRequests at once", pods))
+	table.Row("memory at rest", report.MiB(atRest.RSSKiB))
+	table.Row("memory at its peak", report.MiB(after.PeakKiB))
+	table.Row("until all were created, and until all pods were gone and all EvictionRequests reported it",
+		requested.Round(100*time.Millisecond).String()+", "+took.Round(100*time.Millisecond).String())
+	table.Row("requests for an eviction, beyond watches", fmt.Sprintf("%.2f: %s", each(sum(byKind)), strings.Join(kinds, ", ")))
+	table.Row("writes that another writer preceded, and that were made again", strconv.Itoa(failed))
+	return table.String(), nil
+}
+
+// evictAll creates an EvictionRequest for each pod of a namespace, which takes the first duration, and
+// waits until all report that their pod is gone, which takes the second.
+func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (requested, took time.Duration, err error) {
+	const sideBySide = 32
+	pods, err := c.Clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, 0, fmt.Errorf("list the pods of %s: %w", namespace, err)
+	}
+	began := time.Now()
+	creating, created := errgroup.WithContext(ctx)
+	creating.SetLimit(sideBySide)
+	for _, pod := range pods.Items {
+		creating.Go(func() error { return request(created, c, &pod) })
+	}
+	if err := creating.Wait(); err != nil {
+		return 0, 0, err
+	}
+	requested = time.Since(began)
+	err = testbed.Await(ctx, c, c.Clients.LifecycleV1alpha1().RESTClient(), "evictionrequests", namespace, &evictionv1alpha1.EvictionRequest{},
+		"EvictionRequests report that their pod is gone", len(pods.Items), func(r *evictionv1alpha1.EvictionRequest) bool {
+			return apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted))
+		})
+	return requested, time.Since(began), err
+}
+
+func request(ctx context.Context, c *testbed.Cluster, pod *corev1.Pod) error {
+	r := testbed.EvictionRequestOf(pod, pod.Name, "example.com/bench")
+	if _, err := c.Clients.LifecycleV1alpha1().EvictionRequests(pod.Namespace).Create(ctx, r, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("request the eviction of pod %s: %w", pod.Name, err)
+	}
+	return nil
+}

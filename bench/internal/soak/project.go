@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package soak
+
+import (
+	"fmt"
+
+	"github.com/slipway-k8s/slipway/bench/internal/report"
+)
+
+// clusters are the sizes that the projection is for, besides the one that was measured.
+var clusters = []cluster{{5000, 150_000}, {15_000, 450_000}}
+
+type cluster struct{ nodes, pods float64 }
+
+func (c cluster) perNode() float64 { return c.pods / c.nodes }
+
+const (
+	// atOnce is how many drains a projection has at a time.
+	atOnce = 100
+	// heartbeat is how often a kubelet writes its Node where nothing has changed, in seconds; kwok
+	// writes it every 10 to 20 min.
+	heartbeat = 300
+)
+
+// projected is what the lines say of other clusters, with the formula.
+type projected struct {
+	name, formula, unit string
+	of                  func(cluster) float64
+}
+
+// projection shows what follows for other clusters.
+func (r Results) projection() string {
+	all := append([]cluster{{float64(r.Nodes), float64(r.Pods)}}, clusters...)
+	header := []string{fmt.Sprintf("N nodes, P pods, p = P / N on each; %d drains at once", atOnce), "formula"}
+	for _, c := range all {
+		header = append(header, fmt.Sprintf("%s, %s", report.Count(int(c.nodes)), report.Count(int(c.pods))))
+	}
+	table := report.NewTable(header...)
+	for _, p := range r.project() {
+		name := p.name
+		if p.unit != "" {
+			name += ", in " + p.unit
+		}
+		cells := []string{name, p.formula}
+		for _, c := range all {
+			cells = append(cells, report.Number(p.of(c)))
+		}
+		table.Row(cells...)
+	}
+	return table.String()
+}
+
+func (r Results) project() []projected {
+	perNode := float64(r.Pods) / float64(r.Nodes)
+	memory, work := ofRest(restMemory, r.Rest).rising(), ofDrains(drainMemory, r.Steps, r.Rest)
+	received := ofRest(restReceived, r.Rest).rising()
+	all := []projected{
+		byNodes("memory of the controller, at rest", memory),
+		{
+			fmt.Sprintf("memory of the controller, with %d drains at once", atOnce),
+			fmt.Sprintf("the same + %s · %d · p / %g", report.Number(work.each), atOnce, perNode), "MiB",
+			func(c cluster) float64 { return memory.value(c.nodes) + work.each*atOnce*c.perNode()/perNode },
+		},
+		byNodes("CPU of the controller, at rest", ofRest(restCPU, r.Rest).rising()),
+		byNodes("received by the controller, at rest, without heartbeats", received),
+	}
+	if size := r.nodeEvent(); size > 0 {
+		all = append(all, projected{
+			"and with those of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, report.Number(size)), "B/s",
+			func(c cluster) float64 { return received.value(c.nodes) + c.nodes/heartbeat*size },
+		})
+	}
+	return append(append(all, r.projectDrains(perNode)...), r.projectAgents()...)
+}
+
+// byNodes is what grows with nodes alone.
+func byNodes(name string, s series) projected {
+	formula := report.Number(s.at)
+	if s.each > 0 {
+		formula += fmt.Sprintf(" + %s · N", report.Number(s.each))
+	}
+	return projected{name, formula, s.unit, func(c cluster) float64 { return s.value(c.nodes) }}
+}
+
+// nodeEvent returns how many bytes one event of a watch of Nodes has.
+func (r Results) nodeEvent() float64 {
+	var bytes, events float64
+	add := func(m period) {
+		if m.Used != nil {
+			bytes, events = bytes+m.Used.WatchBytes["nodes"], events+m.Used.WatchEvents["nodes"]
+		}
+	}
+	for _, s := range r.Steps {
+		add(s.period)
+	}
+	for _, rest := range r.Rest {
+		add(rest.period)
+	}
+	if events == 0 {
+		return 0
+	}
+	return bytes / events
+}
+
+// projectDrains says what it takes to drain each node once.
+func (r Results) projectDrains(perNode float64) (all []projected) {
+	var nodes, evictions, requests float64
+	for _, s := range r.Steps {
+		nodes, evictions, requests = nodes+float64(s.Nodes), evictions+float64(s.Evictions), requests+float64(s.total())
+	}
+	if nodes == 0 {
+		return nil
+	}
+	requests -= float64(r.Steps[0].total())
+	fixed, perPod := (requests-evictions)/nodes, evictions/nodes/perNode
+	all = append(all, projected{
+		"each node drained once: requests of Slipway", fmt.Sprintf("N · (%s + %s · p)", report.Number(fixed), report.Number(perPod)), "",
+		func(c cluster) float64 { return c.nodes * (fixed + perPod*c.perNode()) },
+	})
+	for _, q := range []struct {
+		name string
+		quantity
+	}{
+		{"and CPU of the controller", drainCPU},
+		{"and CPU of the API server, all that it does", drainServer},
+		{"and CPU of etcd", drainEtcd},
+		{"and writes to etcd, of all", drainWrites},
+		{"and sent to all watchers, by all", drainWatched},
+	} {
+		each := ofDrains(q.quantity, r.Steps, r.Rest).each / perNode
+		all = append(all, projected{q.name, report.Number(each) + " · P", q.unit, func(c cluster) float64 { return each * c.pods }})
+	}
+	return all
+}
+
+// projectAgents says what agents take instead, where the line is more than chance.
+func (r Results) projectAgents() (all []projected) {
+	if r.Agents == nil {
+		return nil
+	}
+	for _, q := range []quantity{watches, connections, serverHeap, routines, restReceived} {
+		s := ofRest(q, r.Agents.Rest)
+		if !s.known() {
+			continue
+		}
+		name := q.name + ", for the agents"
+		if q.name == restReceived.name {
+			name = "received by all agents, at rest"
+		}
+		all = append(all, projected{name, report.Number(s.each) + " · N", q.unit, func(c cluster) float64 { return s.each * c.nodes }})
+	}
+	return all
+}

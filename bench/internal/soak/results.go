@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package soak
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slipway-k8s/slipway/bench/internal/meter"
+	"github.com/slipway-k8s/slipway/bench/internal/report"
+	"github.com/slipway-k8s/slipway/bench/internal/testbed"
+	"github.com/slipway-k8s/slipway/test/auditlog"
+)
+
+// Results are what Scale has measured.
+type Results struct {
+	Scenario   string            `json:"scenario"`
+	Conditions report.Conditions `json:"conditions"`
+	Nodes      int               `json:"nodes"`
+	Pods       int               `json:"pods"`
+	// LimitMiB is what the controller may take; PeakKiB what it took at most, from the kernel's count.
+	LimitMiB int `json:"limitMiB"`
+	PeakKiB  int `json:"peakKiB"`
+	// Rest is the controller at rest, by how many nodes there are, the last time with their pods.
+	Rest []atRest `json:"rest,omitempty"`
+	// Steps are what the controller drained, the first of them nothing.
+	Steps []step `json:"steps"`
+	// Agents are what agents take instead of the controller, many in one process.
+	Agents *fleet `json:"agents,omitempty"`
+	// Broken are invariants that the audit log shows to be violated.
+	Broken []string `json:"broken,omitempty"`
+}
+
+// fleet is many agents in one process: at rest, by how many there are, and while all nodes of a step
+// are drained at once.
+type fleet struct {
+	Rest  []atRest `json:"rest"`
+	Steps []step   `json:"steps"`
+}
+
+// period is a time in which something was measured.
+type period struct {
+	Seconds float64 `json:"seconds"`
+	// MostKiB is the memory of the process at its most, seen ten times a second.
+	MostKiB int `json:"mostKiB"`
+	// Requests are those of Slipway, by verb, without those about its own lease.
+	Requests map[string]int `json:"requests"`
+	// Used is what the process and the control plane used.
+	Used *meter.Used `json:"used,omitempty"`
+
+	began, ended time.Time
+}
+
+// atRest is a process from which nothing is requested.
+type atRest struct {
+	// Size is how many nodes there are, or agents; Pods how many are in the cluster.
+	Size int `json:"size"`
+	Pods int `json:"pods"`
+	period
+}
+
+// step is a number of nodes, drained at once. 0: the controller is at rest.
+type step struct {
+	Nodes int `json:"nodes"`
+	// AtOnce is how many of them were seen in work at a time.
+	AtOnce int `json:"atOnce"`
+	period
+	// Evictions are the requests that are, and Refused those of these that were not accepted.
+	Evictions int `json:"evictions"`
+	Refused   int `json:"refused"`
+}
+
+// count counts the requests of all periods.
+func (r *Results) count(requests []auditlog.Request) {
+	count := func(rest []atRest, steps []step, user string) {
+		for i := range rest {
+			rest[i].count(requests, user)
+		}
+		for i := range steps {
+			steps[i].Evictions, steps[i].Refused = steps[i].count(requests, user)
+		}
+	}
+	count(r.Rest, r.Steps, testbed.ControllerUser)
+	if r.Agents != nil {
+		count(r.Agents.Rest, r.Agents.Steps, testbed.AgentUser)
+	}
+}
+
+// count counts the requests of a user in that time. A lease says which controller is the leader.
+func (m *period) count(requests []auditlog.Request, user string) (evictions, refused int) {
+	m.Requests = map[string]int{}
+	for _, r := range requests {
+		if r.User != user || r.Resource == "leases" || r.Began.Before(m.began) || r.Began.After(m.ended) {
+			continue
+		}
+		m.Requests[r.Verb]++
+		if r.Resource == "pods" && r.Subresource == "eviction" {
+			evictions++
+			if r.Code >= 300 {
+				refused++
+			}
+		}
+	}
+	return evictions, refused
+}
+
+func (m *period) total() (sum int) {
+	for _, n := range m.Requests {
+		sum += n
+	}
+	return sum
+}
+
+// Held returns what did not hold.
+func (r Results) Held() error {
+	var errs []error
+	if r.PeakKiB > r.LimitMiB*1024 {
+		errs = append(errs, fmt.Errorf("the controller has taken %s; it may take %d MiB", report.MiB(r.PeakKiB), r.LimitMiB))
+	}
+	if len(r.Broken) > 0 {
+		errs = append(errs, fmt.Errorf("%s\n%s", report.Kept(r.Broken), strings.Join(r.Broken, "\n")))
+	}
+	return errors.Join(errs...)
+}
