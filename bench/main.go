@@ -10,12 +10,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slipway-k8s/slipway/bench/internal/cost"
 	"github.com/slipway-k8s/slipway/bench/internal/drains"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 	"github.com/slipway-k8s/slipway/bench/internal/soak"
@@ -42,8 +44,26 @@ func run(ctx context.Context) error {
 		Use: "bench", Short: "Measure Slipway on local clusters of its own",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	command.AddCommand(drainCommand(), compareCommand(), costCommand(), evictionsCommand(), scaleCommand(), mixedCommand())
+	f := &files{}
+	flags := command.PersistentFlags()
+	flags.StringVar(&f.bin, "bin", "bin", "the directory of Slipway's programs")
+	flags.StringVar(&f.out, "out", "", "file for the results, as JSON")
+	flags.StringVar(&f.chart, "chart", "", "file for a chart, as SVG")
+	flags.StringVar(&f.readme, "readme", "", "page to put the table into, between its markers; otherwise it is printed")
+	flags.StringVar(&f.page, "page", "", "page to put all tables into, between their markers")
+	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed())
 	return command.ExecuteContext(ctx)
+}
+
+// files are those of the flags that all commands have.
+type files struct{ bin, out, chart, readme, page string }
+
+// write writes results into --out.
+func (f *files) write(results any) error {
+	if f.out == "" {
+		return nil
+	}
+	return report.Write(f.out, results)
 }
 
 // progress reports to standard error.
@@ -54,7 +74,7 @@ func violated(violations []string) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the audit log shows %d violations:\n%s", len(violations), strings.Join(violations, "\n"))
+	return fmt.Errorf("%s\n%s", report.Kept(violations), strings.Join(violations, "\n"))
 }
 
 func titles() string {
@@ -65,12 +85,11 @@ func titles() string {
 	return b.String()
 }
 
-func drainCommand() *cobra.Command {
+func (f *files) drain() *cobra.Command {
 	var (
-		o             drains.Options
-		scenarios     []string
-		show          bool
-		chart, readme string
+		o         drains.Options
+		scenarios []string
+		show      bool
 	)
 	command := &cobra.Command{
 		Use:   "drain",
@@ -81,12 +100,13 @@ Three contenders drain the same workload in turns, on a local cluster of its own
   kubectl   kubectl drain, of the cluster's own version
   ideal     an evictor that watches the PodDisruptionBudgets and evicts the moment one
             allows it, one eviction at a time; it is part of the benchmark
-  slipway   Slipway's agents or controller, asked by LifecycleEvents or a NodeMaintenance
+  slipway   Slipway's agents or controller, through LifecycleEvents or a NodeMaintenance
 
 How long each pod takes to start and to terminate comes from the seed, and is the same
 for all three. Times are wall times; requests, refused evictions and idle budgets are
 computed from the API server's audit log. The command fails if that log shows that
-Slipway violated an invariant.
+Slipway violated an invariant. It writes --out after each drain; the results of other
+scenarios in that file stay.
 
 Scenarios:
 ` + titles(),
@@ -103,13 +123,6 @@ Scenarios:
   bench drain --show --out=bench/results.json --chart=docs/bench.svg --readme=README.md`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
-			var results drains.Results
-			if show {
-				if results, err = report.Read[drains.Results](o.Out); err != nil {
-					return err
-				}
-				return showDrains(results, chart, readme)
-			}
 			for _, name := range o.Contenders {
 				if !slices.Contains(drains.Contenders(), name) {
 					return fmt.Errorf("--only: contender %q does not exist; the contenders are %s", name, strings.Join(drains.Contenders(), ", "))
@@ -118,11 +131,16 @@ Scenarios:
 			if o.Scenarios, err = drains.Select(scenarios); err != nil {
 				return fmt.Errorf("--scenarios: %w", err)
 			}
-			results, err = drains.Benchmark(command.Context(), o, progress())
+			var results drains.Results
+			if o.Bin, o.Out = f.bin, f.out; show {
+				results, err = report.Read[drains.Results](f.out)
+			} else {
+				results, err = drains.Benchmark(command.Context(), o, progress())
+			}
 			if len(results.Runs) == 0 {
 				return err
 			}
-			return errors.Join(err, showDrains(results, chart, readme), violated(results.Violations()))
+			return errors.Join(err, report.WriteChart(f.chart, results.Chart), report.Show(f.readme, "bench", results.Markdown()), violated(results.Violations()))
 		},
 	}
 	flags := command.Flags()
@@ -130,26 +148,14 @@ Scenarios:
 	flags.StringSliceVar(&o.Contenders, "only", drains.Contenders(), "which contenders")
 	flags.IntVar(&o.Repeat, "repeat", 5, "how many times each")
 	flags.Uint64Var(&o.Seed, "seed", 1, "where delays are drawn from")
-	flags.StringVar(&o.Bin, "bin", "bin", "the directory of Slipway's programs")
 	flags.BoolVar(&show, "show", false, "measure nothing: show the results in --out")
-	flags.StringVar(&o.Out, "out", "", "file to write the results into, as JSON, after each drain; those of other scenarios stay")
-	flags.StringVar(&chart, "chart", "", "file to write a chart into, as SVG")
-	flags.StringVar(&readme, "readme", "", "file to put the table into, between its markers; otherwise it is printed")
 	return command
 }
 
-func showDrains(results drains.Results, chart, readme string) error {
-	return errors.Join(
-		report.WriteChart(chart, results.Chart),
-		report.Show(readme, "bench", results.Markdown()),
-	)
-}
-
-func compareCommand() *cobra.Command {
+func (f *files) compare() *cobra.Command {
 	var (
 		o         drains.CompareOptions
 		scenarios []string
-		out       string
 	)
 	command := &cobra.Command{
 		Use:   "compare",
@@ -176,10 +182,7 @@ Scenarios:
 			if err != nil {
 				return err
 			}
-			if out != "" {
-				err = report.Write(out, c)
-			}
-			return errors.Join(err, report.Show("", "", c.Markdown()), violated(c.Violations()))
+			return errors.Join(f.write(c), report.Show(f.readme, "compare", c.Markdown()), violated(c.Violations()))
 		},
 	}
 	flags := command.Flags()
@@ -187,6 +190,94 @@ Scenarios:
 	flags.StringSliceVar(&scenarios, "scenarios", []string{"b", "d", "e", "j"}, "which scenarios")
 	flags.IntVar(&o.Repeat, "repeat", 10, "how many times each build drains each scenario")
 	flags.Uint64Var(&o.Seed, "seed", 1, "where delays are drawn from")
-	flags.StringVar(&out, "out", "", "file to write the results into, as JSON")
+	return command
+}
+
+func (f *files) cost() *cobra.Command {
+	var (
+		pods int
+		rest time.Duration
+	)
+	command := &cobra.Command{
+		Use: "cost", Short: "Measure what an agent takes on its node", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			text, err := cost.Agent(command.Context(), f.bin, pods, rest, progress())
+			if err != nil {
+				return err
+			}
+			return report.Show(f.readme, "cost", text)
+		},
+	}
+	command.Flags().IntVar(&pods, "pods", 250, "pods on the node")
+	command.Flags().DurationVar(&rest, "rest", time.Minute, "how long the agent is watched at rest")
+	return command
+}
+
+func (f *files) evictions() *cobra.Command {
+	var pods int
+	command := &cobra.Command{
+		Use: "evictions", Short: "Measure what many EvictionRequests at once take", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			text, err := cost.Evictions(command.Context(), f.bin, pods, progress())
+			if err != nil {
+				return err
+			}
+			return report.Show(f.readme, "evictions", text)
+		},
+	}
+	command.Flags().IntVar(&pods, "pods", 2000, "pods, and EvictionRequests at once")
+	return command
+}
+
+func (f *files) scale() *cobra.Command {
+	s, show := soak.Full(), false
+	command := &cobra.Command{
+		Use: "scale", Short: "Measure what a large cluster takes, in both modes", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) (err error) {
+			var r soak.Results
+			if s.Bin = f.bin; show {
+				r, err = report.Read[soak.Results](f.out)
+			} else if r, err = soak.Scale(command.Context(), s, progress()); err == nil {
+				err = f.write(r)
+			}
+			if err != nil {
+				return err
+			}
+			if f.page != "" {
+				err = report.Show(f.page, "scale", r.Page())
+			}
+			return errors.Join(err, report.WriteChart(f.chart, r.Figure), report.Show(f.readme, "soak", r.Short()), r.Held())
+		},
+	}
+	flags := command.Flags()
+	flags.IntVar(&s.Nodes, "nodes", s.Nodes, "simulated nodes in the end")
+	flags.IntVar(&s.PodsPerNode, "pods-per-node", s.PodsPerNode, "pods on each of them")
+	flags.IntSliceVar(&s.Sizes, "sizes", s.Sizes, "how many nodes there are before, while the controller is watched at rest")
+	flags.IntSliceVar(&s.Steps, "steps", s.Steps, "how many nodes the controller drains at once, step by step")
+	flags.IntSliceVar(&s.Agents, "agents", s.Agents, "how many agents are watched at rest in one process, step by step")
+	flags.IntSliceVar(&s.AgentSteps, "agent-steps", s.AgentSteps, "how many of them drain their nodes at once, step by step")
+	flags.IntVar(&s.Limit, "limit", s.Limit, "MiB that the controller may take")
+	flags.DurationVar(&s.Rest, "rest", s.Rest, "how long the controller, and agents, are watched at rest")
+	flags.BoolVar(&show, "show", false, "measure nothing: show the results in --out")
+	return command
+}
+
+func (f *files) mixed() *cobra.Command {
+	var s soak.MixedSettings
+	command := &cobra.Command{
+		Use: "mixed", Short: "Measure what hours of drains, EvictionRequests and maintenances leave behind", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			s.Bin = f.bin
+			r, err := soak.Mixed(command.Context(), s, progress())
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.write(r), report.Show(f.page, "mixed", r.Markdown()), r.Held())
+		},
+	}
+	flags := command.Flags()
+	flags.DurationVar(&s.For, "for", time.Hour, "how long the load goes on")
+	flags.DurationVar(&s.Settle, "settle", 130*time.Second, "how long the controller is left alone before it is measured")
+	flags.Uint64Var(&s.Seed, "seed", 1, "seed of what is random")
 	return command
 }

@@ -114,7 +114,7 @@ const (
 	lagMost  = lag(500 * time.Millisecond)
 	// quiet and window are the two parts of a pause, in lags. A longer window costs time whenever a budget passes from one
 	// process to another, a shorter one costs refusals: ten rivals under ten budgets have about one refusal in ten
-	// evictions, and leave a budget alone for one part in twenty of its time (bench/drain, scenario e).
+	// evictions, and leave a budget alone for one part in twenty of its time (bench drain, scenario e).
 	quiet  = 1.5
 	window = 2
 )

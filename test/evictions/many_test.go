@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// atOnce is how many evictions are asked for at the same time. bench/evictions has more.
+	// atOnce is how many evictions are asked for at the same time. bench evictions has more.
 	atOnce = 200
 	// affordable is how many requests of the API server an eviction may take, of whoever
 	// works on it.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,10 +101,12 @@ func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (reques
 	creating, created := errgroup.WithContext(ctx)
 	creating.SetLimit(sideBySide)
 	for _, pod := range pods.Items {
-		creating.Go(func() error { return request(created, c, &pod) })
+		creating.Go(func() error {
+			return c.Objects.Create(created, testbed.EvictionRequestOf(&pod, pod.Name, "example.com/bench"))
+		})
 	}
 	if err := creating.Wait(); err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("create an EvictionRequest: %w", err)
 	}
 	requested = time.Since(began)
 	err = testbed.Await(ctx, c, c.Clients.LifecycleV1alpha1().RESTClient(), "evictionrequests", namespace, &evictionv1alpha1.EvictionRequest{},
@@ -113,12 +114,4 @@ func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (reques
 			return apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted))
 		})
 	return requested, time.Since(began), err
-}
-
-func request(ctx context.Context, c *testbed.Cluster, pod *corev1.Pod) error {
-	r := testbed.EvictionRequestOf(pod, pod.Name, "example.com/bench")
-	if _, err := c.Clients.LifecycleV1alpha1().EvictionRequests(pod.Namespace).Create(ctx, r, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("request the eviction of pod %s: %w", pod.Name, err)
-	}
-	return nil
 }

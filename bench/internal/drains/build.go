@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,13 +24,12 @@ import (
 type build struct {
 	name      string // base or new
 	root, bin string // the directory of the source, and that of the programs
-	manifests []manifest
+	manifests []*unstructured.Unstructured
 }
 
-// manifest is an object in a folder of config/.
-type manifest struct {
-	folder string
-	object *unstructured.Unstructured
+// manifestFolders returns the folders with manifests that a testbed may install.
+func manifestFolders() []string {
+	return []string{"config/crd", "config/rbac", "config/admission", "config/transitions"}
 }
 
 // git runs git in a directory, and returns what it prints.
@@ -80,15 +78,15 @@ func (b *build) make(ctx context.Context, p *testbed.Progress) (err error) {
 		return nil
 	})
 	if err == nil {
-		b.manifests, err = readManifests(filepath.Join(b.root, "config"))
+		b.manifests, err = readManifests(b.root)
 	}
 	return err
 }
 
-// readManifests reads all objects in the folders of config/ that a testbed may install.
-func readManifests(config string) (all []manifest, err error) {
-	for _, folder := range []string{"crd", "rbac", "admission", "transitions"} {
-		err := filepath.WalkDir(filepath.Join(config, folder), func(path string, entry fs.DirEntry, err error) error {
+// readManifests reads all objects that a testbed may install.
+func readManifests(root string) (all []*unstructured.Unstructured, err error) {
+	for _, folder := range manifestFolders() {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".yaml" {
 				return err
 			}
@@ -102,7 +100,7 @@ func readManifests(config string) (all []manifest, err error) {
 					return fmt.Errorf("read %s: %w", path, err)
 				}
 				if len(o.Object) > 0 {
-					all = append(all, manifest{filepath.Dir(path)[len(config):], o})
+					all = append(all, o)
 				}
 			}
 			return nil
@@ -114,44 +112,16 @@ func readManifests(config string) (all []manifest, err error) {
 	return all, nil
 }
 
-// id names the object.
-func (m manifest) id() string {
-	return fmt.Sprintf("%s %s/%s", m.object.GroupVersionKind(), m.object.GetNamespace(), m.object.GetName())
+// id names an object.
+func id(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 }
 
-// byID returns manifests by folder and object. Descriptions in CRDs are left out: they change nothing.
-func byID(manifests []manifest) map[string]any {
-	all := map[string]any{}
-	for _, m := range manifests {
-		object := m.object.DeepCopy().Object
-		if m.object.GetKind() == "CustomResourceDefinition" {
-			removeDescriptions(object)
-		}
-		all[m.folder+" "+m.id()] = object
-	}
-	return all
+// sameManifests says whether the working tree has the manifests of a commit.
+func sameManifests(ctx context.Context, root, commit string) bool {
+	_, err := git(ctx, root, append([]string{"diff", "--quiet", commit, "--"}, manifestFolders()...)...)
+	return err == nil
 }
-
-// removeDescriptions removes the descriptions of a schema: those that are texts. A property may
-// have that name, too.
-func removeDescriptions(value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		if _, isText := v["description"].(string); isText {
-			delete(v, "description")
-		}
-		for _, child := range v {
-			removeDescriptions(child)
-		}
-	case []any:
-		for _, child := range v {
-			removeDescriptions(child)
-		}
-	}
-}
-
-// sameManifests says whether two builds are installed in the same way.
-func sameManifests(a, b *build) bool { return reflect.DeepEqual(byID(a.manifests), byID(b.manifests)) }
 
 // install installs a build on a cluster that has another build's manifests. Objects that only the
 // other build has are deleted, except CRDs, which serve nothing that this build asks for.
@@ -161,18 +131,18 @@ func (b *build) install(ctx context.Context, c *testbed.Cluster, other *build) e
 	}
 	own := map[string]bool{}
 	for _, m := range b.manifests {
-		own[m.id()] = true
+		own[id(m)] = true
 	}
 	admin, err := client.New(c.Config("slipway-bench"), client.Options{})
 	if err != nil {
 		return fmt.Errorf("build the administrator's client: %w", err)
 	}
 	for _, m := range other.manifests {
-		if own[m.id()] || m.object.GroupVersionKind().Group == apiextensionsv1.GroupName {
+		if own[id(m)] || m.GroupVersionKind().Group == apiextensionsv1.GroupName {
 			continue
 		}
-		if err := admin.Delete(ctx, m.object.DeepCopy()); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete %s, which %s does not have: %w", m.id(), b.name, err)
+		if err := admin.Delete(ctx, m.DeepCopy()); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete %s, which %s does not have: %w", id(m), b.name, err)
 		}
 	}
 	return nil

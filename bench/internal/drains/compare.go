@@ -74,11 +74,12 @@ func Compare(ctx context.Context, o CompareOptions, p *testbed.Progress) (c Comp
 	if err := next.make(ctx, p); err != nil {
 		return c, err
 	}
+	same := sameManifests(ctx, root, filepath.Base(base.root))
 	c = Comparison{Conditions: report.Now(ctx), Base: filepath.Base(base.root)[:12], Seed: o.Seed}
 	for _, group := range Groups(o.Scenarios) {
 		err := open(ctx, group, testbed.Options{}, p, func(cluster *testbed.Cluster) error {
 			c.Conditions.Kubernetes = cluster.Version
-			d := duel{bench: bench{cluster: cluster, seed: o.Seed}, base: base, next: next, same: sameManifests(base, next)}
+			d := duel{bench: bench{cluster: cluster, seed: o.Seed}, base: base, next: next, same: same}
 			return d.drain(ctx, group, o.Repeat, &c)
 		})
 		if err != nil {

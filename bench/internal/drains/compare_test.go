@@ -4,14 +4,13 @@ package drains
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/slipway-k8s/slipway/bench/internal/report"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
 // TestRatio compares with intervals that were computed by hand: Student's t of 3 degrees of freedom
@@ -88,41 +87,23 @@ func TestABlockedDrainCannotBeCompared(t *testing.T) {
 	}
 }
 
-// TestManifestsOfTwoBuilds: another description is no difference, while another field, object or folder is.
-func TestManifestsOfTwoBuilds(t *testing.T) {
-	const crd = "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: a}\nspec: {description: one, properties: {description: {type: string}}}\n"
-	write := func(folder, text string) *build {
-		t.Helper()
-		root := t.TempDir()
-		for _, dir := range []string{"crd", "rbac", "admission", "transitions"} {
-			if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(root, folder, "a.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		manifests, err := readManifests(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &build{manifests: manifests}
+// TestManifestsAreRead: those of this tree, each document of each file, without comments.
+func TestManifestsAreRead(t *testing.T) {
+	root, err := devcluster.Root()
+	if err != nil {
+		t.Fatal(err)
 	}
-	base := write("crd", "# A comment alone\n---\n"+crd)
-	if len(base.manifests) != 1 {
-		t.Fatalf("%d manifests; want 1", len(base.manifests))
+	manifests, err := readManifests(root)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range map[string]struct {
-		folder, text string
-		same         bool
-	}{
-		"another description": {"crd", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: a}\nspec: {description: other, properties: {description: {type: string}}}\n", true},
-		"another property":    {"crd", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: a}\nspec: {description: other, properties: {description: {type: integer}}}\n", false},
-		"one object more":     {"crd", crd + "---\nkind: Namespace\napiVersion: v1\nmetadata: {name: a}\n", false},
-		"another folder":      {"rbac", crd, false},
-	} {
-		if got := sameManifests(base, write(tc.folder, tc.text)); got != tc.same {
-			t.Errorf("%s: the same: %t; want %t", name, got, tc.same)
+	kinds := map[string]int{}
+	for _, m := range manifests {
+		kinds[m.GetKind()]++
+	}
+	for _, kind := range []string{"CustomResourceDefinition", "ClusterRole", "ValidatingAdmissionPolicy", "LifecycleTransition", "Namespace"} {
+		if kinds[kind] == 0 {
+			t.Errorf("there is no %s: %v", kind, kinds)
 		}
 	}
 }

@@ -72,7 +72,9 @@ func Benchmark(ctx context.Context, o Options, p *testbed.Progress) (Results, er
 
 // onCluster runs the drains of a group of scenarios.
 func (o Options) onCluster(ctx context.Context, c *testbed.Cluster, group []Scenario, earlier Results, results *Results) error {
-	results.Conditions.Kubernetes = c.Version
+	for i := range results.Scenarios {
+		results.Scenarios[i].Conditions.Kubernetes = c.Version
+	}
 	if _, err := earlier.With(*results); err != nil {
 		return fmt.Errorf("--out=%s: %w; measure those anew, too, or write into another file", o.Out, err)
 	}

@@ -32,17 +32,15 @@ func run(scenario, contender string, repetition int, seconds float64, sent, refu
 }
 
 func results() Results {
-	first, second := Occasion{Date: "2026-11-21", Slipway: "abcdef", Load: "0.10", Repeat: 3}, Occasion{Date: "2026-11-22", Slipway: "fedcba", Load: "0.20", Repeat: 1}
+	first := report.Conditions{Date: "2026-11-21", Slipway: "abcdef", Load: "0.10", Kubernetes: "v1.2.3", Go: "go1.99", CPU: "Abacus & Sons", Cores: 2}
+	second := first
+	second.Date, second.Slipway, second.Load = "2026-11-22", "fedcba", "0.20"
 	return Results{
 		Seed: 7,
-		Conditions: Conditions{
-			Kubernetes: "v1.2.3", Go: "go1.99", CPU: "Abacus & Sons", Cores: 2,
-			Settings: map[string][]string{"scheduler": {"kube-api-qps=500"}}, KubectlFlags: []string{"--force"},
-		},
 		Scenarios: []Measured{
-			{Key: "b", Title: "20 pods, a budget", Occasion: first},
-			{Key: "d", Title: "100 pods <of> 300", Occasion: second},
-			{Key: "f", Title: "1 pod that cannot go, for 60 s", Blocked: 60, Occasion: second},
+			{Key: "b", Title: "20 pods, a budget", Repeat: 3, Conditions: first},
+			{Key: "d", Title: "100 pods <of> 300", Repeat: 1, Conditions: second},
+			{Key: "f", Title: "1 pod that cannot go, for 60 s", Blocked: 60, Repeat: 1, Conditions: second},
 		},
 		Contenders: []string{"kubectl", "ideal", "slipway"},
 		Runs: []Run{

@@ -8,18 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/slipway-k8s/slipway/bench/internal/report"
-	"github.com/slipway-k8s/slipway/bench/internal/testbed"
 )
 
 // Results are what a benchmark has measured.
 type Results struct {
-	Seed       uint64     `json:"seed"`
-	Conditions Conditions `json:"conditions"`
+	Seed uint64 `json:"seed"`
 	// Scenarios were run, in this order; Contenders as well.
 	Scenarios  []Measured `json:"scenarios"`
 	Contenders []string   `json:"contenders"`
@@ -34,42 +31,26 @@ type Measured struct {
 	Blocked float64 `json:"blocked,omitempty"`
 	// Fleet is how many nodes were out of service at a time, where all were drained and returned.
 	Fleet int `json:"fleet,omitempty"`
-	// Occasion is when it was measured: maybe another time than others were.
-	Occasion Occasion `json:"occasion"`
-}
-
-// Occasion is one run of the benchmark's program.
-type Occasion struct {
-	Date    string `json:"date"`
-	Slipway string `json:"slipway"`
-	// Load is the load average at the beginning.
-	Load string `json:"load"`
 	// Repeat is how often each contender drained.
 	Repeat int `json:"repeat"`
+	// Conditions are those when it began: maybe at another time than others.
+	Conditions report.Conditions `json:"conditions"`
 }
 
-// Conditions are what the numbers depend on: results of other conditions cannot be compared with these.
-type Conditions struct {
-	Kubernetes string `json:"kubernetes"`
-	Go         string `json:"go"`
-	CPU        string `json:"cpu"`
-	Cores      int    `json:"cores"`
-	// Settings are further arguments of components of the control plane.
-	Settings     map[string][]string `json:"settings"`
-	KubectlFlags []string            `json:"kubectlFlags"`
+// conditions returns those that all scenarios have in common.
+func (r Results) conditions() (c report.Conditions) {
+	if len(r.Scenarios) > 0 {
+		c = r.Scenarios[0].Conditions
+	}
+	c.Date, c.Slipway, c.Load = "", "", ""
+	return c
 }
 
 // describe returns what is known before the first run.
 func (o Options) describe(ctx context.Context) Results {
-	now := report.Now(ctx)
-	r := Results{
-		Seed: o.Seed, Contenders: o.Contenders,
-		Conditions: Conditions{Go: now.Go, CPU: now.CPU, Cores: now.Cores, Settings: testbed.Settings(), KubectlFlags: KubectlFlags()},
-	}
+	r := Results{Seed: o.Seed, Contenders: o.Contenders}
 	for _, s := range o.Scenarios {
-		r.Scenarios = append(r.Scenarios, Measured{
-			s.Key, s.Title, s.Blocked.Seconds(), s.Fleet, Occasion{now.Date, now.Slipway, now.Load, o.Repeat},
-		})
+		r.Scenarios = append(r.Scenarios, Measured{s.Key, s.Title, s.Blocked.Seconds(), s.Fleet, o.Repeat, report.Now(ctx)})
 	}
 	return r
 }
@@ -97,9 +78,9 @@ func (r Results) With(later Results) (Results, error) {
 	if len(r.Scenarios) == 0 {
 		return later, nil
 	}
-	if r.Seed != later.Seed || !reflect.DeepEqual(r.Conditions, later.Conditions) {
+	if was, is := r.conditions(), later.conditions(); r.Seed != later.Seed || was != is {
 		return Results{}, fmt.Errorf("scenarios %s were measured under other conditions (seed %d, %+v; now seed %d, %+v)",
-			keysOf(r.Scenarios), r.Seed, r.Conditions, later.Seed, later.Conditions)
+			keysOf(r.Scenarios), r.Seed, was, later.Seed, is)
 	}
 	later.Scenarios = slices.SortedFunc(slices.Values(slices.Concat(r.Scenarios, later.Scenarios)),
 		func(a, b Measured) int { return cmp.Compare(a.Key, b.Key) })
@@ -123,14 +104,14 @@ func (r Results) medians() string {
 	text := "Medians"
 	var seen []int
 	for _, s := range r.Scenarios {
-		n := s.Occasion.Repeat
+		n := s.Repeat
 		switch {
 		case slices.Contains(seen, n):
 			continue
 		case len(seen) == 0:
 			text += fmt.Sprintf(" of %d", n)
 		default:
-			of := slices.DeleteFunc(slices.Clone(r.Scenarios), func(s Measured) bool { return s.Occasion.Repeat != n })
+			of := slices.DeleteFunc(slices.Clone(r.Scenarios), func(s Measured) bool { return s.Repeat != n })
 			text += fmt.Sprintf("; %s: of %d", keysOf(of), n)
 		}
 		seen = append(seen, n)

@@ -12,7 +12,7 @@ import (
 func TestLaterResultsTakeThePlaceOfEarlierOnes(t *testing.T) {
 	earlier, later := results(), results()
 	later.Contenders = []string{"slipway"}
-	later.Scenarios = []Measured{{Key: "c", Title: "new"}, {Key: "d", Title: "anew"}}
+	later.Scenarios = []Measured{{Key: "c", Title: "new", Conditions: later.Scenarios[0].Conditions}, {Key: "d", Title: "anew", Conditions: later.Scenarios[0].Conditions}}
 	later.Runs = []Run{run("c", "slipway", 1, 3, 1, 0), run("d", "slipway", 1, 4, 1, 0)}
 	all, err := earlier.With(later)
 	if err != nil {
@@ -42,17 +42,17 @@ func TestResultsUnderOtherConditionsDoNotStandSideBySide(t *testing.T) {
 		return later
 	}
 	for name, later := range map[string]Results{
-		"seed":     other(func(r *Results) { r.Seed++ }),
-		"cores":    other(func(r *Results) { r.Conditions.Cores = 64 }),
-		"settings": other(func(r *Results) { r.Conditions.Settings = nil }),
+		"seed":    other(func(r *Results) { r.Seed++ }),
+		"cores":   other(func(r *Results) { r.Scenarios[0].Conditions.Cores = 64 }),
+		"version": other(func(r *Results) { r.Scenarios[0].Conditions.Kubernetes = "v1.2.4" }),
 	} {
 		if _, err := results().With(later); err == nil || !strings.Contains(err.Error(), "(d), (f) were measured under other conditions") {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
 	all := results()
-	all.Conditions.Cores = 64
-	if got, err := results().With(all); err != nil || got.Conditions.Cores != 64 {
-		t.Errorf("all scenarios anew, under other conditions: %+v, %v", got.Conditions, err)
+	all.Scenarios[0].Conditions.Cores = 64
+	if got, err := results().With(all); err != nil || got.conditions().Cores != 64 {
+		t.Errorf("all scenarios anew, under other conditions: %+v, %v", got.conditions(), err)
 	}
 }

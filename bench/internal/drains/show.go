@@ -43,7 +43,7 @@ func (r Results) Markdown() string {
 		)
 	}
 	return fmt.Sprintf("%s%s%s\n%s\n%s (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
-		table, &blocked, &bounds, profile, r.medians(), r.Conditions.Kubernetes, r.Conditions.Cores, r.Seed)
+		table, &blocked, &bounds, profile, r.medians(), r.conditions().Kubernetes, r.conditions().Cores, r.Seed)
 }
 
 // bounds says how near Slipway came to the least time that a scenario can take.
@@ -56,8 +56,8 @@ func (r Results) bounds(scenario Measured, s summary) string {
 		bound = "what the budgets need until each pod has left its node once"
 	}
 	text := fmt.Sprintf("\n(%s) Slipway took %.2f times %s", scenario.Key, s.bound, bound)
-	if work := s.controlPlane / float64(max(r.Conditions.Cores, 1)); scenario.Fleet > 0 && work > 0 {
-		text += fmt.Sprintf(", and %.2f times what the control plane's work for it takes if all %d cores do nothing else", s.wall/work, r.Conditions.Cores)
+	if work := s.controlPlane / float64(max(r.conditions().Cores, 1)); scenario.Fleet > 0 && work > 0 {
+		text += fmt.Sprintf(", and %.2f times what the control plane's work for it takes if all %d cores do nothing else", s.wall/work, r.conditions().Cores)
 	}
 	if s.ofIdeal > 0 {
 		text += fmt.Sprintf(", and was %.1f times as fast as the ideal evictor", 1/s.ofIdeal)
@@ -89,7 +89,7 @@ func (r Results) Chart() (string, error) {
 		groups = append(groups, group)
 	}
 	return report.Bars(fmt.Sprintf("Seconds until the nodes are drained: less is better. %s; lines from least to most; a scale for each. Kubernetes %s on %d cores, nodes simulated.",
-		r.medians(), r.Conditions.Kubernetes, r.Conditions.Cores), groups)
+		r.medians(), r.conditions().Kubernetes, r.conditions().Cores), groups)
 }
 
 // join shows contenders, with a dash for those that were not measured.

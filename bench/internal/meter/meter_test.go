@@ -3,14 +3,17 @@
 package meter
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const metrics = `# HELP apiserver_watch_events_total Number of events sent in watch clients
@@ -32,44 +35,63 @@ go_goroutines 77
 `
 
 func TestTheServersMetrics(t *testing.T) {
-	got, err := server(strings.NewReader(metrics))
-	if err != nil {
+	var got Used
+	if err := got.readServer(strings.NewReader(metrics)); err != nil {
 		t.Fatal(err)
 	}
-	want := Server{
+	want := Used{
 		WatchEvents: map[string]float64{"pods": 12, "lifecycleevents": 3}, WatchBytes: map[string]float64{"pods": 1.5e6},
-		Writes: 11, Watches: map[string]float64{"pods": 4}, LiveKiB: 2049, Goroutines: 77,
+		Writes: 11, Watches: map[string]float64{"pods": 4}, ServerLiveKiB: 2049, ServerGoroutines: 77,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Used{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAMetricThatIsGoneIsAnError(t *testing.T) {
-	if _, err := server(strings.NewReader("go_goroutines 77\n")); err == nil {
+	if err := new(Used).readServer(strings.NewReader("go_goroutines 77\n")); err == nil {
 		t.Error("an API server without watches was believed")
 	}
 }
 
 func TestWhatWasUsedBetweenTwoReadings(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	before := Reading{
-		At: at, Process: Process{CPUSeconds: 1, RSSKiB: 10}, Received: 100, Sent: 10, Connections: 1,
-		Components: map[string]Process{"etcd": {CPUSeconds: 2, RSSKiB: 5}},
-		Server:     Server{WatchEvents: map[string]float64{"pods": 1, "nodes": 2}, Writes: 3},
+	before := Used{
+		at: at, CPUSeconds: 1, RSSKiB: 10, Received: 100, Sent: 10, Connections: 1,
+		ComponentCPUSeconds: map[string]float64{"etcd": 2}, ComponentRSSKiB: map[string]int{"etcd": 5},
+		WatchEvents: map[string]float64{"pods": 1}, Writes: 3,
 	}
-	after := Reading{
-		At: at.Add(2 * time.Second), Process: Process{CPUSeconds: 1.5, RSSKiB: 12}, MachineBusy: 3, MachineAll: 4, Received: 150, Sent: 30, Connections: 2,
-		Components: map[string]Process{"etcd": {CPUSeconds: 6, RSSKiB: 7}},
-		Server:     Server{WatchEvents: map[string]float64{"pods": 4, "nodes": 2}, Writes: 8, Goroutines: 9, LiveKiB: 11},
+	after := Used{
+		at: at.Add(2 * time.Second), CPUSeconds: 1.5, RSSKiB: 12, machineBusy: 3, machineAll: 4, Received: 150, Sent: 30, Connections: 2,
+		ComponentCPUSeconds: map[string]float64{"etcd": 6}, ComponentRSSKiB: map[string]int{"etcd": 7},
+		WatchEvents: map[string]float64{"pods": 4, "nodes": 2}, Writes: 8, ServerGoroutines: 9, ServerLiveKiB: 11,
 	}
 	want := Used{
 		Seconds: 2, MachineBusy: .75, CPUSeconds: .5, RSSKiB: 12, Received: 50, Sent: 20, Connections: 2,
 		ComponentCPUSeconds: map[string]float64{"etcd": 4}, ComponentRSSKiB: map[string]int{"etcd": 7},
-		WatchEvents: map[string]float64{"pods": 3}, WatchBytes: map[string]float64{}, Writes: 5, ServerGoroutines: 9, ServerLiveKiB: 11,
+		WatchEvents: map[string]float64{"pods": 3, "nodes": 2}, WatchBytes: map[string]float64{}, Writes: 5, ServerGoroutines: 9, ServerLiveKiB: 11,
 	}
-	if diff := cmp.Diff(want, after.Since(before)); diff != "" {
+	if diff := cmp.Diff(want, after.Since(before), cmpopts.IgnoreUnexported(Used{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestThePeakIsCountedAnew: memory that was given back before is no peak of what comes after.
+func TestThePeakIsCountedAnew(t *testing.T) {
+	const size = 64 << 20
+	memory, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < size; i += 4096 {
+		memory[i] = 1
+	}
+	before, err := ReadProcess(os.Getpid())
+	if err := errors.Join(err, syscall.Munmap(memory), ResetPeak(os.Getpid())); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := ReadProcess(os.Getpid()); err != nil || after.PeakKiB > before.PeakKiB-size/2048 {
+		t.Errorf("the peak was %d KiB, and is %d after %d KiB were given back; %v", before.PeakKiB, after.PeakKiB, size/1024, err)
 	}
 }
 

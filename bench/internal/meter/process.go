@@ -4,6 +4,7 @@ package meter
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -30,6 +31,12 @@ func ReadProcess(pid int) (p Process, err error) {
 		return p, fmt.Errorf("read process %d: %w", pid, err)
 	}
 	return Process{stat.CPUTime(), int(status.VmRSS / 1024), int(status.VmHWM / 1024)}, nil
+}
+
+// ResetPeak makes the kernel count the peak of a process's memory anew.
+func ResetPeak(pid int) error {
+	const peak = "5" // proc(5), /proc/pid/clear_refs
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
 // traffic returns how many bytes a process has read and written so far, files included. Nearly

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -15,13 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -47,15 +43,18 @@ type load struct {
 	*testbed.Cluster
 	requesters []requester
 
-	mu   sync.Mutex
-	made map[string]int // how often each thing was done
+	readLog func() error
+
+	mu    sync.Mutex
+	made  map[string]int // how often each thing was done
+	total int
 }
 
 // requester requests one thing, and returns when it is over, with its name.
 type requester func(ctx context.Context) (what string, err error)
 
-func newLoad(c *testbed.Cluster, seed uint64) *load {
-	l := &load{Cluster: c, made: map[string]int{}}
+func newLoad(c *testbed.Cluster, seed uint64, readLog func() error) *load {
+	l := &load{Cluster: c, readLog: readLog, made: map[string]int{}}
 	random := func() *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(len(l.requesters)))) }
 	for i := range drainers {
 		d := &drainer{load: l, random: random(), nodes: c.Nodes[i*perDrainer : (i+1)*perDrainer]}
@@ -86,10 +85,12 @@ func (l *load) keepUp(ctx context.Context, long time.Duration) error {
 					err = fmt.Errorf("%s: %w", what, errors.Join(err, context.Cause(within)))
 				}
 				cancel()
+				if err == nil {
+					err = l.did(what)
+				}
 				if err != nil {
 					return err
 				}
-				l.did(what)
 			}
 			return nil
 		})
@@ -97,24 +98,18 @@ func (l *load) keepUp(ctx context.Context, long time.Duration) error {
 	return all.Wait()
 }
 
-func (l *load) did(what string) {
+// did records that a thing is done, and now and then reports how many are, and reads the log.
+func (l *load) did(what string) error {
 	const period = 50
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.made[what]++
-	total := 0
-	for _, n := range l.made {
-		total += n
+	l.total++
+	if l.total%period != 0 {
+		return nil
 	}
-	if total%period == 0 {
-		l.Say("%d things are done: %v", total, l.made)
-	}
-}
-
-func (l *load) done() map[string]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.made)
+	l.Say("%d things are done: %v", l.total, l.made)
+	return l.readLog()
 }
 
 // isCanceled decides whether a request is canceled: one in four is.
@@ -223,29 +218,25 @@ func (e *evicter) once(ctx context.Context) (what string, err error) {
 	return what, nil
 }
 
-// evict requests the eviction of a pod, and returns when the request is over and deleted.
+// evict requests the eviction of a pod, and returns when the pod is gone, or the controller no longer
+// acts on the request. It deletes the request.
 func (e *evicter) evict(ctx context.Context, pod *corev1.Pod, withdraws bool) error {
 	r := testbed.EvictionRequestOf(pod, fmt.Sprintf("%s-%d", pod.Name, e.id), fmt.Sprintf("example.com/soak-%d", e.id))
-	requests := e.Clients.LifecycleV1alpha1().EvictionRequests(pod.Namespace)
-	w, err := requests.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String()})
-	if err != nil {
-		return fmt.Errorf("watch the EvictionRequest: %w", err)
-	}
-	defer w.Stop()
-	if _, err := requests.Create(ctx, r, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the EvictionRequest: %w", err)
-	}
-	if withdraws {
-		patch := []byte(`{"spec":{"intent":"` + string(evictionv1alpha1.EvictionRequestIntentWithdrawn) + `"}}`)
-		_, err := requests.Patch(ctx, r.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("withdraw the EvictionRequest: %w", err)
+	err := testbed.Follow(ctx, e.Objects, &evictionv1alpha1.EvictionRequestList{}, func() error {
+		err := e.Objects.Create(ctx, r.DeepCopy())
+		if err == nil && withdraws {
+			intent := []byte(`{"spec":{"intent":"` + string(evictionv1alpha1.EvictionRequestIntentWithdrawn) + `"}}`)
+			err = client.IgnoreNotFound(e.Objects.Patch(ctx, r.DeepCopy(), client.RawPatch(types.MergePatchType, intent)))
 		}
+		return err
+	}, func(r *evictionv1alpha1.EvictionRequest, deleted bool) (bool, error) {
+		return deleted || apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)) ||
+			apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)), nil
+	}, client.InNamespace(pod.Namespace), client.MatchingFields{"metadata.name": r.Name})
+	if err != nil {
+		return err
 	}
-	if err := over(w); err != nil {
-		return errors.Join(err, context.Cause(ctx))
-	}
-	return client.IgnoreNotFound(requests.Delete(ctx, r.Name, metav1.DeleteOptions{}))
+	return client.IgnoreNotFound(e.Objects.Delete(ctx, r))
 }
 
 // choose returns a pod that runs.
@@ -262,19 +253,4 @@ func (e *evicter) choose(ctx context.Context) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("no pod of %s runs", namespace)
 	}
 	return &running[e.random.IntN(len(running))], nil
-}
-
-// over returns when the pod is gone, or the controller no longer acts on the request.
-func over(w watch.Interface) error {
-	for seen := range w.ResultChan() {
-		r, ok := seen.Object.(*evictionv1alpha1.EvictionRequest)
-		if !ok {
-			return fmt.Errorf("watch the EvictionRequest: %+v", seen.Object)
-		}
-		if seen.Type == watch.Deleted || apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)) ||
-			apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)) {
-			return nil
-		}
-	}
-	return errors.New("the watch of the EvictionRequest ended")
 }

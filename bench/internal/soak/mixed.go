@@ -43,11 +43,9 @@ type MixedResults struct {
 	Seed       uint64            `json:"seed"`
 	// Done is how often each thing was done.
 	Done map[string]int `json:"done"`
-	// Start is the controller at rest after half of the time, End at the end, and Looks both, with
-	// those between them.
-	Start look   `json:"start"`
-	End   look   `json:"end"`
-	Looks []look `json:"looks"`
+	// Start is the controller at rest after half of the time, and End at the end.
+	Start look `json:"start"`
+	End   look `json:"end"`
 	// Broken are invariants that the audit log shows to be violated.
 	Broken []string `json:"broken,omitempty"`
 }
@@ -149,20 +147,18 @@ func (g *mixed) load(ctx context.Context) (err error) {
 		return err
 	}
 	r, half := g.results, g.settings.For/2
-	load := newLoad(g.Cluster, g.settings.Seed)
+	load := newLoad(g.Cluster, g.settings.Seed, g.readLog)
 	if err := load.keepUp(ctx, half); err != nil {
 		return err
 	}
 	if r.Start, err = g.settled(ctx); err != nil {
 		return err
 	}
-	r.Looks = append(r.Looks, r.Start)
-	looking := g.keepLooking(ctx)
-	if err := errors.Join(load.keepUp(ctx, g.settings.For-half), looking()); err != nil {
+	if err := load.keepUp(ctx, g.settings.For-half); err != nil {
 		return err
 	}
 	r.End, err = g.settled(ctx)
-	r.Looks, r.Done = append(r.Looks, r.End), load.done()
+	r.Done = load.made
 	return err
 }
 
@@ -176,56 +172,19 @@ func freeAddress(ctx context.Context) (string, error) {
 }
 
 // settled looks at the controller after nothing was requested for a while.
-func (g *mixed) settled(ctx context.Context) (look, error) {
+func (g *mixed) settled(ctx context.Context) (l look, err error) {
 	g.Say("at rest for %s", g.settings.Settle)
 	if err := pause(ctx, g.settings.Settle); err != nil {
-		return look{}, err
+		return l, err
 	}
-	l, err := g.look(ctx)
-	g.Say("the controller at rest: %s, %d goroutines, %s alive", report.MiB(l.RSSKiB), l.Goroutines, report.MiB(l.LiveKiB))
-	return l, err
-}
-
-func (g *mixed) look(ctx context.Context) (l look, err error) {
 	used, err := meter.ReadProcess(g.controller.PID())
 	if err != nil {
 		return l, err
 	}
 	l = look{Minute: g.Elapsed().Minutes(), RSSKiB: used.RSSKiB, CPUSeconds: used.CPUSeconds}
 	l.Self, err = meter.ReadSelf(ctx, g.address)
+	g.Say("the controller at rest: %s, %d goroutines, %s alive", report.MiB(l.RSSKiB), l.Goroutines, report.MiB(l.LiveKiB))
 	return l, err
-}
-
-// keepLooking looks at the controller from time to time, and reads the audit log, until it is told to end.
-func (g *mixed) keepLooking(ctx context.Context) (end func() error) {
-	const looks = 60
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
-		ticker := time.NewTicker(max(g.settings.For/looks, time.Second))
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				ended <- nil
-				return
-			case <-ticker.C:
-			}
-			l, err := g.look(ctx)
-			if err == nil {
-				g.results.Looks = append(g.results.Looks, l)
-				err = g.readLog()
-			}
-			if err != nil && ctx.Err() == nil {
-				ended <- err
-				return
-			}
-		}
-	}()
-	return func() error {
-		stop()
-		return <-ended
-	}
 }
 
 // readLog keeps the requests that auditcheck wants: those of hours are too many otherwise.

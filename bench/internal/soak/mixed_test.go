@@ -33,8 +33,8 @@ func TestMixedLoadForAMoment(t *testing.T) {
 			t.Errorf("nothing was done of %s: %v", what, r.Done)
 		}
 	}
-	if r.Start.Goroutines == 0 || r.End.LiveKiB == 0 || len(r.Looks) < 3 {
-		t.Errorf("the controller was not looked at: %+v", r.Looks)
+	if r.Start.Goroutines == 0 || r.End.LiveKiB == 0 {
+		t.Errorf("the controller was not looked at: %+v, %+v", r.Start, r.End)
 	}
 }
 

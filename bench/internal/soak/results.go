@@ -20,7 +20,7 @@ type Results struct {
 	Conditions report.Conditions `json:"conditions"`
 	Nodes      int               `json:"nodes"`
 	Pods       int               `json:"pods"`
-	// LimitMiB is what the controller may take; PeakKiB what it took at most, from the kernel's count.
+	// LimitMiB is what the controller may take; PeakKiB what it took at most.
 	LimitMiB int `json:"limitMiB"`
 	PeakKiB  int `json:"peakKiB"`
 	// Rest is the controller at rest, by how many nodes there are, the last time with their pods.
@@ -43,7 +43,7 @@ type fleet struct {
 // period is a time in which something was measured.
 type period struct {
 	Seconds float64 `json:"seconds"`
-	// MostKiB is the memory of the process at its most, seen ten times a second.
+	// MostKiB is the memory of the process at its most, from the kernel's count.
 	MostKiB int `json:"mostKiB"`
 	// Requests are those of Slipway, by verb, without those about its own lease.
 	Requests map[string]int `json:"requests"`

@@ -229,9 +229,7 @@ func (g *scale) measureController(ctx context.Context, r *Results) (drained []st
 		r.Steps = append(r.Steps, s)
 		r.PeakKiB = max(r.PeakKiB, s.MostKiB)
 	}
-	used, err := meter.ReadProcess(controller.PID())
-	r.PeakKiB = max(r.PeakKiB, used.PeakKiB)
-	return drained, errors.Join(err, controller.Kill())
+	return drained, controller.Kill()
 }
 
 // controllerAtRest starts a controller, lets it return a node, which shows that it works, and watches it.
@@ -256,21 +254,18 @@ func (g *scale) controllerAtRest(ctx context.Context, r *Results, pods int) (*te
 // rest watches a process while nothing is requested from it.
 func (g *scale) rest(ctx context.Context, r *atRest, pid int) error {
 	g.Say("at rest for %s", g.settings.Rest)
-	w, err := g.watch(ctx, pid)
-	if err != nil {
+	m := g.meter(pid)
+	if err := watch(ctx, m, &r.period, func() error { return pause(ctx, g.settings.Rest) }); err != nil {
 		return err
 	}
-	if err := pause(ctx, g.settings.Rest); err != nil {
-		return errors.Join(err, w.end(ctx, &r.period))
-	}
-	if err := w.end(ctx, &r.period); err != nil {
-		return err
-	}
-	if r.Used.ServerLiveKiB, err = w.meter.Collect(ctx); err != nil {
-		return err
-	}
+	var err error
+	r.Used.ServerLiveKiB, err = m.Collect(ctx)
 	g.Say("%d at rest: %s, %.2f s of CPU time, %d bytes received", r.Size, report.MiB(r.MostKiB), r.Used.CPUSeconds, r.Used.Received)
-	return nil
+	return err
+}
+
+func (g *scale) meter(pid int) *meter.Meter {
+	return &meter.Meter{PID: pid, Components: g.Components, Admin: g.Clients.CoreV1().RESTClient()}
 }
 
 // pause returns after a time, during which a process is at rest.
@@ -284,72 +279,37 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // drain drains nodes, all at once, and watches the process that does it.
-func (g *scale) drain(ctx context.Context, pid int, nodes []string) (s step, err error) {
+func (g *scale) drain(ctx context.Context, pid int, nodes []string) (step, error) {
 	g.Say("draining %d nodes at once", len(nodes))
-	s = step{Nodes: len(nodes)}
-	w, err := g.watch(ctx, pid)
+	s := step{Nodes: len(nodes)}
+	err := watch(ctx, g.meter(pid), &s.period, func() error {
+		times, err := g.Transition(ctx, testbed.Drain, nodes, 0)
+		s.AtOnce = times.AtOnce
+		return err
+	})
 	if err != nil {
-		return s, err
-	}
-	times, err := g.Transition(ctx, testbed.Drain, nodes, 0)
-	s.AtOnce = times.AtOnce
-	if err := errors.Join(err, w.end(ctx, &s.period)); err != nil {
 		return s, err
 	}
 	g.Say("%d nodes, %d of them at a time: %.1f s, %s, %.1f s of CPU time", s.Nodes, s.AtOnce, s.Seconds, report.MiB(s.MostKiB), s.Used.CPUSeconds)
 	return s, nil
 }
 
-// watcher reads a process's memory until it is told to end, and knows what had been used when it began.
-type watcher struct {
-	meter  meter.Meter
-	before meter.Reading
-	stop   context.CancelFunc
-	done   chan error
-	most   int // KiB
-}
-
-// watch begins to watch a process.
-func (g *scale) watch(ctx context.Context, pid int) (*watcher, error) {
-	const interval = 100 * time.Millisecond
-	w := &watcher{meter: meter.Meter{PID: pid, Components: g.Components, Admin: g.Clients.CoreV1().RESTClient()}, done: make(chan error, 1)}
-	var err error
-	if w.before, err = w.meter.Read(ctx); err != nil {
-		return nil, err
-	}
-	ctx, w.stop = context.WithCancel(ctx)
-	go func() {
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			used, err := meter.ReadProcess(pid)
-			if err != nil {
-				w.done <- err
-				return
-			}
-			w.most = max(w.most, used.RSSKiB)
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				w.done <- nil
-				return
-			}
-		}
-	}()
-	return w, nil
-}
-
-// end stops watching, and records what was seen.
-func (w *watcher) end(ctx context.Context, m *period) error {
-	w.stop()
-	if err := <-w.done; err != nil {
+// watch records what a process and the control plane use while something goes on.
+func watch(ctx context.Context, m *meter.Meter, into *period, do func() error) error {
+	into.began = time.Now()
+	before, err := m.Read(ctx)
+	if err = errors.Join(err, meter.ResetPeak(m.PID)); err != nil {
 		return err
 	}
-	after, err := w.meter.Read(ctx)
+	if err := do(); err != nil {
+		return err
+	}
+	after, err := m.Read(ctx)
 	if err != nil {
 		return err
 	}
-	used := after.Since(w.before)
-	m.began, m.ended, m.Seconds, m.MostKiB, m.Used = w.before.At, after.At, used.Seconds, w.most, &used
-	return nil
+	process, err := meter.ReadProcess(m.PID)
+	used := after.Since(before)
+	into.ended, into.Seconds, into.MostKiB, into.Used = time.Now(), used.Seconds, process.PeakKiB, &used
+	return err
 }

@@ -20,11 +20,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	if !AreAgents() {
 		os.Exit(m.Run())
 	}
-	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
 	if err := RunAgents(context.Background(), os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

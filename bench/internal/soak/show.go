@@ -117,21 +117,14 @@ func (m period) beyond(all []atRest) period {
 		return m
 	}
 	share := m.Seconds / rest.Seconds
-	less := func(values, rest map[string]float64) map[string]float64 {
-		left := map[string]float64{}
-		for key, value := range values {
-			left[key] = value - rest[key]*share
-		}
-		return left
-	}
 	used := *m.Used
 	used.CPUSeconds -= rest.Used.CPUSeconds * share
 	used.Received -= int64(float64(rest.Used.Received) * share)
 	used.Sent -= int64(float64(rest.Used.Sent) * share)
 	used.Writes -= rest.Used.Writes * share
-	used.WatchBytes = less(used.WatchBytes, rest.Used.WatchBytes)
-	used.WatchEvents = less(used.WatchEvents, rest.Used.WatchEvents)
-	used.ComponentCPUSeconds = less(used.ComponentCPUSeconds, rest.Used.ComponentCPUSeconds)
+	used.WatchBytes = meter.Minus(used.WatchBytes, rest.Used.WatchBytes, share)
+	used.WatchEvents = meter.Minus(used.WatchEvents, rest.Used.WatchEvents, share)
+	used.ComponentCPUSeconds = meter.Minus(used.ComponentCPUSeconds, rest.Used.ComponentCPUSeconds, share)
 	m.Used = &used
 	return m
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -53,7 +54,7 @@ type Cluster struct {
 	*Progress
 	// Dir is for files of the benchmark.
 	Dir string
-	// Clients and Objects are the administrator's, without a limit on requests. Objects knows Slipway's kinds.
+	// Clients and Objects are the administrator's, without a limit on requests. Objects knows Slipway's kinds and EvictionRequests.
 	Clients kubernetes.Interface
 	Objects client.WithWatch
 	// Components are the process ids of the control plane, by name.
@@ -96,8 +97,11 @@ func (c *Cluster) open(ctx context.Context) error {
 	if c.Clients, err = kubernetes.NewForConfig(c.Config("slipway-bench")); err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	in := apigroup.In(Group)
-	if c.Objects, err = client.NewWithWatch(c.Config("slipway-bench"), client.Options{Scheme: in.Scheme(), Mapper: in.Mapper()}); err != nil {
+	scheme := apigroup.In(Group).Scheme()
+	if err := evictionv1alpha1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	if c.Objects, err = client.NewWithWatch(c.Config("slipway-bench"), client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("build a client for Slipway's kinds: %w", err)
 	}
 	return nil

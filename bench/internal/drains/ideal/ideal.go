@@ -27,7 +27,7 @@ func Drain(ctx context.Context, clients kubernetes.Interface, namespace string, 
 	}
 	watching, stop := context.WithCancel(ctx)
 	v := watch(watching, clients, namespace, nodes)
-	defer v.wait()
+	defer v.running.Wait()
 	defer stop()
 	if !v.synced(ctx) {
 		return context.Cause(ctx)

@@ -4,6 +4,7 @@ package ideal
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,33 +20,29 @@ import (
 
 // view is what the watches show.
 type view struct {
-	// changed has room for one word: that there is something new to look at.
-	changed chan struct{}
-	nodes   []cache.SharedInformer
-	guards  cache.SharedInformer
-	running sync.WaitGroup
+	// changed has room for one value: there is something new to look at.
+	changed       chan struct{}
+	onNodes, pdbs cache.SharedInformer
+	nodes         []string
+	running       sync.WaitGroup
 
 	mu sync.Mutex
 	// disrupted are the pods that some version of a budget has named as evicted: the API
-	// server enters each, and the controller takes it out again soon.
+	// server enters each, and the disruption controller removes it soon.
 	disrupted map[string]bool
 }
 
 // watch begins to watch, until ctx ends.
 func watch(ctx context.Context, clients kubernetes.Interface, namespace string, nodes []string) *view {
-	v := &view{changed: make(chan struct{}, 1), disrupted: map[string]bool{}}
-	for _, node := range nodes {
-		v.nodes = append(v.nodes, v.follow(ctx, clients.CoreV1().RESTClient(), "pods", namespace, &corev1.Pod{},
-			fields.OneTermEqualSelector("spec.nodeName", node)))
-	}
-	v.guards = v.follow(ctx, clients.PolicyV1().RESTClient(), "poddisruptionbudgets", namespace,
-		&policyv1.PodDisruptionBudget{}, fields.Everything())
+	v := &view{changed: make(chan struct{}, 1), disrupted: map[string]bool{}, nodes: nodes}
+	v.onNodes = v.follow(ctx, clients.CoreV1().RESTClient(), "pods", namespace, &corev1.Pod{})
+	v.pdbs = v.follow(ctx, clients.PolicyV1().RESTClient(), "poddisruptionbudgets", namespace, &policyv1.PodDisruptionBudget{})
 	return v
 }
 
-func (v *view) follow(ctx context.Context, client rest.Interface, resource, namespace string, example runtime.Object, selected fields.Selector) cache.SharedInformer {
-	informer := cache.NewSharedInformer(cache.NewListWatchFromClient(client, resource, namespace, selected), example, 0)
-	// It cannot fail before the informer has run.
+func (v *view) follow(ctx context.Context, client rest.Interface, resource, namespace string, example runtime.Object) cache.SharedInformer {
+	informer := cache.NewSharedInformer(cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), example, 0)
+	// It cannot fail before the informer runs.
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: v.saw, UpdateFunc: func(_, object any) { v.saw(object) }, DeleteFunc: v.saw,
 	})
@@ -75,38 +72,29 @@ func (v *view) counted(pod string) bool {
 	return v.disrupted[pod]
 }
 
-// wait returns when all watches have ended.
-func (v *view) wait() { v.running.Wait() }
-
-// synced returns when all is known that there is, or false if ctx has ended before.
+// synced returns when the first lists are known, or false if ctx has ended before.
 func (v *view) synced(ctx context.Context) bool {
-	known := []cache.InformerSynced{v.guards.HasSynced}
-	for _, node := range v.nodes {
-		known = append(known, node.HasSynced)
-	}
-	return cache.WaitForCacheSync(ctx.Done(), known...)
+	return cache.WaitForCacheSync(ctx.Done(), v.onNodes.HasSynced, v.pdbs.HasSynced)
 }
 
-// pods are those on the nodes, terminating ones included.
-func (v *view) pods() []*corev1.Pod {
-	var pods []*corev1.Pod
-	for _, node := range v.nodes {
-		for _, object := range node.GetStore().List() {
-			pods = append(pods, object.(*corev1.Pod))
+// pods returns those on the nodes, terminating ones included.
+func (v *view) pods() (pods []*corev1.Pod) {
+	for _, object := range v.onNodes.GetStore().List() {
+		if pod := object.(*corev1.Pod); slices.Contains(v.nodes, pod.Spec.NodeName) {
+			pods = append(pods, pod)
 		}
 	}
 	return pods
 }
 
-func (v *view) budgets() []*policyv1.PodDisruptionBudget {
-	var budgets []*policyv1.PodDisruptionBudget
-	for _, object := range v.guards.GetStore().List() {
+func (v *view) budgets() (budgets []*policyv1.PodDisruptionBudget) {
+	for _, object := range v.pdbs.GetStore().List() {
 		budgets = append(budgets, object.(*policyv1.PodDisruptionBudget))
 	}
 	return budgets
 }
 
-// guard is the budget that selects the pod; nil if none does.
+// guard returns the budget that selects the pod; nil if none does.
 func guard(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)

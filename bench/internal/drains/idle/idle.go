@@ -3,7 +3,6 @@
 package idle
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -44,27 +43,36 @@ type Shares struct {
 
 // Of computes the shares of a drain.
 func Of(d Drain) Shares {
+	pods, evictions := map[string]int{}, map[string][]Eviction{} // by budget
+	for _, budget := range d.Pods {
+		pods[budget]++
+	}
+	for _, e := range d.Evictions {
+		if budget, inScope := d.Pods[e.Pod]; inScope {
+			evictions[budget] = append(evictions[budget], e)
+		}
+	}
 	length := d.Ended.Sub(d.Began)
-	names := d.budgets()
-	if length <= 0 || len(names) == 0 {
+	if length <= 0 || len(pods) == 0 {
 		return Shares{}
 	}
-	budgets := make([]*budget, len(names))
-	for i, name := range names {
-		budgets[i] = d.budget(name)
-	}
-	var all, sum time.Duration
+	var all, perBudget time.Duration
 	times := d.times()
-	for i := range len(times) - 1 {
-		at, span := times[i], times[i+1].Sub(times[i])
-		open, flying := false, false
-		for _, b := range budgets {
-			inFlight := b.inFlight(at)
+	for i, at := range times[:len(times)-1] {
+		span, open, flying := times[i+1].Sub(at), false, false
+		for budget, left := range pods {
+			inFlight := false
+			for _, e := range evictions[budget] {
+				inFlight = inFlight || !at.Before(e.Began) && at.Before(e.Ended)
+				if e.Accepted && !at.Before(e.Ended) {
+					left--
+				}
+			}
 			flying = flying || inFlight
-			if b.evictable(at) {
+			if left > 0 && (budget == "" || allowed(d.Budgets[budget], at)) {
 				open = true
 				if !inFlight {
-					sum += span
+					perBudget += span
 				}
 			}
 		}
@@ -74,77 +82,30 @@ func Of(d Drain) Shares {
 	}
 	return Shares{
 		All:       float64(all) / float64(length),
-		PerBudget: float64(sum) / float64(length) / float64(len(names)),
+		PerBudget: float64(perBudget) / float64(length) / float64(len(pods)),
 	}
 }
 
-// budgets are the names of those that have pods in scope.
-func (d Drain) budgets() []string {
-	return slices.Compact(slices.Sorted(maps.Values(d.Pods)))
-}
-
-// times are the moments at which something changes, within the drain.
+// times returns the moments at which something changes, within the drain.
 func (d Drain) times() []time.Time {
 	times := []time.Time{d.Began, d.Ended}
-	add := func(t time.Time) {
-		if t.After(d.Began) && t.Before(d.Ended) {
-			times = append(times, t)
-		}
-	}
 	for _, versions := range d.Budgets {
 		for _, v := range versions {
-			add(v.At)
+			times = append(times, v.At)
 		}
 	}
 	for _, e := range d.Evictions {
-		add(e.Began)
-		add(e.Ended)
+		times = append(times, e.Began, e.Ended)
 	}
+	times = slices.DeleteFunc(times, func(t time.Time) bool { return t.Before(d.Began) || t.After(d.Ended) })
 	slices.SortFunc(times, time.Time.Compare)
 	return times
 }
 
-// budget is one of them, with the evictions under it.
-type budget struct {
-	always    bool
-	pods      int
-	versions  []Version
-	evictions []Eviction
-}
-
-func (d Drain) budget(name string) *budget {
-	b := &budget{always: name == "", versions: d.Budgets[name]}
-	for _, of := range d.Pods {
-		if of == name {
-			b.pods++
-		}
-	}
-	for _, e := range d.Evictions {
-		if of, inScope := d.Pods[e.Pod]; inScope && of == name {
-			b.evictions = append(b.evictions, e)
-		}
-	}
-	return b
-}
-
-func (b *budget) inFlight(at time.Time) bool {
-	return slices.ContainsFunc(b.evictions, func(e Eviction) bool { return !at.Before(e.Began) && at.Before(e.Ended) })
-}
-
-// evictable says whether the budget allows an eviction and has a pod left for it.
-func (b *budget) evictable(at time.Time) bool {
-	left := b.pods
-	for _, e := range b.evictions {
-		if e.Accepted && !at.Before(e.Ended) {
-			left--
-		}
-	}
-	return left > 0 && (b.always || b.allowed(at))
-}
-
-func (b *budget) allowed(at time.Time) bool {
+// allowed says whether the last version until a time allowed an eviction.
+func allowed(versions []Version, at time.Time) bool {
 	allowed := false
-	for _, v := range b.versions {
+	for _, v := range versions {
 		if v.At.After(at) {
 			break
 		}
