@@ -140,7 +140,7 @@ Scenarios:
 			if len(results.Runs) == 0 {
 				return err
 			}
-			return errors.Join(err, report.WriteChart(f.chart, results.Chart), report.Show(f.readme, "bench", results.Markdown()), violated(results.Violations()))
+			return errors.Join(err, report.WriteChart(f.chart, results.Chart), report.Show(os.Stdout, f.readme, "bench", results.Markdown()), violated(results.Violations()))
 		},
 	}
 	flags := command.Flags()
@@ -182,7 +182,7 @@ Scenarios:
 			if err != nil {
 				return err
 			}
-			return errors.Join(f.write(c), report.Show(f.readme, "compare", c.Markdown()), violated(c.Violations()))
+			return errors.Join(f.write(c), report.Show(os.Stdout, f.readme, "compare", c.Markdown()), violated(c.Violations()))
 		},
 	}
 	flags := command.Flags()
@@ -205,7 +205,7 @@ func (f *files) cost() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Show(f.readme, "cost", text)
+			return report.Show(os.Stdout, f.readme, "cost", text)
 		},
 	}
 	command.Flags().IntVar(&pods, "pods", 250, "pods on the node")
@@ -222,7 +222,7 @@ func (f *files) evictions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Show(f.readme, "evictions", text)
+			return report.Show(os.Stdout, f.readme, "evictions", text)
 		},
 	}
 	command.Flags().IntVar(&pods, "pods", 2000, "pods, and EvictionRequests at once")
@@ -244,9 +244,9 @@ func (f *files) scale() *cobra.Command {
 				return err
 			}
 			if f.page != "" {
-				err = report.Show(f.page, "scale", r.Page())
+				err = report.Show(os.Stdout, f.page, "scale", r.Page())
 			}
-			return errors.Join(err, report.WriteChart(f.chart, r.Figure), report.Show(f.readme, "soak", r.Short()), r.Held())
+			return errors.Join(err, report.WriteChart(f.chart, r.Figure), report.Show(os.Stdout, f.readme, "soak", r.Short()), r.Held())
 		},
 	}
 	flags := command.Flags()
@@ -272,7 +272,7 @@ func (f *files) mixed() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(f.write(r), report.Show(f.page, "mixed", r.Markdown()), r.Held())
+			return errors.Join(f.write(r), report.Show(os.Stdout, f.page, "mixed", r.Markdown()), r.Held())
 		},
 	}
 	flags := command.Flags()

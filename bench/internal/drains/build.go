@@ -3,10 +3,11 @@
 package drains
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,30 +87,40 @@ func (b *build) make(ctx context.Context, p *testbed.Progress) (err error) {
 // readManifests reads all objects that a testbed may install.
 func readManifests(root string) (all []*unstructured.Unstructured, err error) {
 	for _, folder := range manifestFolders() {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".yaml" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for document := range strings.SplitSeq("\n"+string(text), "\n---") {
-				o := &unstructured.Unstructured{}
-				if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
-					return fmt.Errorf("read %s: %w", path, err)
-				}
-				if len(o.Object) > 0 {
-					all = append(all, o)
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.yaml"))
+		below, belowErr := filepath.Glob(filepath.Join(root, folder, "*", "*.yaml"))
+		if err := errors.Join(err, belowErr); err != nil {
 			return nil, err
+		}
+		for _, file := range append(files, below...) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			objects, err := decode(text)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", file, err)
+			}
+			all = append(all, objects...)
 		}
 	}
 	return all, nil
+}
+
+// decode returns the objects of a file.
+func decode(text []byte) (all []*unstructured.Unstructured, err error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(o); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(o.Object) > 0 {
+			all = append(all, o)
+		}
+	}
 }
 
 // id names an object.

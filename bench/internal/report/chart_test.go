@@ -19,7 +19,8 @@ func TestChartsAreSVG(t *testing.T) {
 	})
 	figure, figureErr := Figure("<label>", []Panel{
 		{Title: "one", X: "nodes", Y: "MiB", Series: []Series{{Name: "agents", Points: plotter.XYs{{X: 1, Y: 2}, {X: 3, Y: 4}}, Line: func(x float64) float64 { return x + 1 }}}},
-		{Title: "two"}, {Title: "three"},
+		{Title: "two"},
+		{Title: "three"},
 	})
 	for name, tc := range map[string]struct {
 		svg  string

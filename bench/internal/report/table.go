@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -58,10 +59,10 @@ func Kept(violations []string) string {
 	return "The audit log shows no violation."
 }
 
-// Show writes a text to standard output, or into a page if there is one.
-func Show(page, name, text string) error {
+// Show writes a text into a page if there is one, or else to out.
+func Show(out io.Writer, page, name, text string) error {
 	if page == "" {
-		_, err := fmt.Print(text)
+		_, err := io.WriteString(out, text)
 		return err
 	}
 	return Insert(page, name, text)

@@ -43,37 +43,20 @@ type Shares struct {
 
 // Of computes the shares of a drain.
 func Of(d Drain) Shares {
-	pods, evictions := map[string]int{}, map[string][]Eviction{} // by budget
-	for _, budget := range d.Pods {
-		pods[budget]++
-	}
-	for _, e := range d.Evictions {
-		if budget, inScope := d.Pods[e.Pod]; inScope {
-			evictions[budget] = append(evictions[budget], e)
-		}
-	}
+	budgets := d.byBudget()
 	length := d.Ended.Sub(d.Began)
-	if length <= 0 || len(pods) == 0 {
+	if length <= 0 || len(budgets) == 0 {
 		return Shares{}
 	}
 	var all, perBudget time.Duration
 	times := d.times()
 	for i, at := range times[:len(times)-1] {
 		span, open, flying := times[i+1].Sub(at), false, false
-		for budget, left := range pods {
-			inFlight := false
-			for _, e := range evictions[budget] {
-				inFlight = inFlight || !at.Before(e.Began) && at.Before(e.Ended)
-				if e.Accepted && !at.Before(e.Ended) {
-					left--
-				}
-			}
-			flying = flying || inFlight
-			if left > 0 && (budget == "" || allowed(d.Budgets[budget], at)) {
-				open = true
-				if !inFlight {
-					perBudget += span
-				}
+		for _, b := range budgets {
+			evictable, inFlight := b.at(at)
+			open, flying = open || evictable, flying || inFlight
+			if evictable && !inFlight {
+				perBudget += span
 			}
 		}
 		if open && !flying {
@@ -82,8 +65,50 @@ func Of(d Drain) Shares {
 	}
 	return Shares{
 		All:       float64(all) / float64(length),
-		PerBudget: float64(perBudget) / float64(length) / float64(len(pods)),
+		PerBudget: float64(perBudget) / float64(length) / float64(len(budgets)),
 	}
+}
+
+// budget has pods in scope, and their evictions.
+type budget struct {
+	always    bool // it is none, and allows always
+	pods      int
+	versions  []Version
+	evictions []Eviction
+}
+
+func (d Drain) byBudget() map[string]*budget {
+	budgets := map[string]*budget{}
+	for _, name := range d.Pods {
+		if budgets[name] == nil {
+			budgets[name] = &budget{always: name == "", versions: d.Budgets[name]}
+		}
+		budgets[name].pods++
+	}
+	for _, e := range d.Evictions {
+		if name, inScope := d.Pods[e.Pod]; inScope {
+			budgets[name].evictions = append(budgets[name].evictions, e)
+		}
+	}
+	return budgets
+}
+
+// at says whether the budget allows an eviction and has a pod left for it, and whether an eviction is in flight.
+func (b *budget) at(at time.Time) (evictable, inFlight bool) {
+	left, allowed := b.pods, b.always
+	for _, e := range b.evictions {
+		inFlight = inFlight || !at.Before(e.Began) && at.Before(e.Ended)
+		if e.Accepted && !at.Before(e.Ended) {
+			left--
+		}
+	}
+	for _, v := range b.versions {
+		if v.At.After(at) {
+			break
+		}
+		allowed = v.Allowed
+	}
+	return left > 0 && allowed, inFlight
 }
 
 // times returns the moments at which something changes, within the drain.
@@ -100,16 +125,4 @@ func (d Drain) times() []time.Time {
 	times = slices.DeleteFunc(times, func(t time.Time) bool { return t.Before(d.Began) || t.After(d.Ended) })
 	slices.SortFunc(times, time.Time.Compare)
 	return times
-}
-
-// allowed says whether the last version until a time allowed an eviction.
-func allowed(versions []Version, at time.Time) bool {
-	allowed := false
-	for _, v := range versions {
-		if v.At.After(at) {
-			break
-		}
-		allowed = v.Allowed
-	}
-	return allowed
 }
