@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request decides what becomes of EvictionRequests (KEP-4563): one
-// Eviction for each target, one responder after the other, and what the requesters are
-// told.
+// Package request decides what becomes of EvictionRequests (KEP-4563): one Eviction for each target, one
+// responder after the other, and what the requests report.
 //
-//	target pod, its EvictionRequests, its Evictions ── Next ──▶ one step, or when to look again
+//	target pod, its EvictionRequests, its Evictions ── Next ──▶ one step, or when to decide again
 //
-// It is the evictionrequest-controller's mind, by the types that Kubernetes 1.37 ships
-// (k8s.io/api/lifecycle/v1alpha1), which win where the KEP's text differs. What the
-// server's validation of these types refuses, it never asks for: the order of the
-// responders, and each change of their states, are those of the server.
+// Next derives a view from the facts once, and then takes one of these ways:
 //
-// It is pure: no client, no clock, no goroutine. A crash after any step leads to the
-// same end.
+//	doubtful   what was written would be revoked: the requests are confirmed first
+//	discard    no requests: their Evictions are ended and deleted
+//	drive      an Eviction runs: the next responder has its turn, or the Eviction ends
+//	begin      none runs, and none is over: an Eviction is created
+//	report     the outcome is written to each request
+//
+// It decides as the evictionrequest-controller of the KEP, by the types that Kubernetes 1.37 ships
+// (k8s.io/api/lifecycle/v1alpha1), which win where the KEP's text differs. It decides nothing that the server's
+// validation of these types refuses: the order of the responders, and each change of their states, are those of
+// the server.
+//
+// It is pure: no client, no clock, no goroutine. A crash after any step leads to the same end.
 package request

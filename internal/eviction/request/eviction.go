@@ -3,6 +3,7 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,86 +11,76 @@ import (
 	"strings"
 
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// newEviction is an Eviction of the target. Its name is the first that is free, so that
-// creating it twice fails the second time.
-func newEviction(f Facts) *evictionv1alpha1.Eviction {
+const (
+	requestKind = "EvictionRequest"
+	// maxRequesters is how many requesters an Eviction lists.
+	maxRequesters = 100
+)
+
+// newEviction returns an Eviction of the target. It has the first free name, so that creating it twice fails the
+// second time.
+func (v view) newEviction() *evictionv1alpha1.Eviction {
 	e := &evictionv1alpha1.Eviction{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.Target.Namespace, Name: name(f)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: v.Target.Namespace, Name: v.name()},
 		Spec: evictionv1alpha1.EvictionSpec{Target: evictionv1alpha1.EvictionTarget{
-			Pod: &evictionv1alpha1.EvictionPodReference{Name: f.Target.Name, UID: f.Target.UID},
+			Pod: &evictionv1alpha1.EvictionPodReference{Name: v.Target.Name, UID: v.Target.UID},
 		}},
 	}
-	e.Labels, e.OwnerReferences = labels(f, e), owners(f, e)
+	e.Labels, e.OwnerReferences = v.labels(e), v.owners(e)
 	return e
 }
 
-// name is pod-N-NAME, with the N after the highest that is taken.
-func name(f Facts) string {
+// name returns pod-N-NAME, with the N after the highest that is taken.
+func (v view) name() string {
 	n := 0
-	for _, taken := range f.Taken {
+	for _, taken := range v.Taken {
 		n = max(n, number(taken))
 	}
-	for _, e := range f.Evictions {
+	for _, e := range v.Evictions {
 		n = max(n, number(e.Name))
 	}
-	text := fmt.Sprintf("pod-%d-%s", n+1, f.Target.Name)
+	text := fmt.Sprintf("pod-%d-%s", n+1, v.Target.Name)
 	if len(text) <= validation.DNS1123SubdomainMaxLength {
 		return text
 	}
 	return strings.TrimRight(text[:validation.DNS1123SubdomainMaxLength], ".-")
 }
 
-// number is the N of pod-N-NAME; 0 for another name.
+// number returns the N of pod-N-NAME; 0 for another name.
 func number(name string) int {
 	rest, ok := strings.CutPrefix(name, "pod-")
-	if !ok {
-		return 0
-	}
 	digits, _, _ := strings.Cut(rest, "-")
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
+	if n, err := strconv.Atoi(digits); ok && err == nil {
+		return n
 	}
-	return n
+	return 0
 }
 
-// adopt gives the Eviction the labels and owners that it should have; nil if it has.
-func adopt(f Facts, e *evictionv1alpha1.Eviction) Step {
-	step := Adopt{Eviction: e, Labels: labels(f, e), Owners: owners(f, e)}
-	if maps.Equal(step.Labels, e.Labels) && equality.Semantic.DeepEqual(step.Owners, e.OwnerReferences) {
-		return nil
-	}
-	return step
-}
-
-// labels name each requester and each responder, with its part, besides the labels of
-// others.
-func labels(f Facts, e *evictionv1alpha1.Eviction) map[string]string {
-	all := maps.Clone(e.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
-	// Of requesters, no more are named than are listed.
+// labels returns the labels of an Eviction: each requester and each responder with its role, and third-party
+// labels.
+func (v view) labels(e *evictionv1alpha1.Eviction) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, e.Labels)
+	// Only listed requesters are named.
 	maps.DeleteFunc(all, func(_, role string) bool {
 		return role == string(evictionv1alpha1.EvictionParticipantRoleRequester) || role == string(evictionv1alpha1.EvictionParticipantRoleRequesterResponder)
 	})
-	asks := map[string]bool{}
-	for _, r := range requesters(f.Requests, e.Status.Requesters) {
-		asks[r.Name] = true
+	requests := map[string]bool{}
+	for _, r := range v.requesters(e) {
+		requests[r.Name] = true
 		all[r.Name] = string(evictionv1alpha1.EvictionParticipantRoleRequester)
 	}
 	responders := e.Status.TargetResponders
-	if pod := f.target(); len(responders) == 0 && pod != nil {
-		responders = targetResponders(f.respondersOf(pod))
+	if len(responders) == 0 && v.pod != nil {
+		responders = v.responders()
 	}
 	for _, r := range responders {
 		role := evictionv1alpha1.EvictionParticipantRoleResponder
-		if asks[r.Name] {
+		if requests[r.Name] {
 			role = evictionv1alpha1.EvictionParticipantRoleRequesterResponder
 		}
 		all[r.Name] = string(role)
@@ -97,21 +88,51 @@ func labels(f Facts, e *evictionv1alpha1.Eviction) map[string]string {
 	return all
 }
 
-const requestKind = "EvictionRequest"
-
-// owners are the requests, besides owners that are something else: when all requests are
-// gone, the garbage collector takes the Eviction.
-func owners(f Facts, e *evictionv1alpha1.Eviction) []metav1.OwnerReference {
-	var all []metav1.OwnerReference
+// owners returns the owners of an Eviction: the requests, and owners of other kinds. When all requests are gone,
+// the garbage collector deletes the Eviction.
+func (v view) owners(e *evictionv1alpha1.Eviction) []metav1.OwnerReference {
+	var all, requests []metav1.OwnerReference
 	for _, o := range e.OwnerReferences {
 		if !isRequest(o) {
 			all = append(all, o)
 		}
 	}
-	var ours []metav1.OwnerReference
-	for _, r := range f.Requests {
-		ours = append(ours, metav1.OwnerReference{APIVersion: evictionv1alpha1.SchemeGroupVersion.String(), Kind: requestKind, Name: r.Name, UID: r.UID})
+	for _, r := range v.Requests {
+		requests = append(requests, metav1.OwnerReference{APIVersion: evictionv1alpha1.SchemeGroupVersion.String(), Kind: requestKind, Name: r.Name, UID: r.UID})
 	}
-	slices.SortFunc(ours, func(a, b metav1.OwnerReference) int { return strings.Compare(a.Name, b.Name) })
-	return append(all, ours...)
+	slices.SortFunc(requests, func(a, b metav1.OwnerReference) int { return strings.Compare(a.Name, b.Name) })
+	return append(all, requests...)
+}
+
+func isRequest(o metav1.OwnerReference) bool {
+	return o.Kind == requestKind && strings.HasPrefix(o.APIVersion, evictionv1alpha1.SchemeGroupVersion.Group+"/")
+}
+
+// requesters returns the requesters of an Eviction: those of the requests, and those that it had before, which
+// count as withdrawn when they are gone. A requester with several requests wants what one of them wants.
+func (v view) requesters(e *evictionv1alpha1.Eviction) []evictionv1alpha1.Requester {
+	intents := map[string]evictionv1alpha1.RequesterIntent{}
+	for _, r := range e.Status.Requesters {
+		intents[r.Name] = evictionv1alpha1.RequesterIntentWithdrawn
+	}
+	for _, r := range v.Requests {
+		switch _, known := intents[r.Spec.Requester]; {
+		case wanted(r):
+			intents[r.Spec.Requester] = evictionv1alpha1.RequesterIntentEviction
+		case !known:
+			intents[r.Spec.Requester] = evictionv1alpha1.RequesterIntentWithdrawn
+		}
+	}
+	var all []evictionv1alpha1.Requester
+	for name, intent := range intents {
+		all = append(all, evictionv1alpha1.Requester{Name: name, Intent: intent})
+	}
+	if len(all) > maxRequesters { // "Eviction" comes before "Withdrawn"
+		slices.SortFunc(all, func(a, b evictionv1alpha1.Requester) int {
+			return cmp.Or(strings.Compare(string(a.Intent), string(b.Intent)), strings.Compare(a.Name, b.Name))
+		})
+		all = all[:maxRequesters]
+	}
+	slices.SortFunc(all, func(a, b evictionv1alpha1.Requester) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }

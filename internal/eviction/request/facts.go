@@ -3,19 +3,25 @@
 package request
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// HeartbeatDeadline is how long an active responder may be silent before the next one
-// takes over. It is the API's own, and the server holds it.
+// HeartbeatDeadline is how long an active responder may be silent before the next one takes over. It is
+// defined by the API, and enforced by the server.
 const HeartbeatDeadline = 20 * time.Minute
 
-// Target is a pod that somebody wants to have evicted.
+// KubernetesController is the field manager of Kubernetes' own evictionrequest-controller.
+const KubernetesController = "kube-controller-manager"
+
+// Target is a pod that requests name.
 type Target struct {
 	Namespace, Name string
 	UID             types.UID
@@ -26,84 +32,120 @@ type Facts struct {
 	Target Target
 	// Pod is the pod of that name, whatever its UID; nil if there is none.
 	Pod *corev1.Pod
-	// Confirmed tells that the API server, not a cache, has said that the pod is not there.
+	// Confirmed says that Pod is from the API server, not from a cache.
 	Confirmed bool
-	// RequestsConfirmed tells that the API server, not a cache, has said what the requests
-	// are. Then it has said that of the pod as well.
+	// RequestsConfirmed says that Requests are from the API server, not from a cache. Then Pod is, too.
 	RequestsConfirmed bool
 	// Requests and Evictions are all that name the target.
 	Requests  []*evictionv1alpha1.EvictionRequest
 	Evictions []*evictionv1alpha1.Eviction
-	// Extra are responders that are for the pod although it does not name them.
+	// Extra are responders for the pod that it does not name.
 	Extra []corev1.EvictionResponder
-	// Taken are the names of other Evictions in the namespace, of pods that had the same
-	// name before.
+	// Taken are the names of other Evictions in the namespace, whose pods had the same name.
 	Taken []string
 }
 
-// target is the pod, unless another one has its name by now.
-func (f Facts) target() *corev1.Pod {
-	if f.Pod == nil || f.Pod.UID != f.Target.UID {
-		return nil
-	}
-	return f.Pod
-}
-
-// Begins tells whether an Eviction of the target begins, so that its responders are yet to
-// be listed.
+// Begins says whether an Eviction of the target begins, so that its responders are yet to be listed.
 func (f Facts) Begins() bool {
-	if f.target() == nil || !f.anyWanted() {
+	v := derive(f, time.Time{})
+	switch {
+	case v.pod == nil || !v.wanted:
 		return false
+	case len(v.running) > 0:
+		return !slices.ContainsFunc(v.running, func(e *evictionv1alpha1.Eviction) bool { return len(e.Status.TargetResponders) > 0 })
+	default:
+		return v.over == nil && slices.ContainsFunc(f.Requests, unsettled)
 	}
-	if running := f.running(); len(running) > 0 {
-		return !slices.ContainsFunc(running, func(e *evictionv1alpha1.Eviction) bool { return len(e.Status.TargetResponders) > 0 })
-	}
-	return f.over() == nil && slices.ContainsFunc(f.Requests, unsettled)
 }
 
-// over is the Eviction that has ended and with which it ends; nil if there is none, or
-// somebody has asked anew.
-func (f Facts) over() *evictionv1alpha1.Eviction {
-	last := f.last()
-	if last != nil && (evicted(last) || !slices.ContainsFunc(f.Requests, renewedSince(last))) {
-		return last
-	}
-	return nil
+// view is a target with everything that the phases derive from its facts.
+type view struct {
+	Facts
+	now time.Time
+	// pod is the target; nil if it is gone, or another pod has its name.
+	pod *corev1.Pod
+	// wanted says whether a requester wants the eviction.
+	wanted bool
+	// running and ended are the Evictions, the oldest first. Only another controller can make a second one run.
+	running, ended []*evictionv1alpha1.Eviction
+	// last is the ended Eviction that counts: the one whose target is gone, or else the newest of those that were
+	// not superfluous. nil: there is none.
+	last *evictionv1alpha1.Eviction
+	// over is last, unless a requester has asked for another attempt since.
+	over *evictionv1alpha1.Eviction
 }
 
-// wanted says whether a requester still wants what the request says.
+func derive(f Facts, now time.Time) view {
+	v := view{Facts: f, now: now, wanted: slices.ContainsFunc(f.Requests, wanted)}
+	if f.Pod != nil && f.Pod.UID == f.Target.UID {
+		v.pod = f.Pod
+	}
+	for _, e := range slices.SortedFunc(slices.Values(f.Evictions), older) {
+		switch {
+		case e.DeletionTimestamp != nil:
+		case !hasEnded(e):
+			v.running = append(v.running, e)
+		default:
+			v.ended = append(v.ended, e)
+			if !superfluous(e) && (v.last == nil || !evicted(v.last)) {
+				v.last = e
+			}
+		}
+	}
+	if v.last != nil && (evicted(v.last) || !slices.ContainsFunc(f.Requests, renewedSince(v.last))) {
+		v.over = v.last
+	}
+	return v
+}
+
+// older orders Evictions by creation. Of those of the same second, one with responders comes first.
+func older(a, b *evictionv1alpha1.Eviction) int {
+	return cmp.Or(
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(len(b.Status.TargetResponders), len(a.Status.TargetResponders)),
+		cmp.Compare(number(a.Name), number(b.Name)),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// wanted says whether the requester wants the eviction.
 func wanted(r *evictionv1alpha1.EvictionRequest) bool {
 	return r.Spec.Intent == evictionv1alpha1.EvictionRequestIntentEviction && r.DeletionTimestamp == nil
 }
 
-func (f Facts) anyWanted() bool { return slices.ContainsFunc(f.Requests, wanted) }
-
-// running are the Evictions that have not ended, the oldest first. There is more than
-// one only if somebody else has created one.
-func (f Facts) running() []*evictionv1alpha1.Eviction {
-	return f.evictions(func(e *evictionv1alpha1.Eviction) bool { return !ended(e) })
+// observed says whether the status of a request is about its current spec.
+func observed(r *evictionv1alpha1.EvictionRequest) bool {
+	return r.Status.ObservedGeneration != nil && *r.Status.ObservedGeneration == r.Generation
 }
 
-// last is the Eviction that counts of those that have ended: the one whose target is
-// gone, or else the newest. Those that never counted are left out.
-func (f Facts) last() *evictionv1alpha1.Eviction {
-	all := f.evictions(func(e *evictionv1alpha1.Eviction) bool { return ended(e) && !superfluous(e) })
-	if i := slices.IndexFunc(all, evicted); i >= 0 {
-		return all[i]
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all[len(all)-1]
+// unsettled says whether the status of a request does not report the end yet.
+func unsettled(r *evictionv1alpha1.EvictionRequest) bool {
+	return !observed(r) || !final(r.Status.Conditions)
 }
 
-func (f Facts) evictions(which func(*evictionv1alpha1.Eviction) bool) []*evictionv1alpha1.Eviction {
-	var all []*evictionv1alpha1.Eviction
-	for _, e := range f.Evictions {
-		if which(e) && e.DeletionTimestamp == nil {
-			all = append(all, e)
-		}
+// renewedSince says whether a requester has asked for the eviction since an Eviction ended. A request without any
+// status, because the controller died, may have been served by that Eviction.
+func renewedSince(last *evictionv1alpha1.Eviction) func(*evictionv1alpha1.EvictionRequest) bool {
+	return func(r *evictionv1alpha1.EvictionRequest) bool {
+		return wanted(r) && !observed(r) && (r.Status.ObservedGeneration != nil || !served(last, r))
 	}
-	slices.SortFunc(all, older)
-	return all
+}
+
+// served says whether an Eviction was the request's, and the requester wanted it when it ended.
+func served(e *evictionv1alpha1.Eviction, r *evictionv1alpha1.EvictionRequest) bool {
+	owns := func(o metav1.OwnerReference) bool { return o.UID == r.UID }
+	wants := evictionv1alpha1.Requester{Name: r.Spec.Requester, Intent: evictionv1alpha1.RequesterIntentEviction}
+	return slices.ContainsFunc(e.OwnerReferences, owns) && slices.Contains(e.Status.Requesters, wants)
+}
+
+// IsOfKubernetes says whether Kubernetes' own controller is at work on an Eviction: it has written lately whose
+// turn it is. Nothing else proves that. The garbage collector writes owners under the same name; an Eviction of
+// a controller that was switched off is as old as that; and anyone with access to a namespace can forge the field
+// managers of requests.
+func IsOfKubernetes(e *evictionv1alpha1.Eviction, now time.Time) bool {
+	return !hasEnded(e) && slices.ContainsFunc(e.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == KubernetesController && m.Subresource == "status" &&
+			m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:targetResponders"`) &&
+			m.Time != nil && now.Sub(m.Time.Time) < HeartbeatDeadline
+	})
 }

@@ -50,10 +50,10 @@ var requestVersion = evictionv1alpha1.SchemeGroupVersion.String()
 
 func TestWhetherAnEvictionBegins(t *testing.T) {
 	begun := theEviction("pod-1-p", 0, outcomeAwaited)
-	begun.Status.TargetResponders = targetResponders(nil)
+	begun.Status.TargetResponders = derive(onePod(), epoch).responders()
 	settled := asker("a")
 	settled.Status.ObservedGeneration = new(int64(1))
-	outcomeEvicted(podGone(onePod())).applyTo(&settled.Status.Conditions, 1, epoch)
+	outcomeEvicted(podGone(onePod().Target)).applyTo(&settled.Status.Conditions, 1, epoch)
 	withdrawn := asker("a")
 	withdrawn.Spec.Intent = evictionv1alpha1.EvictionRequestIntentWithdrawn
 	for name, tc := range map[string]struct {
@@ -71,7 +71,7 @@ func TestWhetherAnEvictionBegins(t *testing.T) {
 		}, true},
 		"one runs, with its responders": {func(f *Facts) { f.Evictions = []*evictionv1alpha1.Eviction{begun} }, false},
 		"the pod was evicted": {func(f *Facts) {
-			f.Evictions = []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeEvicted(podGone(*f)))}
+			f.Evictions = []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeEvicted(podGone(f.Target)))}
 		}, false},
 		"the last one failed, and it is asked for anew": {func(f *Facts) {
 			f.Evictions = []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeNoResponder)}
@@ -87,7 +87,7 @@ func TestWhetherAnEvictionBegins(t *testing.T) {
 
 // What has ended is not done again, unless somebody asks anew; a pod that is gone stays gone.
 func TestWithWhichEvictionItIsOver(t *testing.T) {
-	evicted := outcomeEvicted(podGone(onePod()))
+	evicted := outcomeEvicted(podGone(onePod().Target))
 	deleted := theEviction("pod-9-p", 0, outcomeNoResponder)
 	deleted.DeletionTimestamp = &metav1.Time{Time: epoch}
 	for name, tc := range map[string]struct {
@@ -116,7 +116,7 @@ func TestWithWhichEvictionItIsOver(t *testing.T) {
 			f.Requests[0].Status.ObservedGeneration = new(int64(1))
 		}
 		got := ""
-		if over := f.over(); over != nil {
+		if over := derive(f, epoch).over; over != nil {
 			got = over.Name
 		}
 		if got != tc.want {
@@ -186,7 +186,7 @@ func TestWhichRequestsAreInDoubt(t *testing.T) {
 		e := theEviction("pod-1-p", 0, outcomeAwaited)
 		e.OwnerReferences = tc.owners
 		f.Evictions = []*evictionv1alpha1.Eviction{e}
-		if diff := cmp.Diff(tc.want, f.doubtful()); diff != "" {
+		if diff := cmp.Diff(tc.want, derive(f, epoch).doubtful()); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
@@ -210,7 +210,7 @@ func TestANameIsTheFirstThatIsFree(t *testing.T) {
 	} {
 		f := onePod()
 		f.Target.Name, f.Taken = tc.pod, tc.taken
-		if got := newEviction(f).Name; got != tc.want {
+		if got := derive(f, epoch).newEviction().Name; got != tc.want {
 			t.Errorf("%s: got %s; want %s", name, got, tc.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestLabelsAndOwnersOfOthersStay(t *testing.T) {
 		owner("ConfigMap", "v1", "theirs"), owner("EvictionRequest", requestVersion, "gone"),
 	}
 	e.Status.TargetResponders = []evictionv1alpha1.TargetResponder{{Name: "example.com/a"}, {Name: Evictor}}
-	step, ok := adopt(f, e).(Adopt)
+	step, ok := derive(f, epoch).drive(e).Step.(Adopt)
 	if !ok {
 		t.Fatal("it is not adopted")
 	}
@@ -252,7 +252,7 @@ func TestLabelsAndOwnersOfOthersStay(t *testing.T) {
 func TestRequestersAreToldInTheOrderOfTheirNames(t *testing.T) {
 	f := onePod()
 	f.Requests = []*evictionv1alpha1.EvictionRequest{asker("c"), asker("a"), asker("b")}
-	if got := tell(f, outcomeAwaited, epoch).(WriteRequest).Request.Name; got != "a" {
+	if got := derive(f, epoch).report(outcomeAwaited).(WriteRequest).Request.Name; got != "a" {
 		t.Errorf("%s is told first; want a", got)
 	}
 }
@@ -282,7 +282,8 @@ func TestWhatARequesterWants(t *testing.T) {
 			before = append(before, evictionv1alpha1.Requester{Name: name, Intent: evictionv1alpha1.RequesterIntentEviction})
 		}
 		var got []string
-		for _, r := range requesters(tc.requests, before) {
+		e := &evictionv1alpha1.Eviction{Status: evictionv1alpha1.EvictionStatus{Requesters: before}}
+		for _, r := range derive(Facts{Requests: tc.requests}, epoch).requesters(e) {
 			got = append(got, r.Name+" "+string(r.Intent))
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -295,7 +296,7 @@ func TestWhatIsNextOfATargetThatCannotBeEvicted(t *testing.T) {
 	group := func(f *Facts) { f.Pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} }
 	running := func(f *Facts) {
 		e := theEviction("pod-1-p", 0, outcomeAwaited)
-		e.Labels, e.OwnerReferences = labels(*f, e), owners(*f, e)
+		e.Labels, e.OwnerReferences = derive(*f, epoch).labels(e), derive(*f, epoch).owners(e)
 		f.Evictions = []*evictionv1alpha1.Eviction{e}
 	}
 	const refused = "TargetEvicted=False EvictionFailed, Failed=True EvictionInvalid (Target Pod p is part of a PodGroup; the eviction of such pods is not supported)"
@@ -356,7 +357,7 @@ func TestAResponderWithoutAPriorityComesLast(t *testing.T) {
 func TestAnEvictionWithoutAnActiveResponderHasFailed(t *testing.T) {
 	e := theEviction("pod-1-p", 0, outcomeAwaited)
 	e.Status.TargetResponders = []evictionv1alpha1.TargetResponder{{Name: "example.com/a", State: evictionv1alpha1.ResponderStateCompleted}}
-	status, wake := turned(e, onePod(), epoch)
+	status, wake := derive(onePod(), epoch).turned(e)
 	if !final(status.Conditions) || !wake.IsZero() {
 		t.Errorf("got %s, until %s", conditionsText(status.Conditions), wake)
 	}

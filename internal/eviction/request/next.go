@@ -4,6 +4,7 @@ package request
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,91 +14,192 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Next is the next step for a target.
+// Decision is one step, or the time at which to decide again if nothing changes before.
+type Decision struct {
+	// Step is nil when there is nothing to do now.
+	Step Step
+	// Wake is zero when only a change of the facts can lead to a step.
+	Wake time.Time
+}
+
+// Step is one thing to do. Each may be done twice.
+type Step interface{ isStep() }
+
+type (
+	// Confirm reads the target and the requests of these names from the API server: a cache may not show them
+	// yet, or may show old ones. The facts are then gathered again.
+	Confirm struct {
+		Requests []string
+	}
+	// Create creates an Eviction. If its name is taken, the cache is behind: the facts are gathered again when it
+	// has caught up.
+	Create struct {
+		Eviction *evictionv1alpha1.Eviction
+	}
+	// Adopt replaces labels and owners of an Eviction.
+	Adopt struct {
+		Eviction *evictionv1alpha1.Eviction
+		Labels   map[string]string
+		Owners   []metav1.OwnerReference
+	}
+	// WriteEviction replaces the status of an Eviction, if it has not changed since: responders write there, too.
+	WriteEviction struct {
+		Eviction *evictionv1alpha1.Eviction
+		Status   evictionv1alpha1.EvictionStatus
+	}
+	// WriteRequest replaces the status of a request, if it has not changed since.
+	WriteRequest struct {
+		Request *evictionv1alpha1.EvictionRequest
+		Status  evictionv1alpha1.EvictionRequestStatus
+	}
+	// Delete deletes an Eviction without requests.
+	Delete struct {
+		Eviction *evictionv1alpha1.Eviction
+	}
+)
+
+func (Confirm) isStep()       {}
+func (Create) isStep()        {}
+func (Adopt) isStep()         {}
+func (WriteEviction) isStep() {}
+func (WriteRequest) isStep()  {}
+func (Delete) isStep()        {}
+
+// Next returns the next step for a target.
 func Next(f Facts, now time.Time) Decision {
-	running := f.running()
-	if names := f.doubtful(); len(names) > 0 {
+	v := derive(f, now)
+	if names := v.doubtful(); len(names) > 0 {
 		return Decision{Step: Confirm{Requests: names}}
 	}
 	switch {
-	case len(f.Requests) == 0:
-		return discard(f, now)
-	case len(running) > 1:
-		return write(running[1], failed(running[1], f, outcomeSuperfluous, now))
-	case len(running) == 1:
-		decision := drive(f, running[0], now)
+	case len(v.Requests) == 0:
+		return v.discard()
+	case len(v.running) > 1:
+		return v.end(v.running[1], outcomeSuperfluous)
+	case len(v.running) == 1:
+		e := v.running[0]
+		decision := v.drive(e)
 		if decision.Step == nil {
-			decision.Step = tell(f, outcomeOf(running[0]), now)
+			decision.Step = v.report(outcomeOf(e))
 		}
 		return decision
+	case v.over != nil:
+		return Decision{Step: v.report(outcomeOf(v.over))}
+	default:
+		return v.begin()
 	}
-	if last := f.over(); last != nil {
-		return Decision{Step: tell(f, outcomeOf(last), now)}
-	}
-	return begin(f, now)
 }
 
-// discard ends and deletes the Evictions that nobody asks for any more. Mostly the
-// garbage collector is faster: their owners are gone.
-func discard(f Facts, now time.Time) Decision {
-	for _, e := range f.running() {
-		return write(e, canceled(e, f, now))
+// doubtful returns the names of the requests that are to be confirmed before a step: the facts would revoke what
+// was written. Requests and Evictions come from two watches. If that of the requests is behind, the Evictions are
+// right.
+func (v view) doubtful() []string {
+	if v.RequestsConfirmed || !v.revokes() {
+		return nil
 	}
-	for _, e := range f.evictions(ended) {
-		return Decision{Step: Delete{Eviction: e}}
+	names := map[string]bool{}
+	for _, r := range v.Requests {
+		names[r.Name] = true
 	}
-	return Decision{}
+	for _, e := range v.Evictions {
+		for _, o := range e.OwnerReferences {
+			if isRequest(o) {
+				names[o.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
-// begin creates an Eviction, unless nobody wants it or it cannot be.
-func begin(f Facts, now time.Time) Decision {
-	if !slices.ContainsFunc(f.Requests, unsettled) {
+// revokes says whether a requester of a running Eviction has changed its mind or is gone, or one of an ended
+// Eviction asks for another attempt.
+func (v view) revokes() bool {
+	if len(v.running) == 0 {
+		return v.last != nil && (len(v.Requests) == 0 || v.over == nil)
+	}
+	return slices.ContainsFunc(v.running, func(e *evictionv1alpha1.Eviction) bool {
+		now := v.requesters(e)
+		changed := func(r evictionv1alpha1.Requester) bool { return !slices.Contains(now, r) }
+		return slices.ContainsFunc(e.Status.Requesters, changed) || slices.ContainsFunc(e.OwnerReferences, v.lost)
+	})
+}
+
+// lost says whether an owner is a request that does not exist.
+func (v view) lost(o metav1.OwnerReference) bool {
+	return isRequest(o) && !slices.ContainsFunc(v.Requests, func(r *evictionv1alpha1.EvictionRequest) bool { return r.UID == o.UID })
+}
+
+// discard ends and deletes Evictions without requests. The garbage collector is usually faster: their owners are
+// gone.
+func (v view) discard() Decision {
+	switch {
+	case len(v.running) > 0:
+		return v.end(v.running[0], outcomeCanceled)
+	case len(v.ended) > 0:
+		return Decision{Step: Delete{Eviction: v.ended[0]}}
+	default:
 		return Decision{}
 	}
-	if !f.anyWanted() {
-		return Decision{Step: tell(f, outcomeCanceled, now)}
-	}
-	pod := f.target()
-	if pod == nil && !f.Confirmed {
+}
+
+// begin creates an Eviction, if it is wanted and possible.
+func (v view) begin() Decision {
+	switch {
+	case !slices.ContainsFunc(v.Requests, unsettled):
+		return Decision{}
+	case !v.wanted:
+		return Decision{Step: v.report(outcomeCanceled)}
+	case v.pod == nil && !v.Confirmed:
 		return Decision{Step: Confirm{}}
 	}
-	if why := invalid(f); why != "" {
-		return Decision{Step: tell(f, outcomeInvalid(why), now)}
+	if why := v.invalid(); why != "" {
+		return Decision{Step: v.report(outcomeInvalid(why))}
 	}
-	if terminal(pod) {
-		return Decision{Step: tell(f, outcomeEvicted(podTerminal(pod)), now)}
+	if terminal(v.pod) {
+		return Decision{Step: v.report(outcomeEvicted(podTerminal(v.pod)))}
 	}
-	return Decision{Step: Create{Eviction: newEviction(f)}}
+	return Decision{Step: Create{Eviction: v.newEviction()}}
 }
 
 // drive takes a running Eviction one step further.
-func drive(f Facts, e *evictionv1alpha1.Eviction, now time.Time) Decision {
-	if step := adopt(f, e); step != nil {
-		return Decision{Step: step}
+func (v view) drive(e *evictionv1alpha1.Eviction) Decision {
+	if adopt := (Adopt{Eviction: e, Labels: v.labels(e), Owners: v.owners(e)}); !maps.Equal(adopt.Labels, e.Labels) ||
+		!equality.Semantic.DeepEqual(adopt.Owners, e.OwnerReferences) {
+		return Decision{Step: adopt}
 	}
-	pod := f.target()
 	switch {
-	case pod == nil && !f.Confirmed:
+	case v.pod == nil && !v.Confirmed:
 		return Decision{Step: Confirm{}}
-	case pod == nil:
-		return write(e, succeeded(e, f, podGone(f), now))
-	case terminal(pod):
-		return write(e, succeeded(e, f, podTerminal(pod), now))
-	case !f.anyWanted():
-		return write(e, canceled(e, f, now))
-	case invalid(f) != "":
-		return write(e, failed(e, f, outcomeInvalid(invalid(f)), now))
-	case len(e.Status.TargetResponders) == 0:
-		return write(e, started(e, f, f.respondersOf(pod), now))
+	case v.pod == nil:
+		return write(e, v.succeeded(e, podGone(v.Target)))
+	case terminal(v.pod):
+		return write(e, v.succeeded(e, podTerminal(v.pod)))
+	case !v.wanted:
+		return v.end(e, outcomeCanceled)
 	}
-	status, wake := turned(e, f, now)
-	if final(status.Conditions) && !f.Confirmed {
+	if why := v.invalid(); why != "" {
+		return v.end(e, outcomeInvalid(why))
+	}
+	if len(e.Status.TargetResponders) == 0 {
+		return write(e, v.started(e))
+	}
+	status, wake := v.turned(e)
+	if final(status.Conditions) && !v.Confirmed {
 		return Decision{Step: Confirm{}} // the last responder may know before a cache that the pod is gone
 	}
-	return write(e, status).or(wake)
+	decision := write(e, status)
+	if decision.Step == nil {
+		decision.Wake = wake
+	}
+	return decision
 }
 
-// write writes a status, unless it stands there already.
+// end ends an Eviction whose target is still there.
+func (v view) end(e *evictionv1alpha1.Eviction, how outcome) Decision {
+	return write(e, v.failed(e, how))
+}
+
+// write writes a status that has changed.
 func write(e *evictionv1alpha1.Eviction, status evictionv1alpha1.EvictionStatus) Decision {
 	if equality.Semantic.DeepEqual(status, e.Status) {
 		return Decision{}
@@ -105,23 +207,15 @@ func write(e *evictionv1alpha1.Eviction, status evictionv1alpha1.EvictionStatus)
 	return Decision{Step: WriteEviction{Eviction: e, Status: status}}
 }
 
-// or adds when to look again.
-func (d Decision) or(wake time.Time) Decision {
-	if d.Step == nil {
-		d.Wake = wake
-	}
-	return d
-}
-
-// invalid says why the target cannot be evicted by request; empty if it can.
-func invalid(f Facts) string {
-	switch pod := f.target(); {
-	case pod == nil && f.Pod != nil:
-		return fmt.Sprintf("Target Pod %s with UID %s was not found; there is one of that name with another UID", f.Target.Name, f.Target.UID)
-	case pod == nil:
-		return fmt.Sprintf("Target Pod %s was not found", f.Target.Name)
-	case pod.Spec.SchedulingGroup != nil:
-		return fmt.Sprintf("Target Pod %s is part of a PodGroup; the eviction of such pods is not supported", f.Target.Name)
+// invalid returns why the target cannot be evicted by request; empty if it can.
+func (v view) invalid() string {
+	switch {
+	case v.pod == nil && v.Pod != nil:
+		return fmt.Sprintf("Target Pod %s with UID %s was not found; there is one of that name with another UID", v.Target.Name, v.Target.UID)
+	case v.pod == nil:
+		return fmt.Sprintf("Target Pod %s was not found", v.Target.Name)
+	case v.pod.Spec.SchedulingGroup != nil:
+		return fmt.Sprintf("Target Pod %s is part of a PodGroup; the eviction of such pods is not supported", v.Target.Name)
 	default:
 		return ""
 	}
@@ -129,30 +223,4 @@ func invalid(f Facts) string {
 
 func terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// renewedSince says whether a requester has said that it wants the eviction since the
-// controller last looked. One that was never told anything, because the controller died,
-// may have had its Eviction all the same.
-func renewedSince(last *evictionv1alpha1.Eviction) func(*evictionv1alpha1.EvictionRequest) bool {
-	return func(r *evictionv1alpha1.EvictionRequest) bool {
-		return wanted(r) && !observed(r) && (r.Status.ObservedGeneration != nil || !served(last, r))
-	}
-}
-
-// served says whether an Eviction was the request's, and the requester wanted it when it
-// ended.
-func served(e *evictionv1alpha1.Eviction, r *evictionv1alpha1.EvictionRequest) bool {
-	owns := func(o metav1.OwnerReference) bool { return o.UID == r.UID }
-	wants := evictionv1alpha1.Requester{Name: r.Spec.Requester, Intent: evictionv1alpha1.RequesterIntentEviction}
-	return slices.ContainsFunc(e.OwnerReferences, owns) && slices.Contains(e.Status.Requesters, wants)
-}
-
-// unsettled says whether the requester is still to be told how it ended.
-func unsettled(r *evictionv1alpha1.EvictionRequest) bool {
-	return !observed(r) || !final(r.Status.Conditions)
-}
-
-func observed(r *evictionv1alpha1.EvictionRequest) bool {
-	return r.Status.ObservedGeneration != nil && *r.Status.ObservedGeneration == r.Generation
 }

@@ -101,7 +101,7 @@ func (w *world) mustKeepWhatIsKnown(t *rapid.T) {
 		d = Next(w.facts(confirm), w.now)
 	}
 	if s, writes := d.Step.(WriteEviction); writes {
-		live := requesters(w.facts(&Confirm{Requests: []string{"all"}}).Requests, s.Eviction.Status.Requesters)
+		live := derive(w.facts(&Confirm{Requests: []string{"all"}}), w.now).requesters(s.Eviction)
 		for _, r := range s.Eviction.Status.Requesters {
 			if i := indexOf(s.Status.Requesters, r.Name); s.Status.Requesters[i] != r && !slices.Contains(live, s.Status.Requesters[i]) {
 				t.Fatalf("%s is taken back: %s", r.Name, describe(d.Step))
@@ -123,7 +123,7 @@ func (w *world) mustSettle(t *rapid.T) {
 	}
 	running := 0
 	for _, e := range w.evictions {
-		if !ended(e) {
+		if !hasEnded(e) {
 			running++
 		}
 	}

@@ -4,27 +4,112 @@ package request
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The responder that comes last for every pod: it evicts.
+// Evictor is the responder that comes last for every pod: it evicts.
+const Evictor = evictionv1alpha1.EvictionResponderImperativeEviction
+
 const (
-	Evictor               = evictionv1alpha1.EvictionResponderImperativeEviction
 	evictorPriority int32 = 100
-	lowestPriority  int32 = 1000 // those below are Kubernetes' own
+	lowestPriority  int32 = 1000 // those below are reserved for Kubernetes
 	highestPriority int32 = 100_000
 	maxOfPod              = 10
 )
 
-// targetResponders are those of the pod and the one that comes last, in the order in
-// which it is their turn.
-func targetResponders(ofPod []corev1.EvictionResponder) []evictionv1alpha1.TargetResponder {
+// AnnotationResponders replaces a pod's spec.evictionResponders where the server does not have that field, and
+// where it is empty: NAME:PRIORITY, separated by commas, such as
+// "example.com/backup:20000,example.com/migrate:15000". The rules of the field apply.
+const AnnotationResponders = "slipway.dev/eviction-responders"
+
+// RespondersOf returns the responders of a pod, without the one that comes last for every pod. An invalid
+// annotation names none, and the error says what is valid.
+func RespondersOf(pod *corev1.Pod) ([]corev1.EvictionResponder, error) {
+	text, annotated := pod.Annotations[AnnotationResponders]
+	if len(pod.Spec.EvictionResponders) > 0 || !annotated {
+		return pod.Spec.EvictionResponders, nil
+	}
+	all, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", AnnotationResponders, err)
+	}
+	return all, nil
+}
+
+func parse(text string) ([]corev1.EvictionResponder, error) {
+	var all []corev1.EvictionResponder
+	for entry := range strings.SplitSeq(text, ",") {
+		r, err := parseOne(strings.TrimSpace(entry))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", entry, err)
+		}
+		if has(all, r.Name) {
+			return nil, fmt.Errorf("%q: %s is there twice", entry, r.Name)
+		}
+		all = append(all, r)
+	}
+	if len(all) > maxOfPod {
+		return nil, fmt.Errorf("there are %d responders; there may be %d", len(all), maxOfPod)
+	}
+	return all, nil
+}
+
+func parseOne(entry string) (corev1.EvictionResponder, error) {
+	name, text, found := strings.Cut(entry, ":")
+	if !found {
+		return corev1.EvictionResponder{}, errors.New("must be NAME:PRIORITY, such as example.com/backup:20000")
+	}
+	if err := checkName(name); err != nil {
+		return corev1.EvictionResponder{}, err
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || int32(n) < lowestPriority || int32(n) > highestPriority {
+		return corev1.EvictionResponder{}, fmt.Errorf("the priority must be a number from %d to %d", lowestPriority, highestPriority)
+	}
+	return corev1.EvictionResponder{Name: name, Priority: new(int32(n))}, nil
+}
+
+func checkName(name string) error {
+	domain, _, found := strings.Cut(name, "/")
+	if !found {
+		return errors.New("the name must have a domain, such as example.com/backup")
+	}
+	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
+		return fmt.Errorf("the name is wrong: %s", strings.Join(problems, "; "))
+	}
+	for _, reserved := range []string{"k8s.io", "kubernetes.io"} {
+		if domain == reserved || strings.HasSuffix(domain, "."+reserved) {
+			return fmt.Errorf("the domain %s is Kubernetes' own", reserved)
+		}
+	}
+	return nil
+}
+
+func has(all []corev1.EvictionResponder, name string) bool {
+	return slices.ContainsFunc(all, func(r corev1.EvictionResponder) bool { return r.Name == name })
+}
+
+// responders returns all responders for the target in the order of their turns: those that the pod names, the
+// extra ones as far as there is room, and the one that comes last. A pod with an invalid annotation can be evicted,
+// too, by the last one.
+func (v view) responders() []evictionv1alpha1.TargetResponder {
+	named, _ := RespondersOf(v.pod)
+	named = slices.Clone(named)
+	for _, r := range v.Extra {
+		if len(named) < maxOfPod && !has(named, r.Name) {
+			named = append(named, r)
+		}
+	}
 	all := []evictionv1alpha1.TargetResponder{{Name: Evictor, Priority: new(evictorPriority)}}
-	for _, r := range ofPod {
+	for _, r := range named {
 		all = append(all, evictionv1alpha1.TargetResponder{Name: r.Name, Priority: r.Priority})
 	}
 	slices.SortFunc(all, inTurn)
@@ -34,37 +119,12 @@ func targetResponders(ofPod []corev1.EvictionResponder) []evictionv1alpha1.Targe
 	return all
 }
 
-// inTurn is the order of responders: the higher priority first; of equal ones, the first
-// by domain, its top label compared first, then by key.
-func inTurn(a, b evictionv1alpha1.TargetResponder) int {
-	return cmp.Or(
-		-cmp.Compare(priority(a), priority(b)),
-		slices.Compare(domain(a.Name), domain(b.Name)),
-		strings.Compare(key(a.Name), key(b.Name)),
-	)
+// InTurn returns the responders of an Eviction in the order of their turns.
+func InTurn(all []evictionv1alpha1.TargetResponder) []evictionv1alpha1.TargetResponder {
+	return slices.SortedFunc(slices.Values(all), inTurn)
 }
 
-func priority(r evictionv1alpha1.TargetResponder) int32 {
-	if r.Priority == nil {
-		return -1
-	}
-	return *r.Priority
-}
-
-// domain is what stands before the slash, from the top label down.
-func domain(name string) []string {
-	prefix, _, _ := strings.Cut(name, "/")
-	labels := strings.Split(prefix, ".")
-	slices.Reverse(labels)
-	return labels
-}
-
-func key(name string) string {
-	_, after, _ := strings.Cut(name, "/")
-	return after
-}
-
-// inTurnOf are the indexes of the responders, in the order of their turns.
+// inTurnOf returns the indexes of the responders in the order of their turns.
 func inTurnOf(all []evictionv1alpha1.TargetResponder) []int {
 	order := make([]int, len(all))
 	for i := range order {
@@ -74,7 +134,25 @@ func inTurnOf(all []evictionv1alpha1.TargetResponder) []int {
 	return order
 }
 
-// InTurn are the responders of an Eviction, in the order of their turns.
-func InTurn(all []evictionv1alpha1.TargetResponder) []evictionv1alpha1.TargetResponder {
-	return slices.SortedFunc(slices.Values(all), inTurn)
+// inTurn orders responders: the higher priority first; of equal ones, the first by domain, its top label compared
+// first, then by key.
+func inTurn(a, b evictionv1alpha1.TargetResponder) int {
+	domainA, keyA := domainAndKey(a.Name)
+	domainB, keyB := domainAndKey(b.Name)
+	return cmp.Or(-cmp.Compare(priority(a), priority(b)), slices.Compare(domainA, domainB), strings.Compare(keyA, keyB))
+}
+
+func priority(r evictionv1alpha1.TargetResponder) int32 {
+	if r.Priority == nil {
+		return -1
+	}
+	return *r.Priority
+}
+
+// domainAndKey splits a name at the slash, and the domain into its labels from the top down.
+func domainAndKey(name string) (domain []string, key string) {
+	prefix, key, _ := strings.Cut(name, "/")
+	domain = strings.Split(prefix, ".")
+	slices.Reverse(domain)
+	return domain, key
 }

@@ -17,8 +17,10 @@ func TestRespondersTakeTurnsByPriorityThenByDomainFromTheTopThenByKey(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := onePod()
+	f.Pod.Spec.EvictionResponders = all
 	var got []string
-	for _, r := range targetResponders(all) {
+	for _, r := range derive(f, epoch).responders() {
 		got = append(got, r.Name)
 	}
 	want := []string{

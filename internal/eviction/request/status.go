@@ -3,94 +3,108 @@
 package request
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// observe is the Eviction's status, with what is known of its requesters now.
-func observe(e *evictionv1alpha1.Eviction, f Facts) evictionv1alpha1.EvictionStatus {
+// report returns the step that reports an outcome to the next request; nil when all report it.
+func (v view) report(o outcome) Step {
+	for _, r := range slices.SortedFunc(slices.Values(v.Requests), func(a, b *evictionv1alpha1.EvictionRequest) int {
+		return strings.Compare(a.Name, b.Name)
+	}) {
+		status := *r.Status.DeepCopy()
+		status.ObservedGeneration = new(r.Generation)
+		o.applyTo(&status.Conditions, r.Generation, v.now)
+		if !equality.Semantic.DeepEqual(status, r.Status) {
+			return WriteRequest{Request: r, Status: status}
+		}
+	}
+	return nil
+}
+
+// observe returns the Eviction's status with its current requesters.
+func (v view) observe(e *evictionv1alpha1.Eviction) evictionv1alpha1.EvictionStatus {
 	status := *e.Status.DeepCopy()
 	status.ObservedGeneration = new(e.Generation)
-	status.Requesters = requesters(f.Requests, e.Status.Requesters)
+	status.Requesters = v.requesters(e)
 	return status
 }
 
-// started gives the first responder its turn.
-func started(e *evictionv1alpha1.Eviction, f Facts, ofPod []corev1.EvictionResponder, now time.Time) evictionv1alpha1.EvictionStatus {
-	status := observe(e, f)
-	status.TargetResponders = targetResponders(ofPod)
+// started returns the status in which the first responder has its turn.
+func (v view) started(e *evictionv1alpha1.Eviction) evictionv1alpha1.EvictionStatus {
+	status := v.observe(e)
+	status.TargetResponders = v.responders()
 	for _, r := range status.TargetResponders {
 		status.Responders = append(status.Responders, evictionv1alpha1.ResponderStatus{Name: r.Name})
 	}
-	activate(&status, 0, now)
-	outcomeAwaited.applyTo(&status.Conditions, e.Generation, now)
+	v.activate(&status, 0)
+	outcomeAwaited.applyTo(&status.Conditions, e.Generation, v.now)
 	return status
 }
 
-// turned is what the active responder has come to, and when to look again.
-func turned(e *evictionv1alpha1.Eviction, f Facts, now time.Time) (evictionv1alpha1.EvictionStatus, time.Time) {
-	status := observe(e, f)
+// turned returns the status after what the active responder has reported, and when to look again.
+func (v view) turned(e *evictionv1alpha1.Eviction) (evictionv1alpha1.EvictionStatus, time.Time) {
+	status := v.observe(e)
 	order := inTurnOf(status.TargetResponders)
 	at := slices.IndexFunc(order, func(i int) bool { return status.TargetResponders[i].State == evictionv1alpha1.ResponderStateActive })
 	if at >= 0 {
 		active := &status.TargetResponders[order[at]]
 		own := statusOf(&status, active.Name)
-		switch deadline := heartbeat(own, now).Add(HeartbeatDeadline); {
+		switch deadline := heartbeat(own, v.now).Add(HeartbeatDeadline); {
 		case own.CompletionTime != nil:
 			active.State = evictionv1alpha1.ResponderStateCompleted
-		case !now.Before(deadline):
+		case !v.now.Before(deadline):
 			active.State = evictionv1alpha1.ResponderStateInterrupted
 		default:
 			return status, deadline
 		}
 		if at+1 < len(order) {
-			activate(&status, order[at+1], now)
+			v.activate(&status, order[at+1])
 			return status, time.Time{}
 		}
 	}
-	outcomeNoResponder.applyTo(&status.Conditions, e.Generation, now)
+	outcomeNoResponder.applyTo(&status.Conditions, e.Generation, v.now)
 	return status, time.Time{}
 }
 
-// succeeded ends an Eviction whose target is gone. The server wants an active responder
-// to say that it has completed before the Eviction ends: where it has not done so, that
-// is written for it, and the end with the next step.
-func succeeded(e *evictionv1alpha1.Eviction, f Facts, how reasoned, now time.Time) evictionv1alpha1.EvictionStatus {
-	status := observe(e, f)
+// succeeded returns the status of an Eviction whose target is gone. The server accepts the end only after the
+// active responder has completed: if it has not written that, the first step writes it, and the next one the end.
+func (v view) succeeded(e *evictionv1alpha1.Eviction, how reasoned) evictionv1alpha1.EvictionStatus {
+	status := v.observe(e)
 	if active := activeOf(&status); active != nil {
 		own := statusOf(&status, active.Name)
 		if own.CompletionTime == nil {
-			own.CompletionTime = notBefore(own.StartTime, now)
+			own.CompletionTime = notBefore(own.StartTime, v.now)
 			return status
 		}
 		active.State = evictionv1alpha1.ResponderStateCompleted
 	}
-	outcomeEvicted(how).applyTo(&status.Conditions, e.Generation, now)
+	outcomeEvicted(how).applyTo(&status.Conditions, e.Generation, v.now)
 	return status
 }
 
-// canceled ends an Eviction that no requester wants.
-func canceled(e *evictionv1alpha1.Eviction, f Facts, now time.Time) evictionv1alpha1.EvictionStatus {
-	return failed(e, f, outcomeCanceled, now)
-}
-
-func failed(e *evictionv1alpha1.Eviction, f Facts, how outcome, now time.Time) evictionv1alpha1.EvictionStatus {
-	status := observe(e, f)
+// failed returns the status of an Eviction that ends while its target is still there.
+func (v view) failed(e *evictionv1alpha1.Eviction, how outcome) evictionv1alpha1.EvictionStatus {
+	status := v.observe(e)
 	if active := activeOf(&status); active != nil {
 		active.State = evictionv1alpha1.ResponderStateCanceled
 	}
-	how.applyTo(&status.Conditions, e.Generation, now)
+	how.applyTo(&status.Conditions, e.Generation, v.now)
 	return status
 }
 
-func activate(status *evictionv1alpha1.EvictionStatus, i int, now time.Time) {
+func (v view) activate(status *evictionv1alpha1.EvictionStatus, i int) {
 	next := &status.TargetResponders[i]
 	next.State = evictionv1alpha1.ResponderStateActive
-	statusOf(status, next.Name).StartTime = notBefore(nil, now)
+	statusOf(status, next.Name).StartTime = notBefore(nil, v.now)
 }
 
 func activeOf(status *evictionv1alpha1.EvictionStatus) *evictionv1alpha1.TargetResponder {
@@ -102,8 +116,7 @@ func activeOf(status *evictionv1alpha1.EvictionStatus) *evictionv1alpha1.TargetR
 	return nil
 }
 
-// statusOf is the responder's own part. The server lets neither list be without the
-// other's names.
+// statusOf returns the part of the status that a responder writes. The server keeps both lists to the same names.
 func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1alpha1.ResponderStatus {
 	for i := range status.Responders {
 		if status.Responders[i].Name == name {
@@ -113,8 +126,8 @@ func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1a
 	return &evictionv1alpha1.ResponderStatus{}
 }
 
-// heartbeat is when the responder was heard of last. Kubernetes' server takes no time that
-// is more than 30 s ahead of its own; one that a CRD has let through says nothing.
+// heartbeat returns when the responder last reported. Kubernetes' server accepts no time that is more than 30 s
+// ahead of its own; a later one, which a CRD has let through, is ignored.
 func heartbeat(r *evictionv1alpha1.ResponderStatus, now time.Time) time.Time {
 	const ahead = 30 * time.Second
 	switch {
@@ -127,12 +140,112 @@ func heartbeat(r *evictionv1alpha1.ResponderStatus, now time.Time) time.Time {
 	}
 }
 
-// notBefore is the time, in whole seconds as the API has it, but not before an earlier
-// one: that may come from a faster clock.
+// notBefore returns a time in whole seconds, as the API has it, that is not before an earlier one: that may come
+// from a faster clock.
 func notBefore(earlier *metav1.Time, now time.Time) *metav1.Time {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	if at.Before(earlier) {
 		return earlier.DeepCopy()
 	}
 	return &at
+}
+
+// The two conditions of Evictions and requests.
+const (
+	conditionEvicted = string(evictionv1alpha1.EvictionConditionTargetEvicted)
+	conditionFailed  = string(evictionv1alpha1.EvictionConditionFailed)
+)
+
+// reasoned is the value of a condition.
+type reasoned struct {
+	value   bool
+	reason  evictionv1alpha1.EvictionConditionReason
+	message string
+}
+
+// outcome is the current or final state of an Eviction: both conditions.
+type outcome struct{ evicted, failed reasoned }
+
+var (
+	outcomeAwaited = outcome{
+		evicted: reasoned{false, evictionv1alpha1.EvictionConditionReasonAwaitingEviction, ""},
+		failed:  reasoned{false, evictionv1alpha1.EvictionConditionReasonAwaitingEviction, ""},
+	}
+	outcomeCanceled = outcome{
+		evicted: notEvicted,
+		failed:  reasoned{true, evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters, "no requester wants the eviction"},
+	}
+	outcomeNoResponder = outcome{
+		evicted: notEvicted,
+		failed:  reasoned{true, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder, "all responders have had their turn, and the target is still there"},
+	}
+	outcomeSuperfluous = outcomeInvalid("there is another Eviction of the target, which counts")
+	notEvicted         = reasoned{false, evictionv1alpha1.EvictionConditionReasonEvictionFailed, ""}
+)
+
+func outcomeInvalid(why string) outcome {
+	return outcome{evicted: notEvicted, failed: reasoned{true, evictionv1alpha1.EvictionConditionReasonEvictionInvalid, why}}
+}
+
+func outcomeEvicted(how reasoned) outcome {
+	return outcome{evicted: how, failed: reasoned{false, evictionv1alpha1.EvictionConditionReasonSucceeded, ""}}
+}
+
+func podGone(t Target) reasoned {
+	return reasoned{true, evictionv1alpha1.EvictionConditionReasonPodDeleted, fmt.Sprintf("Pod %s is gone", t.Name)}
+}
+
+func podTerminal(pod *corev1.Pod) reasoned {
+	return reasoned{true, evictionv1alpha1.EvictionConditionReasonPodTerminal, fmt.Sprintf("Pod %s has ended: it is %s", pod.Name, pod.Status.Phase)}
+}
+
+// applyTo writes both conditions.
+func (o outcome) applyTo(conditions *[]metav1.Condition, generation int64, now time.Time) {
+	for _, c := range []struct {
+		name string
+		is   reasoned
+	}{{conditionEvicted, o.evicted}, {conditionFailed, o.failed}} {
+		status := metav1.ConditionFalse
+		if c.is.value {
+			status = metav1.ConditionTrue
+		}
+		apimeta.SetStatusCondition(conditions, metav1.Condition{
+			Type: c.name, Status: status, Reason: string(c.is.reason), Message: c.is.message,
+			ObservedGeneration: generation, LastTransitionTime: *notBefore(nil, now),
+		})
+	}
+}
+
+// outcomeOf returns the current outcome of an Eviction.
+func outcomeOf(e *evictionv1alpha1.Eviction) outcome {
+	o := outcomeAwaited
+	for _, c := range []struct {
+		name string
+		into *reasoned
+	}{{conditionEvicted, &o.evicted}, {conditionFailed, &o.failed}} {
+		if found := apimeta.FindStatusCondition(e.Status.Conditions, c.name); found != nil {
+			*c.into = reasoned{
+				found.Status == metav1.ConditionTrue,
+				evictionv1alpha1.EvictionConditionReason(found.Reason), found.Message,
+			}
+		}
+	}
+	return o
+}
+
+// final says whether one of the conditions is True. Those of an Eviction do not change after that.
+func final(conditions []metav1.Condition) bool {
+	return apimeta.IsStatusConditionTrue(conditions, conditionEvicted) || apimeta.IsStatusConditionTrue(conditions, conditionFailed)
+}
+
+func hasEnded(e *evictionv1alpha1.Eviction) bool { return final(e.Status.Conditions) }
+
+// superfluous says whether an Eviction was ended because it should not have existed.
+func superfluous(e *evictionv1alpha1.Eviction) bool {
+	c := apimeta.FindStatusCondition(e.Status.Conditions, conditionFailed)
+	return c != nil && c.Reason == string(evictionv1alpha1.EvictionConditionReasonEvictionInvalid)
+}
+
+func evicted(e *evictionv1alpha1.Eviction) bool {
+	return apimeta.IsStatusConditionTrue(e.Status.Conditions, conditionEvicted)
 }

@@ -199,7 +199,7 @@ func (w *world) foreign(name string) {
 // respond does what a responder does, under the server's rules.
 func (w *world) respond(name string, heartbeat, complete bool, message string) error {
 	for _, e := range w.evictions {
-		if ended(e) {
+		if hasEnded(e) {
 			continue
 		}
 		status := *e.Status.DeepCopy()
