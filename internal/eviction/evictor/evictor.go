@@ -5,6 +5,7 @@ package evictor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -23,12 +24,11 @@ type Evictor struct {
 	drainer *drain.Drainer
 }
 
-// New returns an Evictor that acts with the given credentials. It makes no request. Evictions have
-// the config's rate limit for themselves: what the responders' kit writes about them, two requests for
-// a pod that goes at once, has another.
+// New returns an Evictor that acts with the given credentials. It sends no request. The config's rate limit is
+// for evictions alone: responderkit has another for what it writes about them, two requests for a pod that goes at
+// once.
 //
-// The clock is for the times that it writes into Evictions. The observer, if not nil, is told what
-// becomes of evictions.
+// The clock is for the times in Evictions. The observer, which may be nil, counts evictions.
 func New(config *rest.Config, c clock.Clock, observer Observer) (*Evictor, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -41,7 +41,7 @@ func New(config *rest.Config, c clock.Clock, observer Observer) (*Evictor, error
 	return &Evictor{config: config, clock: c, drainer: drainer}, nil
 }
 
-// Run evicts until ctx ends. Then it sends nothing more, and leaves nothing running.
+// Run evicts until ctx ends. After that, it sends nothing, and leaves nothing running.
 func (e *Evictor) Run(ctx context.Context) error {
 	return responderkit.Serve(ctx, responderkit.Config{Name: evictionrequest.Evictor, RESTConfig: e.config, Clock: e.clock}, e.run)
 }
@@ -49,6 +49,45 @@ func (e *Evictor) Run(ctx context.Context) error {
 // run is the responder's turn for one pod.
 func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
 	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
-	report(say(drain.PodProgress{})) // in the place of what was said before a restart
+	report(say(drain.PodProgress{})) // it replaces what was reported before a restart
 	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(say(p)) })
+}
+
+// say returns what the Eviction reports about a pod.
+func say(p drain.PodProgress) responderkit.Progress {
+	said := responderkit.Progress{Message: "evicting the pod", ExpectedCompletion: p.Ends}
+	switch {
+	case p.Blocker.Reason != "":
+		said.Message = "waiting: " + p.Blocker.Message
+	case !p.Ends.IsZero():
+		said.Message = "the pod is ending; its grace period is over at " + p.Ends.UTC().Format(time.RFC3339)
+	}
+	return said
+}
+
+// Observer counts evictions.
+type Observer interface {
+	Evicted()
+	Refused(reason string)
+	EvictedAfter(open time.Duration)
+}
+
+// counted passes everything on without the names of pods.
+type counted struct{ observer Observer }
+
+func observerOf(observer Observer) drain.Observer {
+	if observer == nil {
+		return nil
+	}
+	return counted{observer}
+}
+
+func (c counted) Evicted(types.NamespacedName) { c.observer.Evicted() }
+
+func (c counted) Refused(_ types.NamespacedName, reason drain.Reason) {
+	c.observer.Refused(string(reason))
+}
+
+func (c counted) EvictedAfter(_ types.NamespacedName, open time.Duration) {
+	c.observer.EvictedAfter(open)
 }

@@ -11,19 +11,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// replaced tells whether enough pods are available without this one, and without those
-// that were let go before. If that only takes time, at is when.
-func replaced(f Facts, p Pod, now time.Time) (enough bool, at time.Time) {
+// replaced says whether enough pods are available without this one, and without those that were let go before.
+// If that only takes time, at is when.
+func (v *view) replaced(p Pod) (enough bool, at time.Time) {
 	available := 0
-	for _, other := range f.Pods {
+	for _, other := range v.Pods {
 		if other.UID == p.UID || isReleased(other.Pod) && other.Standing != NoEviction && other.Standing != Awaited {
 			continue
 		}
 		since, ready := readySince(other.Pod)
-		ripe := since.Add(time.Duration(f.ReplicaSet.Spec.MinReadySeconds) * time.Second)
+		ripe := since.Add(time.Duration(v.ReplicaSet.Spec.MinReadySeconds) * time.Second)
 		switch {
 		case !ready || isTerminating(other.Pod):
-		case now.Before(ripe):
+		case v.now.Before(ripe):
 			if at.IsZero() || ripe.Before(at) {
 				at = ripe
 			}
@@ -31,12 +31,11 @@ func replaced(f Facts, p Pod, now time.Time) (enough bool, at time.Time) {
 			available++
 		}
 	}
-	return available >= f.replicas()-min(f.excused(), unreadyBefore(p.Pod)), at
+	return available >= v.replicas()-min(v.excused(), unreadyBefore(p.Pod)), at
 }
 
-// excused are pods that were there long before any release, and are not Ready. Of a pod
-// that was given back, the replacement may be among them: so each release notes how many
-// there were.
+// excused counts the pods that existed long before any release, and are not Ready. The replacement of a pod that
+// was given back may be among them: so each release records how many there were.
 func (f Facts) excused() int {
 	n := 0
 	for _, p := range f.Pods {
@@ -48,12 +47,12 @@ func (f Facts) excused() int {
 	return n
 }
 
-// isCandidate tells whether the pod can have been created because p was released.
+// isCandidate says whether the pod can have been created because p was released.
 func isCandidate(p Pod, pod *corev1.Pod) bool {
 	return !pod.CreationTimestamp.Add(clockSkew).Before(releasedAt(p.Pod))
 }
 
-// lacking says what a released pod waits for.
+// lacking returns what a released pod waits for.
 func lacking(f Facts) string {
 	var unready *corev1.Pod // the newest
 	for _, other := range f.Pods {

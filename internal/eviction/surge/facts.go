@@ -14,7 +14,7 @@ import (
 type Facts struct {
 	// ReplicaSet is nil if there is none: it was deleted, or the pod has no such owner.
 	ReplicaSet *appsv1.ReplicaSet
-	// Deployment controls the ReplicaSet, or did. It is nil if there is none.
+	// Deployment controls the ReplicaSet, or did; nil if there is none.
 	Deployment *appsv1.Deployment
 	// Pods are those that the ReplicaSet controls, and those that were released from it.
 	Pods []Pod
@@ -26,13 +26,13 @@ type Facts struct {
 // Pod is a pod, and what is known of its eviction.
 type Pod struct {
 	*corev1.Pod
-	// Turn is nil unless it is our turn, and this process is at work on it.
+	// Turn is the responder's turn in this process; nil if there is none.
 	Turn *Turn
-	// Standing is where the pod's Eviction stands.
+	// Standing is the status of the pod's Eviction.
 	Standing Standing
 }
 
-// Turn is our turn in the Eviction of a pod.
+// Turn is the responder's turn in the Eviction of a pod.
 type Turn struct {
 	// Since is when this process began.
 	Since time.Time
@@ -40,31 +40,30 @@ type Turn struct {
 	GivenUp string
 }
 
-// Standing is where the Eviction of a pod stands, as we are concerned.
+// Standing is the status of a pod's Eviction, as far as this responder is concerned.
 type Standing int
 
 // The standings.
 const (
-	// NoEviction: nobody wants the pod evicted, or we are none of its responders.
+	// NoEviction: there is none, or this responder is not one of its responders.
 	NoEviction Standing = iota
-	// Awaited: it is our turn, or will be.
+	// Awaited: the responder has its turn, or will have it.
 	Awaited
-	// LetGo: we have completed. The pod can be evicted at any moment.
+	// LetGo: the responder has completed. The pod can be evicted at any moment.
 	LetGo
-	// Interrupted: we were silent for too long, and the next responder is at work.
+	// Interrupted: the responder was silent for too long, and the next one is at work.
 	Interrupted
 )
 
 const (
 	defaultDeadline = 600 * time.Second
-	// maxDeadline is for Deployments without a deadline: those have 68 years.
+	// maxDeadline is for Deployments without a deadline, which have one of 68 years.
 	maxDeadline = time.Hour
-	// clockSkew is how far apart the clocks of two processes may be: twice what the
-	// Eviction API takes.
+	// clockSkew is how far apart the clocks of two processes may be: twice what the Eviction API accepts.
 	clockSkew = time.Minute
 )
 
-// deadline is how long a replacement may take.
+// deadline returns how long a replacement may take.
 func (f Facts) deadline() time.Duration {
 	if f.Deployment == nil || f.Deployment.Spec.ProgressDeadlineSeconds == nil {
 		return defaultDeadline
@@ -79,7 +78,7 @@ func (f Facts) replicas() int {
 	return int(*f.ReplicaSet.Spec.Replicas)
 }
 
-// controls tells whether the ReplicaSet has the pod.
+// controls says whether the ReplicaSet has the pod.
 func (f Facts) controls(pod *corev1.Pod) bool {
 	owner := ReplicaSetOf(pod)
 	return owner != nil && f.ReplicaSet != nil && owner.UID == f.ReplicaSet.UID && !isReleased(pod)

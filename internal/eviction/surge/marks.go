@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	// Responder is the surge responder's name. As a label of a pod, "true" or "false" says
-	// whether it is for that pod; of a namespace, for all its pods that do not say.
+	// Responder is the surge responder's name. As a label of a pod, "true" or "false" says whether it is for that pod;
+	// of a namespace, for all its pods without that label.
 	Responder = "slipway.dev/surge"
-	// Priority is the one that the Eviction API recommends to the controller that owns a
-	// pod.
+	// Priority is what the Eviction API recommends to the controller that owns a pod.
 	Priority int32 = 10000
 
-	// LabelReleased is "true" on each pod that has our marks.
+	// LabelReleased is "true" on each marked pod.
 	LabelReleased = "slipway.dev/surge-released"
 	// AnnotationHash is the pod-template-hash that a released pod had.
 	AnnotationHash = "slipway.dev/surge-template-hash"
 	// AnnotationSince is when the pod was released (RFC 3339).
 	AnnotationSince = "slipway.dev/surge-released-at"
 
-	// AnnotationUnready is how many other pods of its ReplicaSet were not Ready then, and
-	// need not be for it to go.
+	// AnnotationUnready is how many other pods of its ReplicaSet were not Ready then, and need not become Ready for
+	// it to go.
 	AnnotationUnready = "slipway.dev/surge-unready"
 
 	// LabelHash is the Deployment controller's label.
@@ -37,22 +36,37 @@ const (
 	releasedSuffix = "-released"
 )
 
-// ReleasedHash is the label pod-template-hash of a released pod. No ReplicaSet selects it.
+// Itself returns the responder as a pod would name it.
+func Itself() corev1.EvictionResponder {
+	return corev1.EvictionResponder{Name: Responder, Priority: new(Priority)}
+}
+
+// IsCandidate says whether a pod looks like a Deployment's. Before its turn, nothing else is checked.
+func IsCandidate(pod *corev1.Pod) bool {
+	return ReplicaSetOf(pod) != nil && pod.Labels[LabelHash] != "" || Marked(pod)
+}
+
+// OptIn returns what the label of a pod or a Namespace says. said is false unless it is "true" or "false".
+func OptIn(labels map[string]string) (wanted, said bool) {
+	value := labels[Responder]
+	return value == "true", value == "true" || value == "false"
+}
+
+// ReleasedHash returns the label pod-template-hash of a released pod. No ReplicaSet selects it.
 func ReleasedHash(hash string) string { return hash + releasedSuffix }
 
-// Marked tells whether the pod has our marks: it is released, or returning.
+// Marked says whether the pod has the marks of a release: it is released, or returning.
 func Marked(pod *corev1.Pod) bool { return pod.Annotations[AnnotationHash] != "" }
 
-// isReleased tells whether the ReplicaSet does not select the pod any more, because of us.
-// Marks that do not belong together were written by somebody else.
+// isReleased says whether the pod was taken away from its ReplicaSet. Marks that do not match were not written
+// by this responder.
 func isReleased(pod *corev1.Pod) bool {
 	return Marked(pod) && pod.Labels[LabelHash] == ReleasedHash(pod.Annotations[AnnotationHash])
 }
 
 func isReturning(pod *corev1.Pod) bool { return Marked(pod) && !isReleased(pod) }
 
-// releasedAt is when the pod was released. If the annotation cannot be read, that is long
-// ago.
+// releasedAt returns when the pod was released: long ago if the annotation is invalid.
 func releasedAt(pod *corev1.Pod) time.Time {
 	at, err := time.Parse(time.RFC3339, pod.Annotations[AnnotationSince])
 	if err != nil {
@@ -61,7 +75,7 @@ func releasedAt(pod *corev1.Pod) time.Time {
 	return at
 }
 
-// unreadyBefore is how many pods were excused when this one was released.
+// unreadyBefore returns how many pods were excused when this one was released.
 func unreadyBefore(pod *corev1.Pod) int {
 	n, err := strconv.Atoi(pod.Annotations[AnnotationUnready])
 	if err != nil {
@@ -70,8 +84,7 @@ func unreadyBefore(pod *corev1.Pod) int {
 	return n
 }
 
-// DeploymentOwner is the owner of a pod that is a Deployment, but not its controller; nil
-// if there is none.
+// DeploymentOwner returns the owner of a pod that is a Deployment but not its controller; nil if there is none.
 func DeploymentOwner(pod *corev1.Pod) *metav1.OwnerReference {
 	for i, o := range pod.OwnerReferences {
 		if isController := o.Controller != nil && *o.Controller; !isController && o.Kind == "Deployment" && o.APIVersion == appsv1.SchemeGroupVersion.String() {
@@ -81,7 +94,7 @@ func DeploymentOwner(pod *corev1.Pod) *metav1.OwnerReference {
 	return nil
 }
 
-// ReplicaSetOf is the ReplicaSet that controls the pod; nil if none does.
+// ReplicaSetOf returns the ReplicaSet that controls the pod; nil if none does.
 func ReplicaSetOf(pod *corev1.Pod) *metav1.OwnerReference {
 	if c := metav1.GetControllerOfNoCopy(pod); c != nil && c.Kind == "ReplicaSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
 		return c
@@ -89,7 +102,7 @@ func ReplicaSetOf(pod *corev1.Pod) *metav1.OwnerReference {
 	return nil
 }
 
-// Selects tells whether the ReplicaSet would have a pod with our marks, were it given back.
+// Selects says whether the ReplicaSet would select a marked pod that is given back.
 func Selects(rs *appsv1.ReplicaSet, pod *corev1.Pod) bool {
 	if !Marked(pod) || rs.Labels[LabelHash] != pod.Annotations[AnnotationHash] {
 		return false
@@ -101,7 +114,7 @@ func Selects(rs *appsv1.ReplicaSet, pod *corev1.Pod) bool {
 
 func isTerminating(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }
 
-// readySince is when the pod became Ready; false if it is not.
+// readySince returns when the pod became Ready; false if it is not.
 func readySince(pod *corev1.Pod) (time.Time, bool) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -116,11 +129,10 @@ func isReady(pod *corev1.Pod) bool {
 	return ready && !isTerminating(pod)
 }
 
-// patience is how long a pod may be not Ready before that counts: a missed probe is soon
-// made good.
+// patience is how long a pod may be not Ready before that counts: the next probe may succeed.
 const patience = 30 * time.Second
 
-// unreadyUntil is when it counts that the pod is not Ready; false if the pod is Ready.
+// unreadyUntil returns when it counts that the pod is not Ready; false if the pod is Ready.
 func unreadyUntil(pod *corev1.Pod) (time.Time, bool) {
 	since, ready := readySince(pod)
 	return since.Add(patience), !ready

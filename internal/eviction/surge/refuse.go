@@ -5,7 +5,6 @@ package surge
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,30 +13,31 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// refusal says why a pod is left alone; empty if it is not.
-func refusal(f Facts, pod *corev1.Pod, now time.Time) string {
+// refusal returns why a pod gets no replacement; empty if it gets one.
+func (v *view) refusal(pod *corev1.Pod) string {
 	until, unready := unreadyUntil(pod)
 	switch {
-	case f.ReplicaSet == nil || f.Deployment == nil || pod.Labels[LabelHash] == "":
+	case v.ReplicaSet == nil || v.Deployment == nil || pod.Labels[LabelHash] == "":
 		return "the pod is not a Deployment's"
-	case unready && !now.Before(until):
+	case unready && !v.now.Before(until):
 		return "the pod is not Ready, so there is nothing to keep up"
-	case f.Deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
-		return fmt.Sprintf("Deployment %s has the strategy Recreate: there must not be two of its pods in each other's place at the same time", f.Deployment.Name)
+	case v.Deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		return fmt.Sprintf("Deployment %s has the strategy Recreate: there must not be two of its pods in each other's place at the same time", v.Deployment.Name)
+	case v.rollout != "":
+		return v.rollout
+	default:
+		return selectedByHash(v.Facts, pod)
 	}
-	if why := rollout(f); why != "" {
-		return why
-	}
-	return selectedByHash(f, pod)
 }
 
-// rollout says why the Deployment does not stay as it is; empty if it does.
+// rollout returns why the Deployment does not stay as it is; empty if it does.
 func rollout(f Facts) string {
 	d := f.Deployment
-	if d == nil {
-		return "its Deployment is gone"
-	}
 	switch {
+	case d == nil:
+		return "its Deployment is gone"
+	case f.ReplicaSet == nil:
+		return "its ReplicaSet is gone"
 	case isDeleted(d), isDeleted(f.ReplicaSet):
 		return fmt.Sprintf("Deployment %s is being deleted", d.Name)
 	case d.Spec.Paused:
@@ -54,8 +54,7 @@ func isDeleted(o metav1.Object) bool { return o.GetDeletionTimestamp() != nil }
 
 func isObserved(d *appsv1.Deployment) bool { return d.Status.ObservedGeneration >= d.Generation }
 
-// isNewest tells whether the ReplicaSet has the Deployment's template, as the Deployment
-// controller compares them.
+// isNewest says whether the ReplicaSet has the Deployment's template, compared as the Deployment controller does.
 func isNewest(d *appsv1.Deployment, rs *appsv1.ReplicaSet) bool {
 	of := rs.Spec.Template.DeepCopy()
 	delete(of.Labels, LabelHash)
@@ -64,7 +63,7 @@ func isNewest(d *appsv1.Deployment, rs *appsv1.ReplicaSet) bool {
 	return equality.Semantic.DeepEqual(of, want)
 }
 
-// selectedByHash names what would lose sight of the pod.
+// selectedByHash returns which selector would not match the pod after its release.
 func selectedByHash(f Facts, pod *corev1.Pod) string {
 	for _, s := range f.Services {
 		if _, byHash := s.Spec.Selector[LabelHash]; byHash && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
@@ -84,7 +83,7 @@ func selectedByHash(f Facts, pod *corev1.Pod) string {
 	return ""
 }
 
-// held says why nothing further is released for now; empty if it may be.
+// held returns why no pod is released for now; empty if one may be.
 func held(f Facts) string {
 	if !isObserved(f.Deployment) {
 		return fmt.Sprintf("the Deployment controller has not seen the newest version of Deployment %s", f.Deployment.Name)
@@ -98,7 +97,7 @@ func held(f Facts) string {
 			has++
 		}
 	}
-	// What is one too many would be taken for the replacement.
+	// A surplus pod would count as the replacement.
 	if has > f.replicas() {
 		return fmt.Sprintf("ReplicaSet %s has %d pods, and is to have %d", f.ReplicaSet.Name, has, f.replicas())
 	}
@@ -114,8 +113,8 @@ func unschedulable(pod *corev1.Pod) (why string, stuck bool) {
 	return "", false
 }
 
-// leftToCollector tells whether the garbage collector takes the pod: its Deployment goes,
-// and is its owner.
+// leftToCollector says whether the garbage collector deletes the pod: its owner, the Deployment, is gone or
+// being deleted.
 func leftToCollector(f Facts, pod *corev1.Pod) bool {
 	return DeploymentOwner(pod) != nil && (f.Deployment == nil || isDeleted(f.Deployment))
 }
