@@ -106,10 +106,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	api := factory.Lifecycle().V1alpha1()
 	c.requests = objectsOf[*evictionv1alpha1.EvictionRequest](api.EvictionRequests().Informer())
 	c.evictions = objectsOf[*evictionv1alpha1.Eviction](api.Evictions().Informer())
-	if err := errors.Join(c.watch(c.requests.informer), c.watch(c.evictions.informer)); err != nil {
-		return fmt.Errorf("watch EvictionRequests: %w", err)
+	if err := errors.Join(index(c.requests.informer), index(c.evictions.informer)); err != nil {
+		return fmt.Errorf("index EvictionRequests: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
 		select {
 		case <-c.yielded:
@@ -118,12 +119,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	defer factory.Shutdown()
-	defer stop()
 	c.pods = newPodWatches(c.clients, c.podChanged, c.wakeAll)
 	defer c.pods.close()
-	factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), c.requests.informer.HasSynced, c.evictions.informer.HasSynced) {
+	watches, err := loop.Watch(ctx, factory, c.changed, nil, c.requests.informer, c.evictions.informer)
+	if err != nil {
+		return fmt.Errorf("watch EvictionRequests: %w", err)
+	}
+	defer watches.Close()
+	if !watches.WaitForSync(ctx) {
 		return nil
 	}
 	return c.loop.Run(ctx)
@@ -147,35 +150,22 @@ func targetOf(obj any) (pod types.NamespacedName, uid types.UID, ok bool) {
 	return types.NamespacedName{}, "", false
 }
 
-// watch indexes the objects of an informer, and has the pod of each that changes reconciled.
-func (c *Controller) watch(informer cache.SharedIndexInformer) error {
-	err := informer.AddIndexers(cache.Indexers{byPod: func(obj any) ([]string, error) {
+// index indexes the objects of an informer by their pods.
+func index(informer cache.SharedIndexInformer) error {
+	return informer.AddIndexers(cache.Indexers{byPod: func(obj any) ([]string, error) {
 		pod, _, ok := targetOf(obj)
 		if !ok {
 			return nil, nil
 		}
 		return []string{pod.String()}, nil
 	}})
-	_, failed := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    c.changed,
-		UpdateFunc: func(_, obj any) { c.changed(obj) },
-		DeleteFunc: func(obj any) { c.changed(lastState(obj)) },
-	})
-	return errors.Join(err, failed)
 }
 
+// changed has the pod reconciled that an object is about.
 func (c *Controller) changed(obj any) {
 	if pod, _, ok := targetOf(obj); ok {
 		c.loop.Add(pod)
 	}
-}
-
-// lastState returns the object of which a watch shows the end, also if the watch has missed it.
-func lastState(obj any) any {
-	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return missed.Obj
-	}
-	return obj
 }
 
 // podChanged has a pod reconciled if a request names it.

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/slipway-k8s/slipway/internal/eviction/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
@@ -25,28 +27,26 @@ type podWatches struct {
 	ready   func(namespace string) // all pods of the namespace are known
 
 	mu    sync.Mutex
-	watch map[string]*podWatch // by namespace
+	watch map[string]podWatch // by namespace
 }
 
 type podWatch struct {
-	stop     context.CancelFunc
-	factory  informers.SharedInformerFactory
-	informer cache.SharedIndexInformer
-	synced   func() bool
+	*loop.Watches
+	pods cache.SharedIndexInformer
 }
 
 func newPodWatches(clients kubernetes.Interface, changed func(types.NamespacedName), ready func(string)) *podWatches {
-	return &podWatches{clients: clients, changed: changed, ready: ready, watch: map[string]*podWatch{}}
+	return &podWatches{clients: clients, changed: changed, ready: ready, watch: map[string]podWatch{}}
 }
 
 // get returns the pod, or nil if there is none. known is false until all pods of the namespace are known, of which
 // ready then tells. The watch ends with ctx at the latest.
 func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *corev1.Pod, known bool, err error) {
 	in, err := w.follow(ctx, pod.Namespace)
-	if err != nil || !in.synced() {
+	if err != nil || !in.Synced() {
 		return nil, false, err
 	}
-	obj, exists, err := in.informer.GetIndexer().GetByKey(pod.String())
+	obj, exists, err := in.pods.GetIndexer().GetByKey(pod.String())
 	if err != nil || !exists {
 		return nil, err == nil, err
 	}
@@ -54,7 +54,7 @@ func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *
 }
 
 // follow begins to watch a namespace, unless it is watched already.
-func (w *podWatches) follow(ctx context.Context, namespace string) (*podWatch, error) {
+func (w *podWatches) follow(ctx context.Context, namespace string) (podWatch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if in, ok := w.watch[namespace]; ok {
@@ -62,31 +62,17 @@ func (w *podWatches) follow(ctx context.Context, namespace string) (*podWatch, e
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.clients, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(slim))
-	in := &podWatch{factory: factory, informer: factory.Core().V1().Pods().Informer()}
-	registration, err := in.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    w.saw,
-		UpdateFunc: func(_, obj any) { w.saw(obj) },
-		DeleteFunc: func(obj any) { w.saw(lastState(obj)) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("watch the pods of namespace %s: %w", namespace, err)
-	}
-	in.synced = registration.HasSynced
-	w.watch[namespace] = in
-	ctx, in.stop = context.WithCancel(ctx)
-	factory.StartWithContext(ctx)
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-			w.ready(namespace)
+	pods := factory.Core().V1().Pods().Informer()
+	watches, err := loop.Watch(ctx, factory, func(obj any) {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			w.changed(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 		}
-	}()
-	return in, nil
-}
-
-func (w *podWatches) saw(obj any) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		w.changed(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+	}, func() { w.ready(namespace) }, pods)
+	if err != nil {
+		return podWatch{}, fmt.Errorf("watch the pods of namespace %s: %w", namespace, err)
 	}
+	w.watch[namespace] = podWatch{watches, pods}
+	return w.watch[namespace], nil
 }
 
 // leave ends the watch of a namespace.
@@ -96,19 +82,14 @@ func (w *podWatches) leave(namespace string) {
 	delete(w.watch, namespace)
 	w.mu.Unlock()
 	if ok {
-		in.stop()
+		in.Close()
 	}
 }
 
-// close ends all watches, and waits for them.
+// close ends all watches.
 func (w *podWatches) close() {
-	w.mu.Lock()
-	all := w.watch
-	w.watch = map[string]*podWatch{}
-	w.mu.Unlock()
-	for _, in := range all {
-		in.stop()
-		in.factory.Shutdown()
+	for namespace := range maps.Clone(w.watch) { // nothing else works on them any more
+		w.leave(namespace)
 	}
 }
 

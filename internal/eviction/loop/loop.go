@@ -5,7 +5,7 @@
 //
 //	informers, AddAt ──▶ queue ──▶ workers ──▶ reconciler ── error: again, with a backoff ──▶ queue
 //
-// A panic of the reconciler is an error of its key.
+// A panic of the reconciler is an error of its key. [Watch] starts such informers.
 package loop
 
 import (

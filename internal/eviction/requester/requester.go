@@ -102,11 +102,12 @@ func (r *Requester) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopListening()
-	ctx, stop := context.WithCancel(ctx)
-	defer factory.Shutdown()
-	defer stop()
-	factory.StartWithContext(ctx)
-	if !toolscache.WaitForCacheSync(ctx.Done(), r.requests.HasSynced) {
+	watches, err := loop.Watch(ctx, factory, r.changed, nil, r.requests)
+	if err != nil {
+		return fmt.Errorf("watch EvictionRequests: %w", err)
+	}
+	defer watches.Close()
+	if !watches.WaitForSync(ctx) {
 		return context.Cause(ctx)
 	}
 	return r.loop.Run(ctx)
@@ -131,27 +132,13 @@ func (r *Requester) newInformer() (informers.SharedInformerFactory, error) {
 	return factory, nil
 }
 
-// listen has an event reconciled that has changed, or of which a request has changed.
+// listen has events reconciled that change in the process's cache.
 func (r *Requester) listen(ctx context.Context) (stop func(), err error) {
-	wake := func(obj any) {
-		if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-			obj = missed.Obj
-		}
-		if e, ok := obj.(*lifecyclev1alpha1.LifecycleEvent); ok {
-			r.loop.Add(e.UID)
-		} else if event, own := requestOf(obj); own {
-			r.loop.Add(event)
-		}
-	}
-	handler := toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(_, obj any) { wake(obj) }, DeleteFunc: wake}
-	if _, err := r.requests.AddEventHandler(handler); err != nil {
-		return nil, fmt.Errorf("watch EvictionRequests: %w", err)
-	}
 	events, err := r.events.GetInformer(ctx, &lifecyclev1alpha1.LifecycleEvent{})
 	if err != nil {
 		return nil, fmt.Errorf("watch LifecycleEvents: %w", err)
 	}
-	registration, err := events.AddEventHandler(handler)
+	registration, err := events.AddEventHandler(loop.Handler(r.changed))
 	if err != nil {
 		return nil, fmt.Errorf("watch LifecycleEvents: %w", err)
 	}
@@ -160,6 +147,15 @@ func (r *Requester) listen(ctx context.Context) (stop func(), err error) {
 			log.FromContext(ctx).Error(err, "Cannot stop to listen to LifecycleEvents")
 		}
 	}, nil
+}
+
+// changed has an event reconciled that has changed, or of which a request has changed.
+func (r *Requester) changed(obj any) {
+	if e, ok := obj.(*lifecyclev1alpha1.LifecycleEvent); ok {
+		r.loop.Add(e.UID)
+	} else if event, own := requestOf(obj); own {
+		r.loop.Add(event)
+	}
 }
 
 func requestOf(obj any) (event types.UID, own bool) {

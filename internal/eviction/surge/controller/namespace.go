@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/slipway-k8s/slipway/internal/eviction/loop"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 	"github.com/slipway-k8s/slipway/responderkit"
@@ -30,7 +30,8 @@ type namespace struct {
 	turns  turns
 
 	// The rest belongs to Reconcile.
-	watches *watches           // nil before the first pass
+	watches *watches
+	running *loop.Watches      // nil before the first pass
 	letGo   map[types.UID]bool // Evictions of which this process has completed the turn
 	told    map[types.UID]bool // pods that are logged as stranded
 	idle    time.Time          // since when there is nothing to do; zero: there is something
@@ -46,16 +47,22 @@ func newNamespace(s *Surger, name string) *namespace {
 // watch begins to watch the namespace, until close or the end of ctx. known is false until everything in it is
 // known, which then wakes the namespace.
 func (n *namespace) watch(ctx context.Context) (known bool, err error) {
-	if n.watches == nil {
-		n.watches, err = startWatches(ctx, n.surger.clients, n.name, func() { n.surger.loop.Add(n.name) })
+	if n.running == nil {
+		if n.watches, err = newWatches(n.surger.clients, n.name); err == nil {
+			w, wake := n.watches, func() { n.surger.loop.Add(n.name) }
+			n.running, err = loop.Watch(ctx, w.factory, func(any) { wake() }, wake,
+				w.pods, w.replicaSets, w.deployments, w.services, w.budgets, w.evictions)
+		}
+		if err != nil {
+			return false, fmt.Errorf("watch namespace %s: %w", n.name, err)
+		}
 	}
-	return err == nil && n.watches.known(), err
+	return n.running.Synced(), nil
 }
 
 func (n *namespace) close() {
-	if n.watches != nil {
-		n.watches.stop()
-		n.watches.factory.Shutdown()
+	if n.running != nil {
+		n.running.Close()
 	}
 }
 
@@ -133,44 +140,15 @@ const (
 // watches are the watches of a namespace, and what was written to its pods.
 type watches struct {
 	factory informers.SharedInformerFactory
-	stop    context.CancelFunc
 	written *ownwrites.Writes[*corev1.Pod]
-	synced  []cache.InformerSynced
 
 	pods, replicaSets, deployments, services, budgets, evictions cache.SharedIndexInformer
-}
-
-// startWatches begins to watch a namespace. changed is called after each change, and when everything is known.
-func startWatches(ctx context.Context, clients kubernetes.Interface, namespace string, changed func()) (*watches, error) {
-	w, err := newWatches(clients, namespace)
-	if err != nil {
-		return nil, fmt.Errorf("watch namespace %s: %w", namespace, err)
-	}
-	for _, informer := range []cache.SharedIndexInformer{w.pods, w.replicaSets, w.deployments, w.services, w.budgets, w.evictions} {
-		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { changed() },
-			UpdateFunc: func(any, any) { changed() },
-			DeleteFunc: func(any) { changed() },
-		})
-		if err != nil {
-			return nil, fmt.Errorf("watch namespace %s: %w", namespace, err)
-		}
-		w.synced = append(w.synced, registration.HasSynced)
-	}
-	ctx, w.stop = context.WithCancel(ctx)
-	w.factory.StartWithContext(ctx)
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), w.synced...) {
-			changed()
-		}
-	}()
-	return w, nil
 }
 
 func newWatches(clients kubernetes.Interface, namespace string) (*watches, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace), informers.WithTransform(slim))
 	w := &watches{
-		factory: factory, stop: func() {},
+		factory:     factory,
 		pods:        factory.Core().V1().Pods().Informer(),
 		replicaSets: factory.Apps().V1().ReplicaSets().Informer(),
 		deployments: factory.Apps().V1().Deployments().Informer(),
@@ -183,11 +161,6 @@ func newWatches(clients kubernetes.Interface, namespace string) (*watches, error
 		w.pods.AddIndexers(cache.Indexers{byOwner: ownerOf, marked: whetherMarked}),
 		w.evictions.AddIndexers(cache.Indexers{byPod: podOf}),
 	)
-}
-
-// known says whether everything in the namespace is known.
-func (w *watches) known() bool {
-	return !slices.ContainsFunc(w.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }
 
 // podsBy returns the pods that have a value in an index, in their newest versions.
