@@ -118,7 +118,7 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 // current is what to decide on: what the caches show, or the API server where they may be
 // behind. wait is how long to give them first.
 func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.Time) (facts transition.Facts, wait time.Duration, err error) {
-	since := a.lag.of(cached)
+	since := a.lag.behindSince(cached)
 	if a.looked && since.IsZero() {
 		return cached, 0, nil
 	}
@@ -129,7 +129,7 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 	if err != nil {
 		return facts, 0, err
 	}
-	a.lag.compared(cached, facts, now)
+	a.lag.compare(cached, facts, now)
 	a.looked = true
 	return facts, 0, nil
 }

@@ -11,26 +11,27 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
 
-// afterWrite is how long the watches may take to show what was written, before the
-// API server is asked for it. They take a minute to be back after an outage, and a
-// step that is decided on what they showed before would only be refused.
+// afterWrite is how long the watches may take to show a write, before the API server is asked. After an outage they
+// need a minute to resume, and steps that are decided on old versions would only be refused.
 const afterWrite = time.Second
 
-// lag notices that the caches are behind, for each object by itself: the watches do not
-// come back at the same time, and that one shows what it should says nothing of the others.
+// lag records which objects the caches show in an old version. The watches do not resume at the same time: that
+// one object is current says nothing of the others.
+//
+// The agent does not use internal/platform/ownwrites: it needs to know that a watch is late, because it then
+// reads the API server, where it also sees what others have written.
 type lag map[types.UID]unshown
 
-// unshown is an object that was written, and that the caches do not show so.
+// unshown is a write that the caches do not show.
 type unshown struct {
-	shown string // its version there, when it was written; empty: none
-	// written is the version that the server gave it; empty: unknown. With it, what others
-	// wrote a moment before is not taken for what was written here.
+	shown string // the version in the caches at the time of the write; empty: none
+	// written is the version after the write; empty: unknown. It tells the write from another one a moment before.
 	written string
 	since   time.Time
 }
 
-// by says whether what the caches show is behind it; empty: they do not show the object.
-func (u unshown) by(version string) bool {
+// isBehind says whether a version in the caches is older than the write; empty: they do not have the object.
+func (u unshown) isBehind(version string) bool {
 	if version == "" || u.written == "" {
 		return version == u.shown
 	}
@@ -38,11 +39,9 @@ func (u unshown) by(version string) bool {
 	return err == nil && order < 0
 }
 
-// versions are the resource versions of what was read, by UID.
-type versions map[types.UID]string
-
-func versionsOf(f transition.Facts) versions {
-	v := versions{}
+// versionsOf returns the resource versions of all objects in the facts.
+func versionsOf(f transition.Facts) map[types.UID]string {
+	v := map[types.UID]string{}
 	for _, e := range f.Events {
 		v[e.UID] = e.ResourceVersion
 	}
@@ -55,11 +54,14 @@ func versionsOf(f transition.Facts) versions {
 	return v
 }
 
-// wrote notes that an object was written, or was refused because it has changed, when
-// the caches showed what they show. written is the version that it was given, if known.
+// wrote records a write of an object, or a refused one because the object has changed. written is the version
+// after the write, if known.
 func (l lag) wrote(object types.UID, written string, cached transition.Facts, now time.Time) {
-	shown := versionsOf(cached)[object]
-	if before, behind := l[object]; behind && before.by(shown) { // it was behind already
+	l.expect(object, versionsOf(cached)[object], written, now)
+}
+
+func (l lag) expect(object types.UID, shown, written string, now time.Time) {
+	if before, known := l[object]; known && before.isBehind(shown) { // since an earlier write
 		now = before.since
 		if written == "" {
 			written = before.written
@@ -68,12 +70,11 @@ func (l lag) wrote(object types.UID, written string, cached transition.Facts, no
 	l[object] = unshown{shown, written, now}
 }
 
-// of says since when the caches do not show what was written. Zero: they do, or
-// nothing was.
-func (l lag) of(cached transition.Facts) (since time.Time) {
+// behindSince returns the time of the first write that the caches do not show. Zero: they show all.
+func (l lag) behindSince(cached transition.Facts) (since time.Time) {
 	versions := versionsOf(cached)
 	for object, u := range l {
-		if !u.by(versions[object]) {
+		if !u.isBehind(versions[object]) {
 			delete(l, object)
 		} else if since.IsZero() || u.since.Before(since) {
 			since = u.since
@@ -82,19 +83,18 @@ func (l lag) of(cached transition.Facts) (since time.Time) {
 	return since
 }
 
-// compared takes in what the API server has: what the caches show as well is not behind,
-// whatever was written.
-func (l lag) compared(cached, live transition.Facts, now time.Time) {
-	shown, are := versionsOf(cached), versionsOf(live)
+// compare replaces what was recorded by the difference between the caches and the API server.
+func (l lag) compare(cached, live transition.Facts, now time.Time) {
+	shown, current := versionsOf(cached), versionsOf(live)
 	for object := range l {
-		if shown[object] == are[object] {
+		if shown[object] == current[object] {
 			delete(l, object)
 		}
 	}
-	for _, versions := range []versions{shown, are} {
+	for _, versions := range []map[types.UID]string{shown, current} {
 		for object := range versions {
-			if shown[object] != are[object] {
-				l.wrote(object, are[object], cached, now)
+			if shown[object] != current[object] {
+				l.expect(object, shown[object], current[object], now)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestLag(t *testing.T) {
 
 	expect := func(what string, cached transition.Facts, want time.Time) {
 		t.Helper()
-		if got := l.of(cached); !got.Equal(want) {
+		if got := l.behindSince(cached); !got.Equal(want) {
 			t.Errorf("%s: behind since %v; want %v", what, got, want)
 		}
 	}
@@ -43,16 +43,16 @@ func TestLag(t *testing.T) {
 	l.wrote("e", "", after, began)
 	l.wrote("n", "", after, later)
 	expect("the event shows it, and the Node does not", shown("9", "1"), later)
-	l.compared(shown("9", "1"), shown("9", "1"), later)
+	l.compare(shown("9", "1"), shown("9", "1"), later)
 	expect("the server has nothing else: the write has changed nothing", shown("9", "1"), time.Time{})
-	l.compared(shown("9", "1"), shown("9", "3"), later)
+	l.compare(shown("9", "1"), shown("9", "3"), later)
 	expect("the server has a Node that the caches have not", shown("9", "1"), later)
 	expect("they have it", shown("9", "3"), time.Time{})
 
-	l.compared(shown("9", "3"), transition.Facts{Node: shown("9", "3").Node}, began)
+	l.compare(shown("9", "3"), transition.Facts{Node: shown("9", "3").Node}, began)
 	expect("the caches have an event that is gone", shown("9", "3"), began)
 	l.wrote("late", "", shown("9", "3"), began)
-	l.compared(transition.Facts{}, transition.Facts{}, began)
+	l.compare(transition.Facts{}, transition.Facts{}, began)
 	expect("it was gone before they had it", transition.Facts{}, time.Time{})
 }
 
@@ -78,7 +78,7 @@ func TestLagOfWhatOthersWriteToo(t *testing.T) {
 			t.Parallel()
 			l := lag{}
 			l.wrote("n", tc.written, shown("1", "7"), began)
-			if got := !l.of(shown("1", tc.shows)).IsZero(); got != tc.behind {
+			if got := !l.behindSince(shown("1", tc.shows)).IsZero(); got != tc.behind {
 				t.Errorf("caches that show %s after %q was written are behind: %t; want %t", tc.shows, tc.written, got, tc.behind)
 			}
 		})
@@ -91,10 +91,10 @@ func TestLagRemembersWhatWasWrittenFirst(t *testing.T) {
 	l := lag{}
 	l.wrote("n", "9", shown("1", "7"), began)
 	l.wrote("n", "", shown("1", "7"), began.Add(time.Second)) // refused
-	if got := l.of(shown("1", "8")); !got.Equal(began) {
+	if got := l.behindSince(shown("1", "8")); !got.Equal(began) {
 		t.Errorf("behind since %v; want %v: the first write does not show", got, began)
 	}
-	if got := l.of(shown("1", "9")); !got.IsZero() {
+	if got := l.behindSince(shown("1", "9")); !got.IsZero() {
 		t.Errorf("behind since %v; want not at all: it shows", got)
 	}
 }
