@@ -57,7 +57,7 @@ type demo struct {
 type act struct {
 	manifest string
 	took     time.Duration
-	story    *progress.Stories
+	story    *progress.Model
 }
 
 func (d *demo) run(ctx context.Context) (err error) {

@@ -91,7 +91,7 @@ func TestDemo(t *testing.T) {
 		"SchedulingDisabled",
 		`"reason":"drain-complete"`,
 		"$ kubectl apply -f config/samples/uncordon-worker-1.yaml",
-		"Node worker-1 takes pods again",
+		"Node worker-1 is uncordoned",
 		`"reason":"maintenance-complete"`,
 		"What happened",
 		"the cluster is gone",
@@ -140,7 +140,7 @@ func TestDrain(t *testing.T) {
 
 	out = &output{text: heldUp, seen: func() { run("", "delete", "lifecycleevent", "drain-worker-2", "--wait=false") }}
 	dev(t, t.Context(), out, 1, "drain", "worker-2", "--dir", dir)
-	wantInOrder(t, out, "that cancels it", "ended as Failed")
+	wantInOrder(t, out, "which cancels it", "ended as Failed")
 
 	run("", "delete", "pdb", "guarded")
 	out = &output{}

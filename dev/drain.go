@@ -105,7 +105,7 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 }
 
 // follow has the event applied, and shows what becomes of it.
-func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*progress.Stories, error) {
+func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*progress.Model, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
@@ -128,7 +128,7 @@ func screenOn(out io.Writer) follow.Screen {
 }
 
 // outcome is how the only event has ended.
-func outcome(told *progress.Stories) progress.Outcome { return told.All()[0].Outcome() }
+func outcome(told *progress.Model) progress.Outcome { return told.All()[0].Outcome() }
 
 // verdict is an error unless the event has succeeded.
 func (e errand) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {

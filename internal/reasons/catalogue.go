@@ -45,6 +45,9 @@ type Entry struct {
 // Page is where the reference of all codes is, in the repository.
 const Page = "docs/reference/reasons.md"
 
+// Reference is where the documentation describes a code.
+func Reference(code string) string { return Page + Anchor(code) }
+
 // Anchor is the place of a code on [Page].
 func Anchor(code string) string { return "#" + strings.ToLower(code) }
 

@@ -196,7 +196,7 @@ func (t *tool) nodeOf(ctx context.Context, reader client.Reader, name string) *c
 }
 
 // canceledText says how an event has ended that was to be canceled, and how its node is.
-func canceledText(s *progress.Story, node *corev1.Node) string {
+func canceledText(s *progress.Item, node *corev1.Node) string {
 	event := named(s.Name(), s.Event())
 	text := fmt.Sprintf("node/%s: %s is canceled", s.Node(), event)
 	if outcome := s.Outcome(); !outcome.Canceled() {

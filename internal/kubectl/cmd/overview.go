@@ -7,23 +7,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
-	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
 // nodeStatus is how a node is, with one of its events, if it has one.
 type nodeStatus struct {
 	Node string `json:"node"`
-	// State is one word: of the event, or else of the node.
-	State string `json:"state"`
+	// State is that of the event, or else of the node.
+	State state.State `json:"state"`
 	// Event and what it says. Empty: the node has none.
 	Event         string                        `json:"event,omitempty"`
 	Transition    string                        `json:"transition,omitempty"`
@@ -32,7 +30,7 @@ type nodeStatus struct {
 	Waiting       string                        `json:"waiting,omitempty"`
 	Message       string                        `json:"message,omitempty"`
 	Blockers      []lifecyclev1alpha1.Blocker   `json:"blockers,omitempty"`
-	BlockersTotal int32                         `json:"blockersTotal,omitempty"`
+	BlockersTotal int                           `json:"blockersTotal,omitempty"`
 	// Outdated means that what is said was said of an older spec of the event.
 	Outdated bool         `json:"outdated,omitempty"`
 	Since    *metav1.Time `json:"since,omitempty"`
@@ -46,8 +44,6 @@ type nodeStatus struct {
 	// else has cordoned it.
 	CordonedFor      []string `json:"cordonedFor,omitempty"`
 	CordonedByOthers string   `json:"cordonedByOthers,omitempty"`
-
-	tone ui.Tone
 }
 
 // overview is of all nodes in or near maintenance, and of those that are named. The others
@@ -62,7 +58,7 @@ func overview(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent, 
 	}
 	for _, node := range nodes {
 		has := slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == node.Name })
-		if s := ofNode(node); !has && wanted(node.Name) && (named != nil || s.State != inService) {
+		if s := ofNode(node); !has && wanted(node.Name) && (named != nil || s.State != state.InService) {
 			all = append(all, s)
 		}
 	}
@@ -94,13 +90,13 @@ func nodeNamed(nodes []*corev1.Node, name string) *corev1.Node {
 }
 
 func ofEvent(event *lifecyclev1alpha1.LifecycleEvent, node *corev1.Node) nodeStatus {
-	status, state, wait := &event.Status, progress.StateOf(event), progress.Waits(event)
+	status, wait := &event.Status, state.WaitOf(event)
 	s := nodeStatus{
-		Node: event.Spec.BindingNode, State: state.Text, tone: state.Tone,
+		Node: event.Spec.BindingNode, State: state.OfEvent(event),
 		Event: event.Name, Transition: event.Spec.TransitionName, Phase: status.ClaimStatus, Progress: status.Progress,
 		Waiting: wait.Reason, Message: wait.Message, Blockers: status.Blockers,
-		BlockersTotal: max(status.BlockersTotal, int32(len(status.Blockers))),
-		Outdated:      wait.Outdated || progress.Outdated(event), Deadline: status.SLA,
+		BlockersTotal: state.BlockersOf(status),
+		Outdated:      wait.Outdated || state.IsOutdated(event), Deadline: status.SLA,
 		RequestedBy: event.Spec.RequestedBy, Reason: event.Spec.Reason,
 		Maintenances: maintenanceNames([]*lifecyclev1alpha1.LifecycleEvent{event}, event.Spec.BindingNode),
 	}
@@ -129,35 +125,16 @@ func (s *nodeStatus) addCordons(node *corev1.Node) {
 	}
 }
 
-// The states of a node without an event.
-const (
-	inService = "in service"
-	drained   = "drained"
-	cordoned  = "cordoned"
-	goingDown = "going down"
-)
-
-// ofNode is how a node is that has no event. What it is called is for explain to say; of
-// nodes that it only knows as cordoned, the conditions may tell what another drain does.
+// ofNode returns the status of a node that has no event. The condition of its last event says
+// why the node is cordoned.
 func ofNode(node *corev1.Node) nodeStatus {
-	s := nodeStatus{Node: node.Name}
+	s := nodeStatus{Node: node.Name, State: state.OfNode(node)}
 	s.addCordons(node)
-	state := explain.Explain(explain.Facts{NodeName: node.Name, Node: node}, time.Time{}).State
-	switch {
-	case state == explain.InService:
-		s.State, s.tone = inService, ui.Good
+	if s.State == state.InService {
 		return s
-	case state == explain.GoingDown:
-		s.State, s.tone = goingDown, ui.Warn
-	case state == explain.Drained:
-		s.State = drained
-	case isTrue(node, corev1.NodeDrainInProgress):
-		s.State = "draining"
-	default:
-		s.State, s.tone = cordoned, ui.Warn
 	}
 	ours, others := nodestate.Cordons(node)
-	last := nodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
+	last := state.NodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
 	switch {
 	case len(ours) > 0:
 		s.Since = &metav1.Time{Time: ours[0].Since}
@@ -168,20 +145,6 @@ func ofNode(node *corev1.Node) nodeStatus {
 		s.Since = &metav1.Time{Time: others.Since}
 	}
 	return s
-}
-
-func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range node.Status.Conditions {
-		if c := &node.Status.Conditions[i]; c.Type == conditionType {
-			return c
-		}
-	}
-	return nil
-}
-
-func isTrue(node *corev1.Node, conditionType corev1.NodeConditionType) bool {
-	c := nodeCondition(node, conditionType)
-	return c != nil && c.Status == corev1.ConditionTrue
 }
 
 // who is who asked, or whose the cordon is.

@@ -96,7 +96,7 @@ func TestAPlanNamesTheFlagThatLetsARefusedPodGo(t *testing.T) {
 		{Verdict: "Skip", Reason: "PodSkipped", Message: "says a rule"},
 	}
 	nameFlags(plan.Prediction{Nodes: []plan.Node{{Pods: pods}}})
-	for i, want := range []string{"--force lets it go", "--delete-emptydir-data lets it go", "budget web allows none", "says a rule"} {
+	for i, want := range []string{"--force evicts it", "--delete-emptydir-data evicts it", "budget web allows none", "says a rule"} {
 		if !strings.Contains(pods[i].Message, want) {
 			t.Errorf("%s: %q", pods[i].Reason, pods[i].Message)
 		}

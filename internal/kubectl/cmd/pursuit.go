@@ -114,7 +114,7 @@ func (p *pursuit) follow(ctx context.Context) error {
 }
 
 // stopped says what goes on without anybody who follows it.
-func (p *pursuit) stopped(told *progress.Stories, err error) {
+func (p *pursuit) stopped(told *progress.Model, err error) {
 	var ended []string
 	for _, s := range told.All() {
 		if s.Ended() {
@@ -179,7 +179,7 @@ func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.Lifecy
 }
 
 // sum says how all of them have ended.
-func (p *pursuit) sum(told *progress.Stories) error {
+func (p *pursuit) sum(told *progress.Model) error {
 	var codes []int
 	for _, s := range told.All() {
 		codes = append(codes, p.sayEnd(s))
@@ -188,7 +188,7 @@ func (p *pursuit) sum(told *progress.Stories) error {
 }
 
 // sayEnd says how one has ended, and gives its exit code.
-func (p *pursuit) sayEnd(s *progress.Story) int {
+func (p *pursuit) sayEnd(s *progress.Item) int {
 	v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
 	if v.done != "" && p.output == people {
 		p.say(v.done)

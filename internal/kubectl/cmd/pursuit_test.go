@@ -62,7 +62,7 @@ func follows(t *testing.T, file, verb string, output format, style *ui.Style) st
 }
 
 // ended is what is printed at last, and the exit code.
-func ended(p *pursuit, told *progress.Stories, out, errOut *bytes.Buffer) string {
+func ended(p *pursuit, told *progress.Model, out, errOut *bytes.Buffer) string {
 	out.Reset()
 	code, _ := codeOf(p.sum(told))
 	return fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n", out, errOut, code)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
@@ -27,7 +28,7 @@ type reportPrinter struct {
 
 func printReport(out io.Writer, style ui.Style, r explain.Report, now time.Time) error {
 	p := &reportPrinter{out: out, style: style, now: now}
-	p.text(toneOf(r.State), "", r.Headline)
+	p.text(toneOf(r), "", r.Headline)
 	for i, c := range r.Causes {
 		p.cause(fmt.Sprintf("%d. ", i+1), c)
 	}
@@ -53,17 +54,12 @@ func printReport(out io.Writer, style ui.Style, r explain.Report, now time.Time)
 	return p.err
 }
 
-func toneOf(s explain.State) ui.Tone {
-	switch s {
-	case explain.Blocked:
+// toneOf is the color of the headline.
+func toneOf(r explain.Report) ui.Tone {
+	if r.HeldUp() {
 		return ui.Bad
-	case explain.Waiting, explain.Cordoned, explain.GoingDown, explain.Unknown:
-		return ui.Warn
-	case explain.InService, explain.Drained, explain.Moving:
-		return ui.Good
-	default:
-		return ui.Strong
 	}
+	return progress.Tone(r.State)
 }
 
 // cause prints what is in the way, and what helps.

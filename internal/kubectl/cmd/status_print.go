@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
@@ -51,7 +52,7 @@ func statusRows(all []nodeStatus, now time.Time, blockers, why bool) [][]ui.Cell
 	}
 	rows := [][]ui.Cell{cells(header, ui.Strong)}
 	for _, s := range all {
-		texts := []string{s.Node, s.State, s.progress(), ago(s.Since, now), until(s.Deadline, now), s.who()}
+		texts := []string{s.Node, string(s.State), s.progress(), ago(s.Since, now), until(s.Deadline, now), s.who()}
 		if blockers {
 			texts = append(texts, s.blockedBy())
 		}
@@ -59,7 +60,7 @@ func statusRows(all []nodeStatus, now time.Time, blockers, why bool) [][]ui.Cell
 			texts = append(texts, orDash(s.Reason), orDash(s.Event))
 		}
 		row := cells(texts, ui.Plain)
-		row[1].Tone = s.tone
+		row[1].Tone = progress.Tone(s.State)
 		rows = append(rows, row)
 	}
 	return rows
@@ -91,7 +92,7 @@ func statusLine(s nodeStatus, now time.Time) string {
 	if s.Event != "" {
 		parts = append(parts, s.Event)
 	}
-	parts = append(parts, s.State)
+	parts = append(parts, string(s.State))
 	if s.Progress != nil {
 		parts = append(parts, s.progress())
 	}

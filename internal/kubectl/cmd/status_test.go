@@ -116,12 +116,11 @@ func TestStatusAndExplainAgreeOnANodeWithoutEvents(t *testing.T) {
 		"down":     {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionTrue, Reason: "ShuttingDown"}},
 		"expired":  {{Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionFalse, Reason: "SlaExpired"}},
 	}
-	words := map[explain.State]string{explain.InService: inService, explain.Drained: drained, explain.Cordoned: cordoned, explain.GoingDown: goingDown}
 	for name, all := range conditions {
 		for _, unschedulable := range []bool{true, false} {
 			node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}, Status: corev1.NodeStatus{Conditions: all}}
 			node.Annotations = map[string]string{"slipway.dev/cordons": `{"owners":[{"event":"drain-worker-1","uid":"e1"}]}`}
-			want := words[explain.Explain(explain.Facts{Node: node}, noon).State]
+			want := explain.Explain(explain.Facts{Node: node}, noon).State
 			if got := ofNode(node).State; got != want {
 				t.Errorf("conditions %s, unschedulable %v: status says %q, and explain %q", name, unschedulable, got, want)
 			}

@@ -9,11 +9,12 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
 // timedOut says how those have ended that have, and what is not done.
-func (p *pursuit) timedOut(ctx context.Context, told *progress.Stories) error {
+func (p *pursuit) timedOut(ctx context.Context, told *progress.Model) error {
 	var codes []int
 	var left []string
 	for _, s := range told.All() {
@@ -44,7 +45,7 @@ func (p *pursuit) timedOut(ctx context.Context, told *progress.Stories) error {
 
 // leave leaves one that has not ended, and says whether it goes on. What has not begun is
 // withdrawn, if nothing was to happen after the timeout: so does kubectl drain.
-func (p *pursuit) leave(ctx context.Context, s *progress.Story) (code int, goesOn bool) {
+func (p *pursuit) leave(ctx context.Context, s *progress.Item) (code int, goesOn bool) {
 	got, known := p.asked[s.Name()]
 	event := s.Event()
 	switch {
@@ -59,7 +60,7 @@ func (p *pursuit) leave(ctx context.Context, s *progress.Story) (code int, goesO
 		return Error, true
 	}
 	text := "its event was not claimed in time, and was withdrawn"
-	if wait := progress.Waits(event); wait.Reason != "" {
+	if wait := state.WaitOf(event); wait.Reason != "" {
 		text += ". " + ui.Clean(wait.String())
 	}
 	fmt.Fprintf(p.ErrOut, "error: node %s is not %s: %s\n", s.Node(), p.verb, text)

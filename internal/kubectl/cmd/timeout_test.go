@@ -67,7 +67,7 @@ func TestWhenTheTimeIsOverEachNodesEndIsSaidAndTheWorstIsTheExitCode(t *testing.
 }
 
 // toldOf is what has been seen of the drains of worker-1, worker-2 and so on.
-func (p *pursuit) toldOf(t *testing.T, statuses []string) *progress.Stories {
+func (p *pursuit) toldOf(t *testing.T, statuses []string) *progress.Model {
 	t.Helper()
 	var followed []progress.Asked
 	nodes := []string{"worker-1", "worker-2", "worker-3"}[:len(statuses)]

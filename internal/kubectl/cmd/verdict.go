@@ -22,9 +22,12 @@ type verdict struct {
 	done, wrong string
 }
 
+// drained is the verb of a drain.
+const drained = "drained"
+
 // judge tells how an event has ended. refused are the pods for which it was withdrawn.
 // byTimeout means that its deadline was the time that somebody wanted to wait.
-func judge(s *progress.Story, verb string, refused []lifecyclev1alpha1.Blocker, byTimeout bool) verdict {
+func judge(s *progress.Item, verb string, refused []lifecyclev1alpha1.Blocker, byTimeout bool) verdict {
 	outcome := s.Outcome()
 	outcome.Reason, outcome.Message = ui.Clean(outcome.Reason), ui.Clean(outcome.Message)
 	switch {
@@ -45,7 +48,7 @@ func judge(s *progress.Story, verb string, refused []lifecyclev1alpha1.Blocker, 
 
 // next is how an event has left its node, and what can be done. One that was never claimed
 // has left nothing.
-func next(s *progress.Story, verb string) string {
+func next(s *progress.Item, verb string) string {
 	again := fmt.Sprintf("'kubectl slipway %s %s' tries again", strings.TrimSuffix(verb, "ed"), s.Node())
 	if s.Event().Status.Driver == nil {
 		return again
@@ -54,7 +57,7 @@ func next(s *progress.Story, verb string) string {
 }
 
 // back is how a node that was not drained is put back.
-func back(s *progress.Story, verb string) string {
+func back(s *progress.Item, verb string) string {
 	if verb != drained {
 		return ""
 	}
@@ -62,7 +65,7 @@ func back(s *progress.Story, verb string) string {
 }
 
 // succeeded is what kubectl says, and what is still to be known.
-func succeeded(s *progress.Story, verb string) string {
+func succeeded(s *progress.Item, verb string) string {
 	text := fmt.Sprintf("node/%s %s\n", s.Node(), verb)
 	for _, conditionType := range []string{"PodsLeft", lifecyclev1alpha1.ConditionBudgetsOverridden} {
 		if c := apimeta.FindStatusCondition(s.Event().Status.Conditions, conditionType); c != nil && c.Status == metav1.ConditionTrue {

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package explain says why a node is not moving, and what would help.
+//
+//	Facts (what somebody has read) ── Explain(facts, now) ──▶ Report: headline, causes, remedies, history
+//
+// It is pure: no client, no clock, no goroutine. What could not be read is a fact too.
 package explain
 
 import (
 	"cmp"
-	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// event is one that a report is about.
+// event is the kind that a report is about.
 type event = lifecyclev1alpha1.LifecycleEvent
 
-// Explain says how the node is, what keeps its events from moving on, and what helps.
+// Explain says what happens to the node, what keeps its events from moving on, and what helps.
 func Explain(f Facts, now time.Time) Report {
 	r := Report{Node: f.NodeName, Unread: f.Unread}
 	events := inTurn(f.Events)
@@ -27,17 +32,18 @@ func Explain(f Facts, now time.Time) Report {
 		r.Unlisted += max(int(e.Status.BlockersTotal)-len(e.Status.Blockers), 0)
 	}
 	slices.SortStableFunc(r.Causes, byUrgency)
-	r.State, r.Headline = headline(f, events, r.Causes)
 	if len(events) > 0 {
-		r.Event = events[0].Name
+		r.Event, r.State = events[0].Name, state.OfEvent(events[0])
 	} else {
+		r.State = state.OfNode(f.Node)
 		r.Next = next(f, r.State)
 	}
+	r.Headline = headline(f, r, events)
 	r.History = history(f, events)
 	return r
 }
 
-// inTurn is the order in which the events of a node are worked on: who is claimed, then
+// inTurn returns the events in the order in which they are worked on: the claimed one, then
 // the oldest.
 func inTurn(events []event) []*event {
 	all := make([]*event, len(events))
@@ -67,7 +73,7 @@ func rank(e *event) int {
 
 func pending(e *event) bool { return rank(e) == 1 }
 
-// causesOf is all that keeps one event from moving on.
+// causesOf returns all that keeps one event from moving on.
 func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
 	var causes []Cause
 	for _, c := range e.Status.Conditions {
@@ -83,13 +89,13 @@ func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
 		causes = append(causes, notNoticed(f, e, now))
 	}
 	if e.Status.ClaimStatus.Terminal() {
-		return causes // its blockers are those of the past, and the ending names the first
+		return causes // its blockers are past, and its final condition names the first
 	}
 	return append(causes, ofBlockersOf(f, e, now)...)
 }
 
-// troubles tells whether a condition says that something is in the way now. A condition
-// with a reason that the catalogue does not know is a driver's own, and not ours to judge.
+// troubles tells whether a condition keeps the event from moving on now. Reasons that the
+// catalogue does not know are those of third-party drivers, and are not judged.
 func troubles(e *event, c metav1.Condition) bool {
 	if reasons.Place(c.Type) == reasons.PodsLeft {
 		return c.Status == metav1.ConditionTrue
@@ -110,31 +116,23 @@ func troubles(e *event, c metav1.Condition) bool {
 	}
 }
 
-// silent is an event that nobody has said anything about yet.
+// silent tells whether neither an agent nor the controller has reported on the event yet.
 func silent(e *event) bool {
 	return pending(e) && apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable) == nil &&
 		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionGuardsPassed) == nil &&
 		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionLeaseHeld) == nil
 }
 
-// byUrgency puts first what does not pass, then what is about the whole event, then what
-// holds up most.
+// byUrgency sorts causes: those that do not pass first, then those of the whole event, then
+// those that hold up most objects.
 func byUrgency(a, b Cause) int {
 	return cmp.Or(
-		cmp.Compare(place(a), place(b)),
-		compareBool(a.Passes, b.Passes),
+		cmp.Compare(rankIf(a.Place == reasons.PodsLeft), rankIf(b.Place == reasons.PodsLeft)), // what is left behind holds up nothing
+		cmp.Compare(rankIf(a.Passes), rankIf(b.Passes)),
 		cmp.Compare(scope(a), scope(b)),
 		cmp.Compare(len(b.Objects), len(a.Objects)),
 		cmp.Compare(a.Code, b.Code),
 	)
-}
-
-// place puts last what is left behind: it holds up nothing.
-func place(c Cause) int {
-	if c.Place == reasons.PodsLeft {
-		return 1
-	}
-	return 0
 }
 
 func scope(c Cause) int {
@@ -148,22 +146,9 @@ func scope(c Cause) int {
 	}
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
+func rankIf(later bool) int {
+	if later {
 		return 1
 	}
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return 0
 }

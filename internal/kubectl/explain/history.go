@@ -4,15 +4,16 @@ package explain
 
 import (
 	"fmt"
-	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // history is what has happened to the node and to its events, in order. Of conditions, the
@@ -145,4 +146,32 @@ func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 		text += fmt.Sprintf(" (%d times)", count)
 	}
 	return []Moment{{LastTold(e), text}}
+}
+
+// notice is what a core Event of Slipway's tells.
+type notice struct {
+	event types.UID
+	// key is of a blocker: its reason, and what is in the way.
+	key string
+}
+
+// noticeOf is nil for a core Event of somebody else.
+func noticeOf(e corev1.Event) *notice {
+	parts := strings.SplitN(e.Annotations[lifecyclev1alpha1.NoticeAnnotation], " ", 3)
+	if len(parts) < 3 {
+		return nil
+	}
+	return &notice{event: types.UID(parts[0]), key: parts[2]}
+}
+
+// seenIn tells whether the LifecycleEvent itself says what the notice does. Of what held
+// it up and does not any more, only the notice is left.
+func (n *notice) seenIn(events []*event) bool {
+	of := slices.IndexFunc(events, func(e *event) bool { return e.UID == n.event })
+	if of < 0 {
+		return false
+	}
+	return n.key == "" || slices.ContainsFunc(events[of].Status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
+		return n.key == b.Reason+" "+b.By
+	})
 }

@@ -16,45 +16,45 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
 )
 
-// Events is the [View] of LifecycleEvents and their nodes: it takes what the watches show
-// into stories, and the stories onto a screen.
+// Events is the [View] of LifecycleEvents and their nodes: a progress.Model, which a Screen
+// draws.
 type Events struct {
 	cluster Cluster
 	screen  Screen
 	clock   clock.WithTicker
-	stories *progress.Stories
+	model   *progress.Model
 	// OnRefusal is called for an event that was asked not to evict some of the pods, while
 	// nothing has left, and again until it says that it is done. May be nil.
 	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
 	// refused are those whose refusal is done.
-	refused map[*progress.Story]bool
+	refused map[*progress.Item]bool
 }
 
 // New follows events of a cluster on a screen.
 func New(cluster Cluster, screen Screen, clock clock.WithTicker, asked ...progress.Asked) *Events {
-	return &Events{cluster: cluster, screen: screen, clock: clock, stories: progress.New(asked...), refused: map[*progress.Story]bool{}}
+	return &Events{cluster: cluster, screen: screen, clock: clock, model: progress.New(asked...), refused: map[*progress.Item]bool{}}
 }
 
 // Follow watches, has the events created, and returns when they have ended, or with the
-// error of ctx when that ends. The stories say how they ended.
-func (e *Events) Follow(ctx context.Context, create func(context.Context) error) (*progress.Stories, error) {
+// error of ctx when that ends. The model says how they ended.
+func (e *Events) Follow(ctx context.Context, create func(context.Context) error) (*progress.Model, error) {
 	err := e.cluster.ToEnd(ctx, e.clock, e.scope(), e, func(ctx context.Context, seen Scope) error {
 		if seen.Pods {
-			e.stories.WatchPods()
+			e.model.WatchPods()
 		}
-		e.stories.Begin(e.clock.Now())
+		e.model.Begin(e.clock.Now())
 		return create(ctx)
 	})
 	if ctx.Err() != nil {
 		e.screen.Clear()
 	}
-	return e.stories, err
+	return e.model, err
 }
 
 // scope is one node with all that happens there. Of several nodes it is only their events:
 // a person cannot follow more, and a cluster should not be asked for more.
 func (e *Events) scope() Scope {
-	if all := e.stories.All(); len(all) == 1 {
+	if all := e.model.All(); len(all) == 1 {
 		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}
 	}
 	return Scope{}
@@ -62,18 +62,18 @@ func (e *Events) scope() Scope {
 
 // Expect says which event is followed: as it was created, or found.
 func (e *Events) Expect(event *lifecyclev1alpha1.LifecycleEvent) {
-	e.stories.Expect(event, e.clock.Now())
+	e.model.Expect(event, e.clock.Now())
 }
 
 // Saw takes in how an object is.
 func (e *Events) Saw(object client.Object, at time.Time) {
 	switch o := object.(type) {
 	case *lifecyclev1alpha1.LifecycleEvent:
-		e.stories.SawEvent(o, at)
+		e.model.SawEvent(o, at)
 	case *corev1.Node:
-		e.stories.SawNode(o, at)
+		e.model.SawNode(o, at)
 	case *corev1.Pod:
-		e.stories.SawPod(o, at)
+		e.model.SawPod(o, at)
 	}
 }
 
@@ -81,30 +81,30 @@ func (e *Events) Saw(object client.Object, at time.Time) {
 func (e *Events) Gone(object client.Object, at time.Time) {
 	switch o := object.(type) {
 	case *lifecyclev1alpha1.LifecycleEvent:
-		e.stories.EventGone(o, at)
+		e.model.EventGone(o, at)
 	case *corev1.Pod:
-		e.stories.PodGone(o, at)
+		e.model.PodGone(o, at)
 	}
 }
 
 // Lost takes in that the server does not answer.
-func (e *Events) Lost(why string, at time.Time) { e.stories.Lost(why, at) }
+func (e *Events) Lost(why string, at time.Time) { e.model.Lost(why, at) }
 
 // Found takes in that the server answers again.
-func (e *Events) Found(at time.Time) { e.stories.Found(at) }
+func (e *Events) Found(at time.Time) { e.model.Found(at) }
 
 // Show brings the screen up to date. It reports refusals, and reads what a watch that was
 // interrupted has missed.
 func (e *Events) Show(ctx context.Context, now time.Time) (over bool, err error) {
-	e.screen.Show(e.stories, now)
-	over = e.stories.Over(now)
+	e.screen.Show(e.model, now)
+	over = e.model.Over(now)
 	e.reportRefusals(ctx)
 	e.readMissed(ctx)
 	return over, nil
 }
 
 func (e *Events) reportRefusals(ctx context.Context) {
-	for _, one := range e.stories.All() {
+	for _, one := range e.model.All() {
 		if pods := one.Refused(); e.OnRefusal != nil && !e.refused[one] && len(pods) > 0 {
 			e.refused[one] = e.OnRefusal(ctx, one.Event().DeepCopy(), pods)
 		}
@@ -115,7 +115,7 @@ func (e *Events) reportRefusals(ctx context.Context) {
 // events that the watch may never show. What cannot be read is read again the next time.
 func (e *Events) readMissed(ctx context.Context) {
 	var reader client.Reader
-	for _, one := range e.stories.All() {
+	for _, one := range e.model.All() {
 		if !one.MissedEnd() && !one.Unseen() {
 			continue
 		}
@@ -150,7 +150,7 @@ func (e *Events) readNode(ctx context.Context, reader client.Reader, name string
 	case err != nil:
 		return
 	}
-	e.stories.ReadNode(name, node, e.clock.Now())
+	e.model.ReadNode(name, node, e.clock.Now())
 }
 
 func (e *Events) readEvent(ctx context.Context, reader client.Reader, event *lifecyclev1alpha1.LifecycleEvent) {

@@ -16,7 +16,7 @@ import (
 func TestARefusalIsToldOfUntilItIsDoneWith(t *testing.T) {
 	f := New(Cluster{}, Nothing{}, clocktesting.NewFakeClock(metav1.Now().Time), progress.Asked{Node: "worker-1", Event: "drain-worker-1"})
 	now := f.clock.Now()
-	f.stories.Begin(now)
+	f.model.Begin(now)
 	f.Saw(&lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{Name: "drain-worker-1"},
 		Status: lifecyclev1alpha1.LifecycleEventStatus{

@@ -13,10 +13,10 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// Screen shows stories while they go on.
+// Screen draws the model.
 type Screen interface {
 	// Show brings it up to date.
-	Show(told *progress.Stories, now time.Time)
+	Show(told *progress.Model, now time.Time)
 	// Clear removes what would be drawn again.
 	Clear()
 }
@@ -35,7 +35,7 @@ type Terminal struct {
 }
 
 // Show brings the terminal up to date.
-func (s *Terminal) Show(told *progress.Stories, now time.Time) {
+func (s *Terminal) Show(told *progress.Model, now time.Time) {
 	entries := told.Log()[s.told:]
 	s.told += len(entries)
 	frame := ""
@@ -67,7 +67,7 @@ type Lines struct {
 const silence = 30 * time.Second
 
 // Show prints what is new.
-func (s *Lines) Show(told *progress.Stories, now time.Time) {
+func (s *Lines) Show(told *progress.Model, now time.Time) {
 	entries := told.Log()[s.told:]
 	s.told += len(entries)
 	if s.last.IsZero() {
@@ -93,7 +93,7 @@ type Objects struct {
 }
 
 // Show prints what is new.
-func (s *Objects) Show(told *progress.Stories, _ time.Time) {
+func (s *Objects) Show(told *progress.Model, _ time.Time) {
 	encoder := json.NewEncoder(s.Out)
 	for _, change := range told.Changes()[s.told:] {
 		_ = encoder.Encode(change) //nolint:errchkjson // its times are ours, and who does not read any more does not want to
@@ -108,7 +108,7 @@ func (s *Objects) Clear() {}
 type Nothing struct{}
 
 // Show does nothing.
-func (Nothing) Show(*progress.Stories, time.Time) {}
+func (Nothing) Show(*progress.Model, time.Time) {}
 
 // Clear does nothing.
 func (Nothing) Clear() {}

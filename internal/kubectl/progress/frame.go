@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
@@ -29,9 +30,9 @@ const (
 	helpLines    = 2
 )
 
-// Frame is how it is now: a line for each node, and under it what holds it up. It is not
-// higher than the terminal.
-func (s *Stories) Frame(now time.Time, style ui.Style) string {
+// Frame draws the state now: a line for each node, and its blockers below. It is not higher
+// than the terminal.
+func (s *Model) Frame(now time.Time, style ui.Style) string {
 	var lines []string
 	if s.lost != "" {
 		lines = append(lines, style.Line(ui.Span{Text: "The API server does not answer: " + s.lost, Tone: ui.Bad}))
@@ -64,8 +65,8 @@ func (s *Stories) Frame(now time.Time, style ui.Style) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func (s *Stories) unfinishedFirst(now time.Time) []*Story {
-	var first, last []*Story
+func (s *Model) unfinishedFirst(now time.Time) []*Item {
+	var first, last []*Item
 	for _, one := range s.all {
 		if one.Over(now) {
 			last = append(last, one)
@@ -76,7 +77,7 @@ func (s *Stories) unfinishedFirst(now time.Time) []*Story {
 	return append(first, last...)
 }
 
-func (s *Stories) widest(shown []*Story) int {
+func (s *Model) widest(shown []*Item) int {
 	const most = 30
 	width := 0
 	for _, one := range shown {
@@ -86,13 +87,12 @@ func (s *Stories) widest(shown []*Story) int {
 }
 
 // lines are the node's line, and what holds it up.
-func (s *Story) lines(now time.Time, style ui.Style, width, blockers int) []string {
+func (s *Item) lines(now time.Time, style ui.Style, width, blockers int) []string {
 	name := ui.Span{Text: fmt.Sprintf("%-*s  ", width, ui.Clip(s.asked.Node, width)), Tone: ui.Strong}
 	if s.event == nil {
 		return []string{style.Line(name, ui.Span{Text: "LifecycleEvent " + s.asked.Event + " is not there yet"})}
 	}
-	state := s.state()
-	line := []ui.Span{name, {Text: s.bar(style)}, state}
+	line := []ui.Span{name, {Text: s.bar(style)}, s.stateSpan()}
 	for _, text := range s.times(now) {
 		if longer := slices.Concat(line, []ui.Span{{Text: text}}); len(line) <= 3 || style.Holds(longer) {
 			line = longer
@@ -102,7 +102,7 @@ func (s *Story) lines(now time.Time, style ui.Style, width, blockers int) []stri
 	if s.gone || s.event.Status.ClaimStatus.Terminal() {
 		return lines
 	}
-	if wait := Waits(s.event); wait.Reason != "" {
+	if wait := state.WaitOf(s.event); wait.Reason != "" {
 		lines = append(lines, style.Line(ui.Span{Text: "  " + wait.String()}))
 	}
 	lines = append(lines, s.heldUpLines(now, style, blockers)...)
@@ -112,16 +112,31 @@ func (s *Story) lines(now time.Time, style ui.Style, width, blockers int) []stri
 	return lines
 }
 
-// state is how the event is, or was when it went.
-func (s *Story) state() ui.Span {
+// stateSpan returns the state of the event, or its last one.
+func (s *Item) stateSpan() ui.Span {
+	now := state.OfEvent(s.event)
 	if s.gone && !s.event.Status.ClaimStatus.Terminal() {
-		return ui.Span{Text: "gone", Tone: ui.Warn}
+		now = state.Gone
 	}
-	return StateOf(s.event)
+	return ui.Span{Text: string(now), Tone: Tone(now)}
+}
+
+// Tone returns the color of a state.
+func Tone(s state.State) ui.Tone {
+	switch s {
+	case state.InService, state.Drained, state.Returned, state.Done:
+		return ui.Good
+	case state.Blocked, state.Stalled, state.Failed, state.DeadlinePassed:
+		return ui.Bad
+	case state.Cordoned, state.GoingDown, state.Unknown, state.Waiting, state.Canceling, state.Canceled, state.Gone:
+		return ui.Warn
+	default:
+		return ui.Plain
+	}
 }
 
 // bar is the progress, as a bar and in numbers.
-func (s *Story) bar(style ui.Style) string {
+func (s *Item) bar(style ui.Style) string {
 	const narrow, wide, wideFrom = 10, 24, 100
 	size := narrow
 	if style.Width >= wideFrom || style.Width == 0 {
@@ -136,13 +151,13 @@ func (s *Story) bar(style ui.Style) string {
 
 // times are how long it has taken, how long it will, and how long it may take: what is
 // worth most comes first.
-func (s *Story) times(now time.Time) []string {
+func (s *Item) times(now time.Time) []string {
 	status := &s.event.Status
 	if s.ended != nil {
 		return []string{" after " + duration.HumanDuration(max(s.ended.Sub(s.since()), 0))}
 	}
 	texts := []string{" for " + duration.HumanDuration(max(now.Sub(s.since()), 0))}
-	if left, known := s.pace.left(now); known && !needsPeople(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
+	if left, known := s.pace.left(now); known && !state.NeedsPeople(status) && status.ClaimStatus == lifecyclev1alpha1.Claimed {
 		texts = append(texts, ", "+about(left))
 	}
 	if deadline := status.SLA; deadline != nil {
@@ -152,9 +167,98 @@ func (s *Story) times(now time.Time) []string {
 }
 
 // since is when it was asked for.
-func (s *Story) since() time.Time {
+func (s *Item) since() time.Time {
 	if created := s.event.CreationTimestamp; !created.IsZero() {
 		return created.Time
 	}
 	return s.in.began
+}
+
+// Still returns entries about events that have not ended: for readers who see no frame, when
+// nothing has happened for a while.
+func (s *Model) Still(now time.Time) []Entry {
+	var entries []Entry
+	for _, one := range s.all {
+		if one.Over(now) {
+			continue
+		}
+		entry := Entry{After: now.Sub(s.began), Text: one.still()}
+		if len(s.all) > 1 {
+			entry.Node = one.asked.Node
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+func (s *Item) still() string {
+	if s.event == nil {
+		return "still waits for LifecycleEvent " + s.asked.Event
+	}
+	text := "still " + string(state.OfEvent(s.event))
+	status := &s.event.Status
+	if p := status.Progress; p != nil && p.Total > 0 {
+		text += fmt.Sprintf(", %d of %d done", p.Done, p.Total)
+	}
+	if wait := state.WaitOf(s.event); wait.Reason != "" {
+		return text + "; " + wait.String()
+	}
+	if len(status.Blockers) == 0 {
+		return text
+	}
+	text += "; " + heldUp(status.Blockers[0])
+	if more := state.BlockersOf(status) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// pace is how fast an event comes along.
+type pace struct {
+	began, last time.Time // when progress was seen first, and when more was done last
+	base        int32     // what was done when it was seen first
+	done, total int32
+}
+
+func (p *pace) saw(progress lifecyclev1alpha1.Progress, at time.Time) {
+	if p.began.IsZero() {
+		p.began, p.last, p.base = at, at, progress.Done
+	}
+	if progress.Done != p.done {
+		p.last = at
+	}
+	p.done, p.total = progress.Done, progress.Total
+}
+
+// left is how long what is left will take, if it takes as long as what is done. It is not
+// known before something was done, nor when the next is long overdue.
+func (p *pace) left(now time.Time) (time.Duration, bool) {
+	done := p.done - p.base
+	if done <= 0 || p.done >= p.total {
+		return 0, false
+	}
+	each := p.last.Sub(p.began) / time.Duration(done)
+	since := now.Sub(p.last)
+	const slack = 10 * time.Second
+	if since > 2*each+slack {
+		return 0, false
+	}
+	return max(each*time.Duration(p.total-p.done)-since, 0), true
+}
+
+// about is a time for people: nobody knows it to the second.
+func about(d time.Duration) string {
+	const (
+		few    = 10 * time.Second
+		coarse = 10 * time.Second
+		fine   = 5 * time.Second
+	)
+	switch {
+	case d < few:
+		return "a few seconds left"
+	case d < time.Minute:
+		return fmt.Sprintf("about %s left", duration.HumanDuration(d.Round(fine)))
+	default:
+		return fmt.Sprintf("about %s left", duration.HumanDuration(d.Round(coarse)))
+	}
 }

@@ -3,21 +3,25 @@
 package progress
 
 import (
+	"reflect"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
-// Outcome is how an event has ended. Without a phase, nobody has seen how.
+// Outcome is how an event has ended. Without a phase, its end was not seen.
 type Outcome struct {
 	Phase           lifecyclev1alpha1.ClaimStatus
 	Reason, Message string
 }
 
-// String is the outcome in one line.
+// String returns the outcome in one line.
 func (o Outcome) String() string {
 	text := string(o.Phase)
 	if text == "" {
@@ -32,12 +36,12 @@ func (o Outcome) String() string {
 	return text
 }
 
-// Canceled says that somebody deleted the event before it had ended.
+// Canceled tells whether the event was deleted before it had ended.
 func (o Outcome) Canceled() bool { return o.Reason == lifecyclev1alpha1.ReasonCanceled }
 
-// Outcome is how the event has ended, as far as that has been seen. If the event
-// went while the watch was cut, the Node's condition says it.
-func (s *Story) Outcome() Outcome {
+// Outcome returns how the event has ended, as far as that was seen. If the event was deleted
+// while the watch was interrupted, the condition of the Node says it.
+func (s *Item) Outcome() Outcome {
 	if s.event == nil {
 		return Outcome{}
 	}
@@ -62,12 +66,12 @@ func (s *Story) Outcome() Outcome {
 	}
 }
 
-// hasEnded says that a Node's condition tells of an end, and not of what goes on.
+// hasEnded tells whether the condition of a Node is about an event that has ended.
 func hasEnded(c *corev1.NodeCondition, end string) bool {
 	return c.Status == corev1.ConditionFalse || c.Reason == end
 }
 
-// outcomeOfNode is what the Node's condition says of its last event.
+// outcomeOfNode returns what the condition of the Node says of its last event.
 func outcomeOfNode(c *corev1.NodeCondition, end string) Outcome {
 	switch c.Reason {
 	case end:
@@ -77,4 +81,59 @@ func outcomeOfNode(c *corev1.NodeCondition, end string) Outcome {
 	default:
 		return Outcome{Phase: lifecyclev1alpha1.Failed, Reason: c.Reason, Message: strings.TrimSpace(c.Message)}
 	}
+}
+
+// Change is an event after a change, for programs: one JSON object a change. The last of
+// an event has Ended.
+type Change struct {
+	// Time at which it was seen.
+	Time metav1.MicroTime `json:"time"`
+	// Node, Event and UID say what it is about, Transition what is done.
+	Node       string `json:"node"`
+	Event      string `json:"event"`
+	UID        string `json:"uid"`
+	Transition string `json:"transition"`
+	// Phase is status.claimStatus, State the driver's, Progress how far it is.
+	Phase    lifecyclev1alpha1.ClaimStatus `json:"phase"`
+	State    string                        `json:"state,omitempty"`
+	Progress *lifecyclev1alpha1.Progress   `json:"progress,omitempty"`
+	// Deadline, once it is claimed.
+	Deadline *metav1.Time `json:"deadline,omitempty"`
+	// Waiting is why it is not claimed, or not driven: a reason of a condition.
+	Waiting string `json:"waiting,omitempty"`
+	// Blocked means that nothing moves until somebody removes a blocker. Blockers are at
+	// most 20 of BlockersTotal.
+	Blocked       bool                        `json:"blocked"`
+	Blockers      []lifecyclev1alpha1.Blocker `json:"blockers,omitempty"`
+	BlockersTotal int32                       `json:"blockersTotal,omitempty"`
+	// Canceling says that it is being deleted, and has not ended.
+	Canceling bool `json:"canceling,omitempty"`
+	// Ended says that this is the last change. Reason and Message say how it ended.
+	Ended   bool   `json:"ended"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// change adds the event to the log for programs, if something has changed.
+func (s *Item) change(at time.Time) {
+	status, outcome := &s.event.Status, s.Outcome()
+	c := Change{
+		Node: s.event.Spec.BindingNode, Event: s.event.Name, UID: string(s.event.UID), Transition: s.event.Spec.TransitionName,
+		Phase: outcome.Phase, State: status.State, Progress: status.Progress, Deadline: status.SLA,
+		Waiting: state.WaitOf(s.event).Reason, Blockers: status.Blockers, BlockersTotal: status.BlockersTotal,
+		Ended: s.gone || outcome.Phase.Terminal(), Reason: outcome.Reason, Message: outcome.Message,
+	}
+	if !c.Ended {
+		c.Blocked, c.Canceling = state.IsBlocked(status), s.event.DeletionTimestamp != nil
+	}
+	if c.Phase == "" && !c.Ended {
+		c.Phase = lifecyclev1alpha1.Pending
+	}
+	if s.last != nil && (s.last.Ended || reflect.DeepEqual(*s.last, c)) {
+		return
+	}
+	s.last = &c
+	dated := c
+	dated.Time = metav1.NewMicroTime(at)
+	s.in.changes = append(s.in.changes, dated)
 }

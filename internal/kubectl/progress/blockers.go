@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// hindrance is what holds up one object or several.
+// hindrance is a blocker of one object or of several.
 type hindrance struct {
 	lifecyclev1alpha1.Blocker // the first
 	count                     int
 }
 
-// hindrances are the blockers, with those that one thing holds up together.
+// hindrances joins the blockers that have the same cause.
 func hindrances(blockers []lifecyclev1alpha1.Blocker) []hindrance {
 	var all []hindrance
 	for _, b := range blockers {
@@ -51,13 +52,13 @@ func (h hindrance) text(now time.Time) string {
 	return text
 }
 
-// heldUpLines are at most so many of what holds the node up, each with what would help.
-func (s *Story) heldUpLines(now time.Time, style ui.Style, most int) []string {
+// heldUpLines returns at most so many blockers, each with its remedy.
+func (s *Item) heldUpLines(now time.Time, style ui.Style, most int) []string {
 	var lines []string
-	status, said, told := &s.event.Status, "", 0
+	status, said, shown := &s.event.Status, "", 0
 	all := hindrances(status.Blockers)
 	for _, h := range all[:min(most, len(all))] {
-		told += h.count
+		shown += h.count
 		lines = append(lines, style.WrapAtMost("  ", h.text(now), blockerLines)...)
 		if help := Remedy(h.Blocker); help != "" && help != said {
 			for _, line := range style.WrapAtMost("    ", help, helpLines) {
@@ -66,8 +67,31 @@ func (s *Story) heldUpLines(now time.Time, style ui.Style, most int) []string {
 			said = help
 		}
 	}
-	if more := max(int(status.BlockersTotal), len(status.Blockers)) - told; more > 0 {
+	if more := state.BlockersOf(status) - shown; more > 0 {
 		lines = append(lines, style.Line(ui.Span{Text: fmt.Sprintf("  and %d more", more), Tone: ui.Faint}))
 	}
 	return lines
+}
+
+// losses are why a drain is asked not to evict a pod.
+var losses = map[string]string{
+	"UnmanagedPod": "it has no controller that would start it again",
+	"LocalStorage": "what is in its emptyDir volume would be lost",
+}
+
+// Remedy returns what helps against a blocker of an event that exists, whose parameters stay
+// as they are.
+func Remedy(b lifecyclev1alpha1.Blocker) string {
+	if flag := state.FlagAgainst(b); flag != "" {
+		return losses[b.Reason] + "; to evict it all the same, cancel this drain and ask for one with " + flag
+	}
+	return b.Message
+}
+
+// Flag returns the same before an event exists, or after it was withdrawn.
+func Flag(b lifecyclev1alpha1.Blocker) string {
+	if flag := state.FlagAgainst(b); flag != "" {
+		return losses[b.Reason] + "; " + flag + " evicts it all the same"
+	}
+	return b.Message
 }

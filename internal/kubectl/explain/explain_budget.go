@@ -9,39 +9,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubectl/pkg/util/podutils"
 )
 
 // maxNamed is how many objects of a kind are named.
 const maxNamed = 5
 
-// tellBudget does the arithmetic of the budget in the way.
-func tellBudget(t telling) {
-	namespace, name := nameIn(t.cause.By)
-	b := t.budget(namespace, name)
+// explainBudget does the arithmetic of the budget in the way.
+func explainBudget(x explanation) {
+	namespace, name := nameIn(x.cause.By)
+	b := x.budget(namespace, name)
 	if b == nil {
-		t.unknownBudget(namespace, name)
+		x.unknownBudget(namespace, name)
 		return
 	}
-	t.detail("%s", arithmetic(*b))
-	unhealthy := t.unhealthy(*b)
+	x.detail("%s", arithmetic(*b))
+	unhealthy := x.unhealthy(*b)
 	if len(unhealthy) > 0 {
 		p := unhealthy[0]
-		t.remedy("see why pods of it are not Ready, and mend that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+		x.remedy("see why pods of it are not Ready, and mend that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
 	}
-	t.scaleUp(*b)
-	t.relax(*b)
+	x.scaleUp(*b)
+	x.relax(*b)
 }
 
-func (t telling) unknownBudget(namespace, name string) {
-	if t.unread(Budgets) {
-		t.detail("the budget could not be read, so there is no arithmetic")
+func (x explanation) unknownBudget(namespace, name string) {
+	if x.unread(Budgets) {
+		x.detail("the budget could not be read, so there is no arithmetic")
 	}
 	if name != "" {
-		t.remedy("see the budget and its pods", "kubectl -n %s describe pdb %s", namespace, name)
+		x.remedy("see the budget and its pods", "kubectl -n %s describe pdb %s", namespace, name)
 		return
 	}
-	namespace, _ = t.first()
-	t.remedy("see the budgets of the namespace", "kubectl -n %s get pdb", namespace)
+	namespace, _ = x.first()
+	x.remedy("see the budgets of the namespace", "kubectl -n %s get pdb", namespace)
 }
 
 // arithmetic is how many pods there are, how many must be healthy, and how many are.
@@ -70,22 +71,22 @@ func pods(n int) string {
 }
 
 // unhealthy tells which pods of the budget are not Ready, where and why.
-func (t telling) unhealthy(b Budget) []corev1.Pod {
+func (x explanation) unhealthy(b Budget) []corev1.Pod {
 	var found []corev1.Pod
 	for _, p := range b.Pods {
-		if !isReady(&p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if !podutils.IsPodReady(&p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 			found = append(found, p)
 		}
 	}
 	for i, p := range found {
 		if i == maxNamed {
-			t.detail("and %d more that are not Ready", len(found)-maxNamed)
+			x.detail("and %d more that are not Ready", len(found)-maxNamed)
 			break
 		}
-		t.detail("%s", notReady(p))
+		x.detail("%s", notReady(p))
 	}
-	if len(found) == 0 && t.unread(BudgetPods) {
-		t.detail("its pods could not all be read, so it is not known which of them are not Ready")
+	if len(found) == 0 && x.unread(BudgetPods) {
+		x.detail("its pods could not all be read, so it is not known which of them are not Ready")
 	}
 	return found
 }
@@ -117,14 +118,14 @@ const maxMore = 10
 
 // scaleUp proposes replicas, where the pods have one owner that can be scaled, and where
 // more of them let one go. Under maxUnavailable they do not.
-func (t telling) scaleUp(b Budget) {
+func (x explanation) scaleUp(b Budget) {
 	kind, owner := scalable(b.Pods)
 	if owner == "" || b.Status.ExpectedPods == 0 {
 		return
 	}
 	for more := 1; more <= maxMore; more++ {
 		if replicas := int(b.Status.ExpectedPods) + more; int(b.Status.CurrentHealthy)+more > desired(b, replicas) {
-			t.remedy(fmt.Sprintf("run %d more of its pods: when they are Ready, one may go", more),
+			x.remedy(fmt.Sprintf("run %d more of its pods: when they are Ready, one may go", more),
 				"kubectl -n %s scale %s %s --replicas=%d", b.Namespace, kind, owner, replicas)
 			return
 		}
@@ -173,7 +174,7 @@ func scalable(pods []corev1.Pod) (kind, name string) {
 }
 
 // relax proposes the change of the budget that lets one more pod go.
-func (t telling) relax(b Budget) {
+func (x explanation) relax(b Budget) {
 	s := b.Status
 	healthy, expected := int(s.CurrentHealthy), int(s.ExpectedPods)
 	if expected == 0 { // nobody could count: by number, and without a scale, it can be
@@ -181,50 +182,50 @@ func (t telling) relax(b Budget) {
 		healthy = expected - len(notReadyOf(b.Pods))
 	}
 	if len(b.Pods) == 0 && s.ExpectedPods == 0 {
-		t.remedy("correct the budget: give it minAvailable with a number, and no maxUnavailable", "kubectl -n %s edit pdb %s", b.Namespace, b.Name)
+		x.remedy("correct the budget: give it minAvailable with a number, and no maxUnavailable", "kubectl -n %s edit pdb %s", b.Namespace, b.Name)
 		return
 	}
 	const text = "or ask who owns the budget to relax it, so that one more pod may go"
-	if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 && t.cause.Code != "BudgetSyncFailed" {
-		t.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"maxUnavailable":%d}}'`,
+	if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 && x.cause.Code != "BudgetSyncFailed" {
+		x.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"maxUnavailable":%d}}'`,
 			b.Namespace, b.Name, max(expected-healthy+1, 1))
 		return
 	}
-	t.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"minAvailable":%d,"maxUnavailable":null}}'`,
+	x.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"minAvailable":%d,"maxUnavailable":null}}'`,
 		b.Namespace, b.Name, max(healthy-1, 0))
 }
 
 func notReadyOf(pods []corev1.Pod) []string {
 	var names []string
 	for _, p := range pods {
-		if !isReady(&p) {
+		if !podutils.IsPodReady(&p) {
 			names = append(names, p.Name)
 		}
 	}
 	return names
 }
 
-func tellBudgetController(t telling) {
-	namespace, name := nameIn(t.cause.By)
-	if b := t.budget(namespace, name); b != nil {
-		t.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has seen %d; %d evictions are not confirmed",
+func explainBudgetController(x explanation) {
+	namespace, name := nameIn(x.cause.By)
+	if b := x.budget(namespace, name); b != nil {
+		x.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has seen %d; %d evictions are not confirmed",
 			b.Namespace, b.Name, b.Generation, b.Status.ObservedGeneration, len(b.Status.DisruptedPods))
 	}
-	t.remedy("look at kube-controller-manager, which computes budgets: does it run, and renew its lease?",
+	x.remedy("look at kube-controller-manager, which computes budgets: does it run, and renew its lease?",
 		"kubectl -n kube-system get leases,pods")
 }
 
-// tellBudgets is for pods that several budgets select.
-func tellBudgets(t telling) {
-	namespace, _ := nameIn(t.cause.By)
+// explainBudgets is for pods that several budgets select.
+func explainBudgets(x explanation) {
+	namespace, _ := nameIn(x.cause.By)
 	last := ""
-	for part := range strings.SplitSeq(t.cause.By, ", ") {
+	for part := range strings.SplitSeq(x.cause.By, ", ") {
 		_, name := nameIn(part)
-		if b := t.budget(namespace, name); b != nil {
-			t.detail("%s; it selects %s", arithmetic(*b), metav1.FormatLabelSelector(b.Spec.Selector))
+		if b := x.budget(namespace, name); b != nil {
+			x.detail("%s; it selects %s", arithmetic(*b), metav1.FormatLabelSelector(b.Spec.Selector))
 		}
 		last = name
 	}
-	t.remedy("compare the budgets: change their selectors so that one remains for each pod", "kubectl -n %s get pdb -o yaml", namespace)
-	t.remedy("or delete one of them, if the other is enough for its pods", "kubectl -n %s delete pdb %s", namespace, last)
+	x.remedy("compare the budgets: change their selectors so that one remains for each pod", "kubectl -n %s get pdb -o yaml", namespace)
+	x.remedy("or delete one of them, if the other is enough for its pods", "kubectl -n %s delete pdb %s", namespace, last)
 }

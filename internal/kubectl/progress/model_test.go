@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 }
 
 type player struct {
-	stories *Stories
+	stories *Model
 	now     time.Time
 	told    int
 	changes int

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubectl/pkg/util/podutils"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// conditionExplainers are for reasons of conditions of which the facts tell more.
+var conditionExplainers = map[string]func(explanation, []*event){
+	lifecyclev1alpha1.ReasonGated:                         explainGated,
+	lifecyclev1alpha1.ReasonTransitionNotFound:            explainTransitionNotFound,
+	lifecyclev1alpha1.ReasonDriverMissing:                 explainDriver,
+	lifecyclev1alpha1.ReasonDriverNotReady:                explainDriver,
+	lifecyclev1alpha1.ReasonWaitingForTurn:                explainTurn,
+	lifecyclev1alpha1.ReasonNodeNotFound:                  explainNodeNotFound,
+	lifecyclev1alpha1.ReasonAgentMissing:                  explainAgentMissing,
+	lifecyclev1alpha1.ReasonAgentNotReady:                 explainAgentNotReady,
+	lifecyclev1alpha1.ReasonNodeNotReady:                  explainNodeOfAgent,
+	lifecyclev1alpha1.ReasonClaimModeChanged:              explainCancel,
+	lifecyclev1alpha1.ReasonSLAExpired:                    explainLate,
+	string(lifecyclev1alpha1.GuardLastSchedulableNode):    explainGuard,
+	string(lifecyclev1alpha1.GuardSecondControlPlaneNode): explainGuard,
+	lifecyclev1alpha1.ReasonHeldByAnother:                 explainLease,
+	lifecyclev1alpha1.ReasonLeaseLost:                     explainLease,
+	"CordonedByOthers":                                    explainOthersCordon,
+}
+
+func explainGated(x explanation, _ []*event) {
+	for i, gate := range x.event.Spec.Gates {
+		if x.cause.By == "" {
+			x.cause.By = "gate " + gate.Name
+		}
+		if gate.Name == lifecyclev1alpha1.GateGuards {
+			x.controller()
+			x.remedy("slipway.dev/guards is removed by Slipway's controller, when no other gate is left and its guards let the event pass", "")
+			continue
+		}
+		if gate.Name == lifecyclev1alpha1.GateLease {
+			x.controller()
+			x.remedy("slipway.dev/lease is removed by Slipway's controller, when no gates but its own are left and Slipway holds the node's lease", "")
+			continue
+		}
+		owner, _, found := strings.Cut(gate.Name, "/")
+		if found {
+			x.detail("gate %s belongs to %s", gate.Name, owner)
+		}
+		x.remedy(fmt.Sprintf("have the owner of gate %s remove it; whoever may change the event can do it for them", gate.Name),
+			`kubectl patch lifecycleevent %s --type=json -p '[{"op":"test","path":"/spec/gates/%d/name","value":"%s"},{"op":"remove","path":"/spec/gates/%d"}]'`,
+			x.event.Name, i, quotable(gate.Name), i)
+	}
+}
+
+// quotable is a gate's name where it is one, so that it can stand in a command.
+func quotable(name string) any {
+	if word.MatchString(strings.ReplaceAll(name, "/", "")) {
+		return raw(name)
+	}
+	return name
+}
+
+// raw is a text that was looked at, and may have a slash.
+type raw string
+
+func explainTransitionNotFound(x explanation, _ []*event) {
+	x.cause.By = "LifecycleTransition " + x.event.Spec.TransitionName
+	var names []string
+	for _, lct := range x.Transitions {
+		names = append(names, lct.Name)
+	}
+	x.detail("there is: %s", some(names))
+	x.remedy("see which transitions there are", "kubectl get lifecycletransitions")
+	x.remedy("start the driver that publishes it; or delete the event, and create it anew with the right name",
+		"kubectl delete lifecycleevent %s", x.event.Name)
+}
+
+func explainDriver(x explanation, _ []*event) {
+	driver := ""
+	if d := x.event.Status.Driver; d != nil {
+		driver = d.Name
+	} else if lct := x.transition(x.event.Spec.TransitionName); lct != nil {
+		driver = lct.Spec.Driver
+	}
+	x.cause.By = "driver " + driver
+	x.agentPod()
+	x.remedy("see which pods run on the node: one of them must be the driver "+driver, "kubectl get pods -A --field-selector=spec.nodeName=%s", x.NodeName)
+	x.remedy("look at the driver's log", "")
+}
+
+func explainTurn(x explanation, all []*event) {
+	other := before(x.event, all)
+	if other == nil {
+		return
+	}
+	x.cause.By = "LifecycleEvent " + other.Name
+	how := "is waiting too, and older"
+	switch {
+	case other.Status.ClaimStatus.Terminal():
+		how = "has ended, and is being wound up"
+	case !pending(other):
+		how = "is claimed" + progress(other)
+	}
+	x.detail("LifecycleEvent %s (%s) %s", other.Name, other.Spec.TransitionName, how)
+	x.remedy("wait for the other event, or see what holds it up", "kubectl get lifecycleevent %s", other.Name)
+	x.remedy("or cancel the other one, if it is not wanted any more", "kubectl delete lifecycleevent %s", other.Name)
+}
+
+// before returns the event that is worked on before this one.
+func before(e *event, all []*event) *event {
+	var found *event
+	mine := false
+	for _, other := range all {
+		switch {
+		case other == e:
+			mine = true
+		case rank(other) == 0:
+			return other
+		case other.Status.ClaimStatus.Terminal(), !mine && found == nil:
+			found = other
+		}
+	}
+	return found
+}
+
+func explainNodeNotFound(x explanation, _ []*event) {
+	x.cause.By = "Node " + x.NodeName
+	x.remedy("see which nodes there are: the name may be another one", "kubectl get nodes")
+}
+
+func explainOthersCordon(x explanation, _ []*event) {
+	x.cause.By = "Node " + x.NodeName
+	x.remedy("when those agree who have cordoned it", "kubectl uncordon %s", x.NodeName)
+}
+
+func explainCancel(x explanation, _ []*event) {
+	x.controller()
+	x.remedy("cancel the event, and ask again", "kubectl delete lifecycleevent %s", x.event.Name)
+}
+
+func explainLate(x explanation, _ []*event) {
+	for i, b := range x.event.Status.Blockers {
+		if i == maxNamed {
+			break
+		}
+		x.detail("at last: %s: %s %s", b.Object, b.Reason, b.By)
+	}
+	x.remedy("remove what blocked it, then ask again; what is done needs not be done twice", "kubectl slipway drain %s", x.NodeName)
+}
+
+func explainLease(x explanation, _ []*event) {
+	x.remedy("see who holds the lease, and ask them to give it back", "kubectl get lease -n kube-node-maintenance %s -o yaml", x.NodeName)
+}
+
+func explainGuard(x explanation, _ []*event) {
+	guard := x.cause.Code // one of ours
+	x.cause.By = "guard " + guard
+	list := []string{`"` + guard + `"`}
+	for _, g := range x.event.Spec.Allow {
+		if word.MatchString(string(g)) {
+			list = append(list, `"`+string(g)+`"`)
+		}
+	}
+	x.remedy("see the other nodes: it passes when enough of them are Ready and schedulable", "kubectl get nodes")
+	x.remedy("or, if that is wanted all the same, allow it; it takes the right to open guards",
+		`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"allow":[%s]}}'`, x.event.Name, raw(strings.Join(list, ",")))
+}
+
+func explainAgentMissing(x explanation, _ []*event) {
+	x.cause.By = "Node " + x.NodeName
+	x.agentPod()
+	if all := taints(x.Node); len(all) > 0 {
+		x.detail("taints of the node: %s", some(all))
+	}
+	x.remedy("see whether the DaemonSet of the agents is there, and wants a pod on this node", "kubectl -n %s get daemonsets", x.Namespace)
+}
+
+func explainAgentNotReady(x explanation, _ []*event) {
+	for _, p := range x.AgentPods {
+		x.cause.By = "Pod " + p.Namespace + "/" + p.Name
+		x.remedy("see why the agent is not Ready", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+		x.remedy("look at its log", "kubectl -n %s logs %s --all-containers --tail=50", p.Namespace, p.Name)
+	}
+	x.agentPod()
+}
+
+func explainNodeOfAgent(x explanation, _ []*event) {
+	x.cause.By = "Node " + x.NodeName
+	x.conditionOfNode()
+	x.remedy("look at the node, and bring it back", "kubectl describe node %s", x.NodeName)
+}
+
+// agentPod says how the agent of the node is.
+func (x explanation) agentPod() {
+	switch {
+	case x.unread(AgentPods):
+	case len(x.AgentPods) == 0:
+		x.detail("no pod of Slipway's agent is on the node")
+	default:
+		for _, p := range x.AgentPods {
+			x.detail("%s", health("agent", p))
+		}
+	}
+}
+
+// controller says how Slipway's controller is, which need not be installed.
+func (x explanation) controller() {
+	if x.unread(ControllerPods) {
+		return
+	}
+	if len(x.ControllerPods) == 0 {
+		x.detail("no pod of Slipway's controller is there")
+	}
+	for _, p := range x.ControllerPods {
+		x.detail("%s", health("controller", p))
+	}
+	if x.Lease != nil {
+		x.leader(x.Lease.Spec)
+	}
+}
+
+// leader says whether one of the controllers leads, by their lease and by the clock here.
+func (x explanation) leader(lease coordinationv1.LeaseSpec) {
+	renewed := "at no time"
+	if lease.RenewTime != nil {
+		renewed = "at " + lease.RenewTime.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case lease.HolderIdentity == nil || *lease.HolderIdentity == "":
+		x.detail("no controller leads: nobody holds the controllers' lease, which was renewed last %s", renewed)
+	case over(lease, x.now):
+		x.detail("no controller leads: the controllers' lease was renewed last %s, and holds for %d s", renewed, *lease.LeaseDurationSeconds)
+	default:
+		x.detail("the controllers' lease is held by %s, and was renewed last %s", *lease.HolderIdentity, renewed)
+		return
+	}
+	x.remedy("see why no controller leads: does one run, and may it write the lease?", "kubectl -n %s get deployments,pods,leases", x.Namespace)
+}
+
+// over tells whether the lease was renewed too long ago, if it says how long it holds.
+func over(lease coordinationv1.LeaseSpec, now time.Time) bool {
+	if lease.RenewTime == nil || lease.LeaseDurationSeconds == nil {
+		return false
+	}
+	return now.Sub(lease.RenewTime.Time) > time.Duration(*lease.LeaseDurationSeconds)*time.Second
+}
+
+func health(role string, p corev1.Pod) string {
+	if podutils.IsPodReady(&p) {
+		return role + " " + p.Name + " is Ready"
+	}
+	return role + " " + notReady(p)
+}
+
+func some(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > maxNamed:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+	default:
+		return strings.Join(names, ", ")
+	}
+}
+
+// taints are those of the node, for people.
+func taints(node *corev1.Node) []string {
+	if node == nil {
+		return nil
+	}
+	var all []string
+	for _, taint := range node.Spec.Taints {
+		all = append(all, taint.ToString())
+	}
+	return all
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+)
+
+// Item is one LifecycleEvent that is followed, with its node.
+type Item struct {
+	in    *Model
+	asked Asked
+
+	uid   types.UID // of the event, once it is known
+	early []sight   // of events of that name, before
+
+	node  *corev1.Node
+	event *lifecyclev1alpha1.LifecycleEvent
+	ended *time.Time // when it was first seen to have
+	gone  bool       // the event is
+	pods  map[string]*pod
+	pace  pace
+	// reported are the blockers that are in the log.
+	reported map[string]bool
+	// last is the last change.
+	last *Change
+	// missed: the watch was interrupted, so that it may not have shown everything.
+	missed bool
+	// read: the Node was read after the event was gone.
+	read bool
+	// watched: the watch has shown the event, and not only its creator.
+	watched bool
+}
+
+// sight is an event that was seen.
+type sight struct {
+	event *lifecyclev1alpha1.LifecycleEvent
+	gone  bool
+}
+
+func newItem(in *Model, asked Asked) *Item {
+	return &Item{in: in, asked: asked, pods: map[string]*pod{}, reported: map[string]bool{}}
+}
+
+// Node is the name of the node.
+func (s *Item) Node() string { return s.asked.Node }
+
+// Name is the name of the event.
+func (s *Item) Name() string { return s.asked.Event }
+
+// Event returns the event as it was seen last. Nil: it was not seen.
+func (s *Item) Event() *lifecyclev1alpha1.LifecycleEvent { return s.event }
+
+// Unseen tells whether the event exists, as its creator knows, and an interrupted watch has
+// not shown it: it may never show it.
+func (s *Item) Unseen() bool { return s.missed && s.event != nil && !s.watched && !s.gone }
+
+// Refused returns the pods that the drain was asked not to evict, while no pod has left.
+// kubectl drain would not have begun.
+func (s *Item) Refused() []lifecyclev1alpha1.Blocker {
+	if s.event == nil || s.event.Status.ClaimStatus.Terminal() || s.event.Status.Progress != nil && s.event.Status.Progress.Done > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.event.Status.Blockers), func(b lifecyclev1alpha1.Blocker) bool { return state.FlagAgainst(b) == "" })
+}
+
+// MissedEnd tells whether the event is gone, and only the Node knows how it ended: read it.
+// What a watch has shown of the Node may be older.
+func (s *Item) MissedEnd() bool {
+	return s.gone && !s.read && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
+}
+
+// Ended tells whether the event has ended, or is gone.
+func (s *Item) Ended() bool { return s.ended != nil }
+
+// linger is how long the deletion of an event that has ended is waited for: agents may be
+// configured to keep events that have ended.
+const linger = 3 * time.Second
+
+// Over tells whether the event has ended, and is gone or kept.
+func (s *Item) Over(now time.Time) bool {
+	return s.gone && !s.MissedEnd() || s.ended != nil && now.Sub(*s.ended) >= linger
+}
+
+func (s *Item) begin(at time.Time) {
+	if event := s.event; event != nil {
+		s.event = nil
+		s.take(event, false, at)
+	}
+}
+
+func (s *Item) expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	s.uid = event.UID
+	s.take(event, false, at)
+	for _, e := range s.early {
+		if e.event.UID == s.uid {
+			s.watched = true
+			s.take(e.event, e.gone, at)
+		}
+	}
+	s.early = nil
+}
+
+func (s *Item) sawEvent(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.Time) {
+	if s.asked.Expected && s.uid == "" {
+		s.early = append(s.early, sight{event, gone})
+		return
+	}
+	if s.uid != "" && s.uid != event.UID || s.gone {
+		return // another one of the same name
+	}
+	s.watched = true
+	s.take(event, gone, at)
+}
+
+func (s *Item) tell(at time.Time, step bool, text string) { s.in.tell(s.asked.Node, at, step, text) }
+
+// take takes in the event as it is, or as it was when it was deleted.
+func (s *Item) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.Time) {
+	before := s.event
+	if before == nil || before.UID != event.UID {
+		before = &lifecyclev1alpha1.LifecycleEvent{}
+		s.ended = nil
+		s.tell(at, true, "LifecycleEvent "+event.Name+" is there")
+	}
+	s.event, s.gone = event, gone
+	if !s.in.begun {
+		return
+	}
+	s.tellPhase(before, at)
+	s.tellProgress(before, at)
+	s.tellBlockers(at)
+	if before.DeletionTimestamp == nil && event.DeletionTimestamp != nil && !event.Status.ClaimStatus.Terminal() {
+		s.tell(at, false, "LifecycleEvent "+event.Name+" is being deleted, which cancels it")
+	}
+	if (gone || event.Status.ClaimStatus.Terminal()) && s.ended == nil {
+		s.ended = &at
+	}
+	if gone {
+		s.tell(at, true, "LifecycleEvent "+event.Name+" is gone")
+	}
+	if !s.MissedEnd() {
+		s.change(at)
+	}
+}
+
+// tellPhase reports what the agent says of the event.
+func (s *Item) tellPhase(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	was, is := before.Status, s.event.Status
+	if wait, known := state.WaitOf(s.event), state.WaitOf(before); wait.Reason != "" && (wait.Reason != known.Reason || wait.Message != known.Message) {
+		s.tell(at, false, wait.String())
+	}
+	if was.ClaimStatus == is.ClaimStatus {
+		return
+	}
+	switch is.ClaimStatus {
+	case lifecyclev1alpha1.Claimed:
+		s.tell(at, true, "Claimed"+s.claim(at))
+	case lifecyclev1alpha1.Failed, lifecyclev1alpha1.SlaExpired, lifecyclev1alpha1.Succeeded:
+		s.tell(at, true, s.Outcome().String())
+	case lifecyclev1alpha1.Pending:
+	}
+}
+
+// claim names who has claimed the event, and the deadline.
+func (s *Item) claim(at time.Time) string {
+	text, status := "", s.event.Status
+	if status.ClaimedBy != nil {
+		text += fmt.Sprintf(" by %s %s", status.ClaimedBy.Kind, status.ClaimedBy.Identity)
+	}
+	if status.Driver != nil {
+		text += " for driver " + status.Driver.Name
+	}
+	if status.SLA != nil {
+		text += ", deadline in " + status.SLA.Sub(at).Round(time.Second).String()
+	}
+	return text
+}
+
+// tellProgress reports how many pods are done, unless each pod is reported.
+func (s *Item) tellProgress(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	p := s.event.Status.Progress
+	if p == nil {
+		return
+	}
+	s.pace.saw(*p, at)
+	if was := before.Status.Progress; !s.in.pods && p.Total > 0 && (was == nil || *was != *p) {
+		s.tell(at, false, fmt.Sprintf("%d of %d done", p.Done, p.Total))
+	}
+}
+
+// tellBlockers reports each blocker once.
+func (s *Item) tellBlockers(at time.Time) {
+	for _, b := range s.event.Status.Blockers {
+		text := heldUp(b)
+		if !s.reported[text] {
+			s.reported[text] = true
+			if remedy := Remedy(b); remedy != "" {
+				text += ": " + remedy
+			}
+			s.tell(at, false, text)
+		}
+	}
+}
+
+func heldUp(b lifecyclev1alpha1.Blocker) string {
+	text := fmt.Sprintf("%s is held up: %s", b.Object, b.Reason)
+	if b.By != "" {
+		text += ", by " + b.By
+	}
+	return text
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress makes text of what a watch shows, for a person to follow.
+//
+//	events, Nodes, pods, each with the time it was seen ──▶ Model ──┬─▶ Log: what has happened, a line each
+//	                                                                ├─▶ Changes: the same for programs
+//	                                                                ├─▶ Frame, Still: the state now
+//	                                                                └─▶ Outcome: how an event ended
+//
+// It reads nothing, writes nothing and has no clock.
+package progress
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// Asked is an event that is followed.
+type Asked struct {
+	Node, Event string
+	// Expected means that the requester names the event by [Model.Expect]: an older one of
+	// the same name is not meant. Else it is the first that is seen.
+	Expected bool
+}
+
+// Model is what one watch has shown of some events.
+type Model struct {
+	all  []*Item // in the order of New
+	lost string  // why the API server does not answer now
+	pods bool    // pods are watched as well
+
+	begun   bool
+	began   time.Time
+	log     []Entry
+	changes []Change
+}
+
+// Entry is one line of the log.
+type Entry struct {
+	// After is the time since the beginning.
+	After time.Duration
+	// Node that it happened to. Empty where there is only one.
+	Node string
+	Text string
+	// Step marks one of the few steps that every event takes.
+	Step bool
+}
+
+// New returns a model of some events.
+func New(asked ...Asked) *Model {
+	s := &Model{}
+	for _, a := range asked {
+		s.all = append(s.all, newItem(s, a))
+	}
+	return s
+}
+
+// Begin ends the reading of what existed before. Of that, the log reports only events that
+// go on.
+func (s *Model) Begin(at time.Time) {
+	s.begun, s.began = true, at
+	for _, one := range s.all {
+		one.begin(at)
+	}
+}
+
+// WatchPods makes the log report each pod, instead of counts.
+func (s *Model) WatchPods() { s.pods = true }
+
+// Log returns what has happened since Begin, in order. It only grows.
+func (s *Model) Log() []Entry { return s.log }
+
+// Changes returns the log for programs, in order. It only grows.
+func (s *Model) Changes() []Change { return s.changes }
+
+// Over tells whether all events have ended.
+func (s *Model) Over(now time.Time) bool {
+	return !slices.ContainsFunc(s.all, func(one *Item) bool { return !one.Over(now) })
+}
+
+// All returns the events in the order of New.
+func (s *Model) All() []*Item { return s.all }
+
+// Expect names the event that is followed: as it was created, or found.
+func (s *Model) Expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	if one := s.of(event.Name); one != nil {
+		one.expect(event, at)
+	}
+}
+
+// SawEvent takes in an event as it is now.
+func (s *Model) SawEvent(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	s.Found(at)
+	if one := s.of(event.Name); one != nil {
+		one.sawEvent(event, false, at)
+	}
+}
+
+// EventGone takes in that an event was deleted, and its last state.
+func (s *Model) EventGone(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	s.Found(at)
+	if one := s.of(event.Name); one != nil {
+		one.sawEvent(event, true, at)
+	}
+}
+
+// SawNode takes in a Node as it is now.
+func (s *Model) SawNode(node *corev1.Node, at time.Time) {
+	s.Found(at)
+	for _, one := range s.all {
+		if one.asked.Node == node.Name {
+			one.sawNode(node, at)
+		}
+	}
+}
+
+// ReadNode takes in a Node that was read after all that was seen, or nil if it cannot be
+// read. See [Item.MissedEnd].
+func (s *Model) ReadNode(name string, node *corev1.Node, at time.Time) {
+	if node != nil {
+		s.SawNode(node, at)
+	}
+	for _, one := range s.all {
+		if one.asked.Node == name && one.MissedEnd() {
+			one.read = true
+			one.change(at)
+		}
+	}
+}
+
+// SawPod takes in a pod of one of the nodes as it is now.
+func (s *Model) SawPod(pod *corev1.Pod, at time.Time) {
+	s.Found(at)
+	for _, one := range s.all {
+		if one.asked.Node == pod.Spec.NodeName {
+			one.sawPod(pod, at)
+		}
+	}
+}
+
+// PodGone takes in that a pod was deleted.
+func (s *Model) PodGone(pod *corev1.Pod, at time.Time) {
+	s.Found(at)
+	for _, one := range s.all {
+		one.podGone(pod, at)
+	}
+}
+
+// Lost takes in that the API server does not answer, and why.
+func (s *Model) Lost(why string, at time.Time) {
+	if s.lost == "" {
+		s.tell("", at, false, "The API server does not answer: "+why)
+	}
+	s.lost = why
+	for _, one := range s.all {
+		one.missed = true
+	}
+}
+
+// Found takes in that the API server answers.
+func (s *Model) Found(at time.Time) {
+	if s.lost != "" {
+		s.tell("", at, false, "The API server answers again")
+	}
+	s.lost = ""
+}
+
+func (s *Model) of(event string) *Item {
+	for _, one := range s.all {
+		if one.asked.Event == event {
+			return one
+		}
+	}
+	return nil
+}
+
+func (s *Model) tell(node string, at time.Time, step bool, text string) {
+	if !s.begun {
+		return
+	}
+	if len(s.all) == 1 {
+		node = ""
+	}
+	s.log = append(s.log, Entry{After: at.Sub(s.began), Node: node, Text: text, Step: step})
+}
