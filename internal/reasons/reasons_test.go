@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/slipway-k8s/slipway/drain"
 )
 
 // sources are where reason codes are declared, and by which constants: of a type, or with
@@ -50,14 +48,6 @@ func TestEveryReasonCodeIsInTheCatalogueAndNoOther(t *testing.T) {
 	}
 	if diff := cmp.Diff(sorted(declared), sorted(listed)); diff != "" {
 		t.Errorf("reason codes (-in the source +in the catalogue):\n%s", diff)
-	}
-}
-
-func TestWhatHelpsIsOneTextForADrainAndTheCatalogue(t *testing.T) {
-	for _, e := range Entries() {
-		if help := drain.Reason(e.Code).Help(); e.Place == Blocker && help != e.Helps {
-			t.Errorf("%s: a drain says %q, and the catalogue %q", e.Code, help, e.Helps)
-		}
 	}
 }
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import (
+	"slices"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+)
+
+// lost is an entry for an event that is not claimed, or not driven, because of its agent.
+func lost(code string) Entry {
+	switch code {
+	case lifecyclev1alpha1.ReasonAgentMissing:
+		return stuck(code,
+			"No pod of Slipway's agent is on the node.",
+			"install its DaemonSet, or let it tolerate the node's taints; one at work has other labels, or is not in the controller's --namespace")
+	case lifecyclev1alpha1.ReasonAgentNotReady:
+		return passing(code, "The pod of the node's agent is not Ready.", "look at the agent's pod and its log")
+	default:
+		return passing(code, "The Node is not Ready, so its agent may be dead.", "look at the node and its kubelet")
+	}
+}
+
+// claimable are the reasons why an event is not claimed.
+var claimable = slices.Concat(
+	ofCondition(
+		lifecyclev1alpha1.ConditionClaimable, "False",
+		stuck(lifecyclev1alpha1.ReasonGated,
+			"Gates hold the event back: spec.gates is not empty. The controller owns slipway.dev/guards and slipway.dev/lease: see GuardsPassed and LeaseHeld.",
+			"the owner of each gate removes it from spec.gates"),
+		stuck(lifecyclev1alpha1.ReasonTransitionNotFound,
+			"There is no LifecycleTransition with the name in spec.transitionName.",
+			"start the driver that publishes it, or create the event anew with the right name"),
+		stuck(lifecyclev1alpha1.ReasonDriverMissing,
+			"The driver of the transition is not registered on the node.",
+			"start the driver on the node"),
+		stuck(lifecyclev1alpha1.ReasonDriverNotReady,
+			"The driver is registered on the node and does not answer. The event fails after 30 s.",
+			"look at the driver's log"),
+		passing(lifecyclev1alpha1.ReasonWaitingForTurn,
+			"Another event of the node comes first: Slipway works on one at a time.",
+			"wait for the other event, or delete the one of the two that is not wanted"),
+		stuck(lifecyclev1alpha1.ReasonNodeNotFound,
+			"There is no Node with the name in spec.bindingNode. The event fails after a minute.",
+			"create the event anew with the right name, if it is wrong"),
+		lost(lifecyclev1alpha1.ReasonAgentMissing),
+		lost(lifecyclev1alpha1.ReasonAgentNotReady),
+		lost(lifecyclev1alpha1.ReasonNodeNotReady),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionClaimable, "True",
+		fine(lifecyclev1alpha1.ReasonClaimed, "The event has been claimed."),
+	),
+)
+
+// claimed are the reasons about the driver and the agent of a claimed event.
+var claimed = slices.Concat(
+	ofCondition(
+		lifecyclev1alpha1.ConditionDriverAvailable, "True",
+		fine(lifecyclev1alpha1.ReasonDriverRegistered, "The driver is registered on the node."),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionDriverAvailable, "False",
+		stuck(lifecyclev1alpha1.ReasonDriverMissing,
+			"The driver is not registered any more. The event goes on when it is back, or ends at its deadline.",
+			"start the driver on the node"),
+		stuck(lifecyclev1alpha1.ReasonDriverNotReady,
+			"The driver does not answer calls.",
+			"look at the driver's log"),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionStalled, "True",
+		lost(lifecyclev1alpha1.ReasonAgentMissing),
+		lost(lifecyclev1alpha1.ReasonAgentNotReady),
+		lost(lifecyclev1alpha1.ReasonNodeNotReady),
+		stuck(lifecyclev1alpha1.ReasonAgentNotResponding,
+			"The agent is Ready, but has not ended the event within 2 min of its deadline or its deletion. The controller ends it.",
+			"look at the agent's log: it may lack rights"),
+		stuck(lifecyclev1alpha1.ReasonClaimModeChanged,
+			"The event was claimed in central mode, and the controller runs in node mode now.",
+			"delete the event to cancel it, and ask again; or start the controller with the claim mode it had"),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionStalled, "False",
+		fine(lifecyclev1alpha1.ReasonAgentReady, "The agent is Ready again."),
+	),
+)
+
+// guards are the objections of the controller's guards.
+var guards = slices.Concat(
+	ofCondition(
+		lifecyclev1alpha1.ConditionGuardsPassed, "False",
+		stuck(string(lifecyclev1alpha1.GuardLastSchedulableNode),
+			"No other node is Ready, schedulable and without taints that keep ordinary pods away.",
+			"let another node be Ready and schedulable; or add LastSchedulableNode to spec.allow"),
+		stuck(string(lifecyclev1alpha1.GuardSecondControlPlaneNode),
+			"Another node of the control plane is not Ready, is being taken out, or is cordoned by Slipway.",
+			"wait until it is back; or add SecondControlPlaneNode to spec.allow"),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionGuardsPassed, "True",
+		fine(lifecyclev1alpha1.ReasonPassed, "No guard objects to the event. Its gate is removed."),
+		fine(lifecyclev1alpha1.ReasonAllowed, "A guard objects to the event, and spec.allow lists that guard. Its gate is removed."),
+	),
+)
+
+// leases are the reasons about the lease of an event's node.
+var leases = slices.Concat(
+	ofCondition(
+		lifecyclev1alpha1.ConditionLeaseHeld, "False",
+		stuck(lifecyclev1alpha1.ReasonHeldByAnother,
+			"Another holder has the lease of the node. The event goes on when the lease is released, or expires.",
+			"wait, or ask its holder to give it back"),
+		stuck(lifecyclev1alpha1.ReasonLeaseLost,
+			"Slipway did not renew the lease of the node in time, and another holder has taken it. A drain goes on; a maintenance starts nothing on the node, and does not uncordon it.",
+			"ask its holder to leave the node alone; look why no controller of Slipway was there"),
+	),
+	ofCondition(
+		lifecyclev1alpha1.ConditionLeaseHeld, "True",
+		fine(lifecyclev1alpha1.ReasonHeld, "Slipway holds the lease of the node."),
+	),
+)
+
+// ofReports are the codes that only kubectl slipway explain uses.
+var ofReports = ofCondition(string(Explained), "False", passing(CodeNotNoticed,
+	"Neither an agent nor the controller has reported on the event yet.",
+	"if it stays, see whether Slipway's agent runs on the node, and its controller"))
+
+const again = "create the event again if it is still wanted"
+
+// endings are the reasons why an event has ended.
+var endings = ofCondition(
+	lifecyclev1alpha1.ConditionFinished, "True",
+	fine(lifecyclev1alpha1.ReasonSucceeded, "The transition reached its end state."),
+	stuck(lifecyclev1alpha1.ReasonSLAExpired,
+		"The deadline passed. The message has the progress and the first blocker.",
+		"remove what blocks, or allow more time in spec.sla, and create the event again"),
+	stuck(lifecyclev1alpha1.ReasonCanceled,
+		"The event was deleted while it was claimed, which cancels it.",
+		again),
+	stuck(lifecyclev1alpha1.ReasonNodeNotFound,
+		"There was no Node with that name for a minute.",
+		"create the event anew with the right name in spec.bindingNode"),
+	fine(lifecyclev1alpha1.ReasonNodeGone, "The Node was deleted while the event was claimed."),
+	stuck(lifecyclev1alpha1.ReasonDriverFailed,
+		"The driver reported a failure, which the message quotes.",
+		"fix what the driver reports, and create the event again"),
+	stuck(lifecyclev1alpha1.ReasonDriverNotReady,
+		"The driver was registered on the node and did not answer for 30 s.",
+		"look at the driver's log, and create the event again"),
+	stuck(lifecyclev1alpha1.ReasonInvalidAnswer,
+		"The driver's answer violates the contract. The message names the field.",
+		"report it to the maintainers of the driver"),
+	stuck(lifecyclev1alpha1.ReasonTransitionDoesNotApply,
+		"The transition does not apply to this node.",
+		"create the event anew with a transition that applies to the node"),
+	stuck(lifecyclev1alpha1.ReasonInvalidParameters,
+		"spec.parameters is larger than 16 KiB.",
+		"create the event anew with shorter parameters"),
+	stuck(lifecyclev1alpha1.ReasonHomeChanged,
+		"The event was created before the API moved to another group.",
+		again),
+)
+
+// nodeStates are the reasons of condition LifecycleTransition of a Node: the state that the
+// last event has reached. Where it is False, it has the reason of condition Finished.
+var nodeStates = ofCondition(
+	string(NodeState), "True",
+	fine("drain-started", "The node is being drained."),
+	fine("drain-complete", "The node is drained, and cordoned until it is uncordoned."),
+	fine("Draining", "The node is being drained, because its machine is shutting down."),
+	fine("ShuttingDown", "The node is drained, and its machine goes down. The node is uncordoned when the machine has booted."),
+	fine("uncordoning", "The node is being returned to service."),
+	fine(lifecyclev1alpha1.StateMaintenanceComplete, "The node was returned to service."),
+)

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reasons is the catalogue of all reason codes: for each code and place, its meaning
+// and the remedy.
+//
+//	code, place ── Lookup ──▶ Entry: meaning, remedy, whether it passes by itself
+//
+// The controller, the agents and kubectl slipway take the remedies in their messages
+// from here. The remedies against blockers of a drain are those of package drain, which
+// puts them into its messages by itself. Alerts link to docs/reference/reasons.md, which is
+// generated from this package.
+//
+// It is pure.
+package reasons
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-k8s/slipway/drain"
+)
+
+// Place is where a reason code appears: one of the constants below, or the type of a
+// condition of LifecycleEvents.
+type Place string
+
+const (
+	// Blocker is status.blockers of an event. Condition PodsLeft has the same codes.
+	Blocker Place = "Blocker"
+	// NodeState is condition LifecycleTransition of the Node.
+	NodeState Place = "LifecycleTransition"
+	// GracefulShutdown is condition GracefulNodeShutdownInProgress of the Node.
+	GracefulShutdown Place = "GracefulNodeShutdownInProgress"
+	// Maintenance is a condition of a NodeMaintenance.
+	Maintenance Place = "NodeMaintenance"
+	// MaintenanceNode is status.nodeStatuses of a NodeMaintenance.
+	MaintenanceNode Place = "MaintenanceNode"
+	// Explained is the report of kubectl slipway explain, of which these codes are.
+	Explained Place = "explain"
+)
+
+// CodeNotNoticed: neither an agent nor the controller has reported on an event. Only
+// [Explained] has it.
+const CodeNotNoticed = "NotNoticed"
+
+// The conditions of an event that the drain driver adds to those of package
+// lifecycle/v1alpha1.
+const (
+	TargetsReached Place = "TargetsReached"
+	PodsLeft       Place = "PodsLeft"
+	Schedulable    Place = "Schedulable"
+)
+
+// Entry describes a reason code in one place.
+type Entry struct {
+	Code  string
+	Place Place
+	// Status is that of the condition with this reason: True or False. Empty for a blocker.
+	Status string
+	// Means describes the situation.
+	Means string
+	// Helps is the remedy. It is empty where nothing needs to be done.
+	Helps string
+	// Passes means that the situation ends by itself, if nothing is broken.
+	Passes bool
+}
+
+// Page is the reference of all codes, in the repository.
+const Page = "docs/reference/reasons.md"
+
+// Reference is where the documentation describes a code.
+func Reference(code string) string { return Page + Anchor(code) }
+
+// Anchor is the place of a code on [Page].
+func Anchor(code string) string { return "#" + strings.ToLower(code) }
+
+// Entries returns all entries, by code and then by place.
+func Entries() []Entry {
+	all := slices.Concat(blockersOfNodes, blockersOfPods, blockersOfTheEnd, claimable, claimed, guards, leases, endings, ofDrains, nodeStates, shutdowns, ofReports, ofMaintenances)
+	slices.SortStableFunc(all, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
+	return all
+}
+
+var byPlace = index()
+
+type key struct {
+	place Place
+	code  string
+}
+
+func index() map[key]Entry {
+	found := map[key]Entry{}
+	for _, e := range Entries() {
+		found[key{e.Place, e.Code}] = e
+	}
+	return found
+}
+
+// Lookup finds the entry of a code in a place. Third-party drivers have codes of their own.
+func Lookup(place Place, code string) (Entry, bool) {
+	e, ok := byPlace[key{place, code}]
+	return e, ok
+}
+
+// Advised adds the remedy of the catalogue to a message, unless it ends with that, or nothing
+// needs to be done.
+func Advised(place Place, code, message string) string {
+	e, ok := Lookup(place, code)
+	if !ok || e.Helps == "" || strings.HasSuffix(message, e.Helps) {
+		return message
+	}
+	if message == "" {
+		return e.Helps
+	}
+	return message + "; " + e.Helps
+}
+
+// Matter removes the remedy of the catalogue from a message, for callers that know a better
+// one.
+func Matter(place Place, code, message string) string {
+	e, _ := Lookup(place, code)
+	return e.Matter(message)
+}
+
+// Matter removes the remedy of the entry from a message.
+func (e Entry) Matter(message string) string {
+	if e.Helps == "" {
+		return message
+	}
+	return strings.TrimSuffix(message, "; "+e.Helps)
+}
+
+// ofCondition sets the place of entries, and the status of the condition that has them.
+func ofCondition(conditionType, status string, entries ...Entry) []Entry {
+	for i := range entries {
+		entries[i].Place, entries[i].Status = Place(conditionType), status
+	}
+	return entries
+}
+
+// fine is an entry that calls for nothing.
+func fine(code, means string) Entry { return Entry{Code: code, Means: means, Passes: true} }
+
+// passing is an entry that passes by itself, and what helps if it does not.
+func passing(code, means, helps string) Entry {
+	return Entry{Code: code, Means: means, Helps: helps, Passes: true}
+}
+
+// stuck is an entry that stays until somebody acts.
+func stuck(code, means, helps string) Entry { return Entry{Code: code, Means: means, Helps: helps} }
+
+// blocker is an entry of a drain that stays until somebody acts. Its remedy is the drain's.
+func blocker(reason drain.Reason, means string) Entry {
+	return stuck(string(reason), means, reason.Help())
+}
+
+// passingBlocker is an entry of a drain that passes by itself.
+func passingBlocker(reason drain.Reason, means string) Entry {
+	return passing(string(reason), means, reason.Help())
+}
+
+// Shorten cuts a text to at most limit bytes, the unit of the limits of API fields, between
+// two characters. An ellipsis at its end shows that it was cut.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "…"
+	end := limit - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
