@@ -12,6 +12,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubectl/pkg/util/podutils"
 )
 
 // maxUnconfirmed is the server's limit: a budget with more evictions that its controller has not confirmed takes no
@@ -75,7 +76,7 @@ func admit(pod *corev1.Pod, guards []*budget) admission {
 		return admission{refusal: tooManyBudgets(guards)}
 	}
 	b := guards[0]
-	if !isReady(pod) && toleratesUnready(b) {
+	if !podutils.IsPodReady(pod) && toleratesUnready(b) {
 		return admission{budget: b}
 	}
 	return admission{budget: b, counts: true, refusal: refusalOf(b)}
@@ -88,15 +89,6 @@ func bypassesBudgets(pod *corev1.Pod) bool {
 
 func isTerminating(pod *corev1.Pod) bool {
 	return !pod.DeletionTimestamp.IsZero()
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // toleratesUnready tells whether the budget lets an unready pod go without counting it.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	"github.com/slipway-k8s/slipway/drain"
 )
@@ -105,7 +106,7 @@ func TestAPodThatHasTakenTheNameIsNotTouched(t *testing.T) {
 
 	d := s.drainerWith(s.admin)
 	s.must(s.evict(d, first).end())
-	s.awaitPod("db-0", "another, and ready", func(p *corev1.Pod) bool { return p.UID != first.UID && isReady(p) })
+	s.awaitPod("db-0", "another, and ready", func(p *corev1.Pod) bool { return p.UID != first.UID && podutils.IsPodReady(p) })
 	second := s.getPod("db-0")
 	s.must(s.evict(d, first).end())
 	if got := s.getPod("db-0"); got.UID != second.UID || got.DeletionTimestamp != nil {

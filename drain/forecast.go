@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubectl/pkg/util/podutils"
 )
 
 // forecast is what budgets would allow, one eviction after the other.
@@ -47,7 +48,7 @@ func (f *forecast) leaves(pod *corev1.Pod, replaced bool) {
 			continue
 		}
 		b.count(1)
-		if replaced && isReady(pod) {
+		if replaced && podutils.IsPodReady(pod) {
 			f.coming[b]++
 		}
 	}
@@ -81,7 +82,7 @@ func (f *forecast) completed(pod *corev1.Pod) {
 }
 
 func (f *forecast) take(b *budget, pod *corev1.Pod) {
-	if !isReady(pod) {
+	if !podutils.IsPodReady(pod) {
 		return
 	}
 	b.Status.CurrentHealthy--

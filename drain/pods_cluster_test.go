@@ -16,6 +16,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/kubectl/pkg/util/podutils"
 	"k8s.io/utils/ptr"
 
 	"github.com/slipway-k8s/slipway/drain"
@@ -74,7 +75,7 @@ func TestAReplacementOfTheSameNameElsewhereIsNotTouched(t *testing.T) {
 		},
 	}, metav1.CreateOptions{})
 	s.must(err)
-	s.awaitPod("db-0", "ready on "+node, func(p *corev1.Pod) bool { return p.Spec.NodeName == node && isReady(p) })
+	s.awaitPod("db-0", "ready on "+node, func(p *corev1.Pod) bool { return p.Spec.NodeName == node && podutils.IsPodReady(p) })
 	first := s.getPod("db-0")
 	_, err = s.admin.CoreV1().Nodes().Patch(s.ctx, elsewhere, "application/merge-patch+json", []byte(`{"spec":{"unschedulable":false}}`), metav1.PatchOptions{})
 	s.must(err)
@@ -83,7 +84,7 @@ func TestAReplacementOfTheSameNameElsewhereIsNotTouched(t *testing.T) {
 	a, b := s.drain(s.drainer(node), node), s.drain(s.drainer(node), node)
 	a.wantDrained(node, 1)
 	b.wantDrained(node, 1)
-	s.awaitPod("db-0", "ready on "+elsewhere, func(p *corev1.Pod) bool { return p.Spec.NodeName == elsewhere && isReady(p) })
+	s.awaitPod("db-0", "ready on "+elsewhere, func(p *corev1.Pod) bool { return p.Spec.NodeName == elsewhere && podutils.IsPodReady(p) })
 	second := s.getPod("db-0")
 	if second.UID == first.UID || second.DeletionTimestamp != nil {
 		t.Errorf("the replacement is %s, being deleted: %s; the first one was %s", second.UID, second.DeletionTimestamp, first.UID)

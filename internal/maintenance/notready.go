@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
@@ -42,7 +43,7 @@ func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return NotReadyPod{}, false
 	default:
-		if sharedpdbs.BelongsToNode(pod) || runsToAnEnd(pod) || isReady(pod) {
+		if sharedpdbs.BelongsToNode(pod) || runsToAnEnd(pod) || podutils.IsPodReady(pod) {
 			return NotReadyPod{}, false
 		}
 	}
@@ -55,12 +56,6 @@ func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 
 func runsToAnEnd(pod *corev1.Pod) bool {
 	return pod.Spec.RestartPolicy != "" && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // SortNotReady puts the oldest first.

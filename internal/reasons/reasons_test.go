@@ -27,7 +27,7 @@ var sources = []struct {
 	{files: "../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../drainer/driver/*.go", prefix: "Reason"},
 	{files: "../node/shutdown/hold.go", prefix: "Reason"},
-	{files: "../maintenance/tell.go", prefix: "ReasonNodeUncordoned"},
+	{files: "../maintenance/*.go", prefix: "ReasonNodeUncordoned"},
 	{files: "*.go", prefix: "Code"},
 }
 

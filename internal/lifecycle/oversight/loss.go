@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/reasons"
@@ -61,7 +62,7 @@ func currentLoss(f Facts) *Loss {
 			Reason:  lifecyclev1alpha1.ReasonNodeNotReady,
 			Message: fmt.Sprintf("node %q is not Ready, so its agent may be dead", f.NodeName),
 		}
-	case !podReady(pod):
+	case !podutils.IsPodReady(pod):
 		return &Loss{
 			Reason:  lifecyclev1alpha1.ReasonAgentNotReady,
 			Message: fmt.Sprintf("the agent of node %q, pod %s/%s, is not Ready", f.NodeName, pod.Namespace, pod.Name),
@@ -78,19 +79,13 @@ func agentPod(pods []*corev1.Pod) *corev1.Pod {
 		return nil
 	}
 	return slices.MaxFunc(pods, func(a, b *corev1.Pod) int {
-		if aReady := podReady(a); aReady != podReady(b) {
+		if aReady := podutils.IsPodReady(a); aReady != podutils.IsPodReady(b) {
 			if aReady {
 				return 1
 			}
 			return -1
 		}
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	})
-}
-
-func podReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 

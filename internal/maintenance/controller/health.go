@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
 )
@@ -79,8 +80,5 @@ func unready(o metav1.Object) (name string, wanted bool) {
 	if !sharedpdbs.BelongsToNode(pod) {
 		return "", false
 	}
-	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-	return pod.Namespace + "/" + pod.Name, !ready
+	return pod.Namespace + "/" + pod.Name, !podutils.IsPodReady(pod)
 }
