@@ -101,7 +101,7 @@ func whereTo(r *plan.Replacement) string {
 }
 
 // remarks prints what is to be said of some pods.
-func (p *planPrinter) remarks(title string, all []plan.Remark) {
+func (p *planPrinter) remarks(title string, all plan.Remarks) {
 	if len(all) == 0 {
 		return
 	}

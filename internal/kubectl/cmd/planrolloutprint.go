@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/forecast"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
@@ -27,7 +28,7 @@ func printForecast(out io.Writer, style ui.Style, f forecast.Forecast, all bool)
 	} else if text := nothingForecast(f); text != "" {
 		p.section(text)
 	}
-	p.about("Would block however long it is waited:", f.Never())
+	p.about("Cannot unblock by itself:", f.Never())
 	p.about("Replacements without room:", f.Nowhere())
 	p.about("To be known:", f.Noted())
 	p.about("In no batch:", f.NotBegun())
@@ -139,7 +140,7 @@ func (p *planPrinter) which(r forecast.Row) string {
 }
 
 // about prints what is to be said of some nodes, and some of their pods.
-func (p *planPrinter) about(title string, all []forecast.Remark) {
+func (p *planPrinter) about(title string, all plan.Remarks) {
 	if len(all) == 0 {
 		return
 	}

@@ -1,20 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package forecast says what a maintenance of many nodes would do, before anything is done.
+//
+//	facts ─▶ as if it could begin ─▶ maintenance.Look ─▶ who is where
+//	                                                       │
+//	                rollout.Next ─▶ a batch ─▶ it returns ─┤ again, until nobody waits, or nobody can begin
+//	                                  │
+//	                                  └─▶ plan.Plan ─▶ which pods leave, what would block
+//
+// Who begins is decided by rollout alone, from what maintenance gathers for it; what becomes of
+// pods, by plan. In between, all that have begun return together, healthy: how long nodes take is
+// not known.
+//
+// It is pure: no client, no clock, no goroutine. It must not decide who begins, or what blocks.
 package forecast
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
 	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
 )
 
-// Of forecasts a maintenance. An error says that what it asks for is wrong.
+// Facts are the input of a forecast.
+type Facts struct {
+	// Cluster is the input of a plan. Its Drains name no nodes: the forecast finds out which are
+	// drained together.
+	Cluster plan.Facts
+	// NoPods: the pods of the cluster are not known, so the forecast says nothing about them.
+	NoPods bool
+	// Maintenances are the facts that the controller decides from. Their nodes have no budgets:
+	// the forecast adds them. Jobs change nothing.
+	Maintenances maintenance.Facts
+	// Planned is the maintenance that is forecast. It is among the facts, even if it does not
+	// exist yet.
+	Planned types.UID
+}
+
+// Of forecasts a maintenance. An error says that its spec is wrong.
 func Of(f Facts) (Forecast, error) {
 	of := f.planned()
 	if of == nil {
@@ -24,7 +57,7 @@ func Of(f Facts) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, fmt.Errorf("NodeMaintenance %s: %w", of.Name, err)
 	}
-	ready, conditions := asIf(of, f.Cluster.Now)
+	ready, conditions := assumeUnblocked(of, f.Cluster.Now)
 	facts := f.Maintenances
 	facts.Maintenances = slices.Clone(facts.Maintenances)
 	facts.Maintenances[slices.Index(facts.Maintenances, of)] = ready
@@ -66,7 +99,7 @@ func (f Facts) planned() *slipwayv1alpha1.NodeMaintenance {
 	return nil
 }
 
-// unselected counts the nodes of the cluster that the maintenance is not for.
+// unselected counts the nodes of the cluster that the maintenance does not select.
 func (f Facts) unselected(look maintenance.Outlook) int {
 	count := len(f.Maintenances.Nodes)
 	for _, s := range look.Nodes {
@@ -77,11 +110,78 @@ func (f Facts) unselected(look maintenance.Outlook) int {
 	return count
 }
 
-// requestOf is what the drain of each node asks for, read as the driver reads it.
+// requestOf returns the request of each node's drain, parsed as the driver parses it.
 func requestOf(m *slipwayv1alpha1.NodeMaintenance) (drain.Request, error) {
 	raw, err := json.Marshal(maintenance.Asked(m))
 	if err != nil {
 		return drain.Request{}, fmt.Errorf("encode the parameters of its drains: %w", err)
 	}
 	return drainparameters.Parse(raw)
+}
+
+// assumeUnblocked returns the maintenance as it is when its window has come and it is staged and
+// resumed, and names these conditions.
+func assumeUnblocked(m *slipwayv1alpha1.NodeMaintenance, now time.Time) (ready *slipwayv1alpha1.NodeMaintenance, conditions []string) {
+	ready = m.DeepCopy()
+	if m.Spec.Stage == slipwayv1alpha1.StageComplete || m.DeletionTimestamp != nil {
+		return ready, nil // no more nodes start
+	}
+	if !slices.Contains(ready.Finalizers, slipwayv1alpha1.MaintenanceFinalizer) {
+		ready.Finalizers = append(ready.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
+	}
+	if m.Spec.Stage != slipwayv1alpha1.StageDrain {
+		ready.Spec.Stage = slipwayv1alpha1.StageDrain
+		stage := m.Spec.Stage
+		if stage == "" {
+			stage = slipwayv1alpha1.StageIdle
+		}
+		text := fmt.Sprintf("spec.stage is Drain: it is %s, and 'kubectl slipway maintenance stage %s drain' moves it on", stage, m.Name)
+		if stage == slipwayv1alpha1.StageCordon && m.Spec.Rollout == nil {
+			text += "; until then, the nodes are cordoned, and no pod leaves"
+		}
+		conditions = append(conditions, text)
+	}
+	if m.Spec.Paused {
+		ready.Spec.Paused = false
+		conditions = append(conditions, fmt.Sprintf("it is resumed: it is paused, and 'kubectl slipway maintenance resume %s' ends that", m.Name))
+	}
+	if w := m.Spec.Window; w != nil && w.NotBefore != nil && now.Before(w.NotBefore.Time) {
+		ready.Spec.Window.NotBefore = nil
+		conditions = append(conditions, stamp(*w.NotBefore)+" (spec.window.notBefore)")
+	}
+	return ready, conditions
+}
+
+func deadlineOf(m *slipwayv1alpha1.NodeMaintenance) *metav1.Time {
+	if m.Spec.Window == nil {
+		return nil
+	}
+	return m.Spec.Window.Deadline
+}
+
+func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// withBudgets returns the nodes with the budgets of their pods: nodes that share none start
+// together.
+func withBudgets(f Facts) []maintenance.Node {
+	var pods []sharedpdbs.Pod
+	for _, pod := range f.Cluster.Pods {
+		if read, wanted := sharedpdbs.ReadPod(pod); wanted {
+			pods = append(pods, read)
+		}
+	}
+	var budgets []sharedpdbs.Budget
+	for _, all := range f.Cluster.Drains.Budgets {
+		for _, b := range all {
+			if read, wanted := sharedpdbs.ReadBudget(b); wanted {
+				budgets = append(budgets, read)
+			}
+		}
+	}
+	by := sharedpdbs.ByNode(pods, budgets)
+	nodes := slices.Clone(f.Maintenances.Nodes)
+	for i, n := range nodes {
+		nodes[i].Budgets = by[n.Name]
+	}
+	return nodes
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,7 +27,7 @@ type predictor struct {
 	pods     map[string][]*corev1.Pod
 	standing map[string]rollout.Node
 	stock    *plan.Stock
-	// leaving are the pods that leave, of all batches.
+	// leaving are the pods that leave in all batches.
 	leaving []*corev1.Pod
 }
 
@@ -88,7 +89,7 @@ func (p *predictor) drains(number int, names []string) plan.Facts {
 	return f
 }
 
-// backAgain has the nodes take pods that were out when the first batch began.
+// backAgain uncordons the nodes that were out when the first batch started.
 func (p *predictor) backAgain() {
 	nodes := slices.Clone(p.facts.Cluster.Nodes)
 	for i, n := range nodes {
@@ -106,7 +107,7 @@ func uncordoned(n *corev1.Node) *corev1.Node {
 	return n
 }
 
-// remember collects the pods that leave a node.
+// remember collects the pods that leave the node.
 func (p *predictor) remember(n plan.Node) {
 	leaves := map[string]bool{}
 	for _, pod := range n.Pods {
@@ -132,7 +133,7 @@ func drainOf(n plan.Node) *Drain {
 	return d
 }
 
-// block puts pods together of which the same is to be said.
+// block joins the pods that have the same blocker.
 func (d *Drain) block(pod plan.Pod) {
 	name := pod.Namespace + "/" + pod.Name
 	for i, b := range d.Blockers {
@@ -144,7 +145,7 @@ func (d *Drain) block(pod plan.Pod) {
 	d.Blockers = append(d.Blockers, Blocker{Reason: pod.Reason, By: pod.By, Message: pod.Message, Pods: []string{name}})
 }
 
-// impossible are the budgets that never allow what the batches want.
+// impossible returns the budgets that never allow the evictions of the batches.
 func impossible(batches []Batch) []Impossible {
 	found := map[string]*Impossible{}
 	for _, batch := range batches {
@@ -162,6 +163,56 @@ func impossible(batches []Batch) []Impossible {
 	var all []Impossible
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		all = append(all, *found[key])
+	}
+	return all
+}
+
+// note adds a blocker that never ends by itself. Its pods may be of several namespaces, each
+// with a budget of that name.
+func note(found map[string]*Impossible, node string, b Blocker) {
+	for _, pod := range b.Pods {
+		namespace, _, _ := strings.Cut(pod, "/")
+		key := namespace + "/" + b.By
+		i := found[key]
+		if i == nil {
+			i = &Impossible{Namespace: namespace, Budgets: b.By, Reason: b.Reason, Message: b.Message}
+			found[key] = i
+		}
+		i.Pods++
+		if !slices.Contains(i.Nodes, node) {
+			i.Nodes = append(i.Nodes, node)
+		}
+	}
+}
+
+// notes are special circumstances of a node that starts.
+func (p *predictor) notes(n rollout.Node) []string {
+	var notes []string
+	s := p.look.Nodes[n.Name]
+	if !s.Ready {
+		notes = append(notes, "it is not Ready already, so it counts as out")
+	}
+	switch {
+	case len(s.Others) > 0:
+		notes = append(notes, "it is out for NodeMaintenance "+strings.Join(s.Others, ", ")+" already, and starts when it can join that drain, or is back")
+	case n.Down && s.Ready:
+		notes = append(notes, "it is cordoned for another event of Slipway, so it counts as out")
+	}
+	if s.Ahead {
+		notes = append(notes, "its drain is further than this plan begins (fast-forward)")
+	}
+	return notes
+}
+
+// assumed are the simplifications of a forecast.
+func assumed(together bool) []string {
+	all := []string{
+		"how long nodes take: a batch is shown as if all of its nodes returned together, and healthy; the next node begins as soon as one may",
+		"what earlier batches move: each batch is looked at with the pods where they are now",
+		"hooks, work and other maintenances that begin meanwhile, and whether nodes are healthy when they return",
+	}
+	if together {
+		all = all[1:]
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
-// rehearsal is a rollout in which all that have begun return together.
+// rehearsal is a rollout in which all nodes that have started return together.
 type rehearsal struct {
 	look  maintenance.Outlook
 	facts rollout.Facts
@@ -20,17 +20,17 @@ type rehearsal struct {
 	rounds   []round
 	// condition is what has to happen before the next round.
 	condition string
-	// held is why those that wait at the end do not begin.
+	// held is why nodes that wait at the end do not start.
 	held *Held
 }
 
-// round is who begins at one moment.
+// round are the nodes that start at one moment.
 type round struct {
 	condition string
 	names     []string
 }
 
-// rehearse takes a maintenance from where it is to where nobody waits, or nobody can begin.
+// rehearse plays a maintenance from its current state until no node waits, or none can start.
 func rehearse(look maintenance.Outlook, together bool) *rehearsal {
 	r := &rehearsal{look: look, facts: look.Rollout, together: together}
 	r.facts.Nodes = slices.Clone(look.Rollout.Nodes)
@@ -45,7 +45,7 @@ func rehearse(look maintenance.Outlook, together bool) *rehearsal {
 		case len(d.Begin) > 0:
 			r.begin(d.Begin)
 			r.allReturn()
-		case d.Reason == "": // nobody waits
+		case d.Reason == "": // no node waits
 			return r
 		case r.allReturn(), r.lift(d.Reason):
 		default:
@@ -85,7 +85,7 @@ func (r *rehearsal) allReturn() (some bool) {
 	unleased := slices.ContainsFunc(r.facts.Nodes, func(n rollout.Node) bool { return n.State == rollout.Waiting && !r.leased(n) })
 	for _, n := range r.facts.Nodes {
 		if n.State == rollout.HeldBack && (!unleased || !r.leased(n)) {
-			n.State = rollout.Waiting // the drains that it gave way to have ended, or nobody else is left
+			n.State = rollout.Waiting // the drains that it gave way to have ended, or no other node is left
 		}
 		if n.State != rollout.Out {
 			nodes = append(nodes, n)
@@ -103,15 +103,15 @@ func (r *rehearsal) allReturn() (some bool) {
 	return some
 }
 
-// leased says whether somebody else works on the node.
+// leased tells whether another holder has the lease of the node.
 func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Nodes[n.Name].Leased != "" }
 
-// lift ends what holds everybody up until somebody says a word, or pods have started: it tells
-// of it before the next round.
+// lift assumes that the rollout is resumed, or that its pods have started, and makes that a
+// condition of the next round.
 func (r *rehearsal) lift(reason string) bool {
 	switch reason {
 	case slipwayv1alpha1.ReasonPauseAfter:
-		r.condition = fmt.Sprintf("somebody says 'kubectl slipway maintenance resume': it stands when %d nodes have returned (pauseAfter)", *r.facts.Rollout.PauseAfter)
+		r.condition = fmt.Sprintf("'kubectl slipway maintenance resume': the rollout pauses when %d nodes have returned (pauseAfter)", *r.facts.Rollout.PauseAfter)
 		r.facts.Rollout.PauseAfter = nil
 	case slipwayv1alpha1.ReasonPendingPods:
 		r.condition = "fewer pods are Pending or not Ready that were created since it began (maxPendingPods)"

@@ -28,11 +28,11 @@ type Forecast struct {
 	Left []Left `json:"left,omitempty"`
 	// Unselected is how many nodes of the cluster it is not for.
 	Unselected int `json:"unselected"`
-	// Impossible are the budgets that allow no eviction, however long it is waited.
+	// Impossible are the budgets that never allow an eviction.
 	Impossible []Impossible `json:"impossible,omitempty"`
 	// Caveats say what could not be read, and what that makes unsure.
 	Caveats []string `json:"caveats,omitempty"`
-	// NotLookedAt is what may change what happens.
+	// NotLookedAt are influences that the forecast ignores.
 	NotLookedAt []string `json:"notLookedAt"`
 }
 

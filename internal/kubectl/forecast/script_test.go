@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
@@ -100,7 +101,7 @@ func textOf(f Forecast) string {
 	}
 	for _, of := range []struct {
 		title   string
-		remarks []Remark
+		remarks plan.Remarks
 	}{
 		{"blocked", f.Blocked()}, {"never", f.Never()}, {"nowhere", f.Nowhere()}, {"note", f.Noted()}, {"not begun", f.NotBegun()},
 	} {

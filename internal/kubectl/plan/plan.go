@@ -1,18 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package plan says what a drain of some nodes would do, and where the replacements of
+// their pods could run.
+//
+//	facts ─▶ drain.Preview ─▶ who leaves ─▶ place ─▶ fits, or fits nowhere ─▶ prediction
+//	             ▲                                            │
+//	             └──── a pod that fits nowhere frees no budget ┘
+//
+// What becomes of pods is decided by drain alone. Where a replacement fits is asked of each
+// node by what the scheduler requires: one question a file. What is not asked is in the
+// prediction.
+//
+// It is pure: no client, no clock, no goroutine. It must not decide about pods by other
+// code than drain.
 package plan
 
 import (
 	"maps"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/drain"
 	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
 )
+
+// Facts are what a prediction is made from.
+type Facts struct {
+	Now time.Time
+	// Drains are the nodes that are drained together, with all that a drain looks at.
+	Drains drain.Snapshot
+	// Nodes and Pods are all of the cluster. Without Nodes, nothing is said of replacements.
+	Nodes []*corev1.Node
+	Pods  []*corev1.Pod
+	// Stock is what [NewStock] makes of these, for who plans many drains of one cluster. Nil: it
+	// is made anew.
+	Stock *Stock
+	// Namespaces are the labels of all namespaces.
+	Namespaces map[string]labels.Set
+	// Claims and Volumes are those of the pods that may leave.
+	Claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
+	Volumes map[string]*corev1.PersistentVolume
+	// Unread says what could not be read, and what that makes unsure.
+	Unread []string
+}
 
 // Plan predicts. An error says that what is asked for is wrong.
 func Plan(f Facts) (Prediction, error) {

@@ -20,7 +20,7 @@ func TestWhatBecomesOfAPodIsSaidInAFewWords(t *testing.T) {
 		"wait: 2h for it to end by itself: rule batch/jobs": {
 			Verdict: drain.AwaitCompletion, Reason: drain.WaitingForCompletion, By: "batch/jobs", After: "2h0m0s",
 		},
-		"evict: and left when its DaemonSet has started it three times again": {Verdict: drain.Recur},
+		"evict: and left after its DaemonSet has started it again three times": {Verdict: drain.Recur},
 		"ending: ":              {Verdict: drain.Ending},
 		"leave: of a DaemonSet": {Verdict: drain.Stay, Exemption: drain.DaemonSetPod},
 		"leave: static":         {Verdict: drain.Stay, Exemption: drain.StaticPod},
@@ -28,7 +28,7 @@ func TestWhatBecomesOfAPodIsSaidInAFewWords(t *testing.T) {
 		"take away: static: by slipway-host, when all others are gone": {Verdict: drain.TakeAway},
 		"leave: not asked for":                                         {Verdict: drain.Stay, Exemption: drain.NotTargeted},
 		"leave: rule shop/stay":                                        {Verdict: drain.Stay, Reason: drain.PodSkipped, By: "shop/stay"},
-		"behind: others do not leave":                                  {Verdict: drain.Behind},
+		"behind: pods before it do not leave":                          {Verdict: drain.Behind},
 		"stuck: NodeNotReady: w1":                                      {Verdict: drain.Stuck, Reason: drain.NodeNotReady, By: "w1"},
 		"blocked: UnmanagedPod":                                        {Verdict: drain.Blocked, Reason: drain.UnmanagedPod},
 		"blocked: BudgetSyncFailed: web":                               {Verdict: drain.Blocked, Reason: drain.BudgetSyncFailed, By: "web"},

@@ -60,21 +60,18 @@ func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alph
 // allNodes reads them, with what they say of maintenances. What cannot be understood there is
 // ignored, as by the controller.
 func (f *fleet) allNodes(ctx context.Context) error {
-	err := pages(ctx, f.r.client, func(list *corev1.NodeList) {
-		for i := range list.Items {
-			node := &list.Items[i]
-			fact := maintenance.Node{Node: node}
-			for _, owner := range cordons.NotedOn(node).Owners {
-				fact.CordonedFor = append(fact.CordonedFor, owner.UID)
-			}
-			fact.Records, _ = maintenance.RecordsOn(node)
-			if held, is := leases.Mirrored(node); is { // it is said by who takes leases
-				fact.Lease, f.maintenances.Leases = held, true
-			}
-			f.maintenances.Nodes = append(f.maintenances.Nodes, fact)
-			f.facts.Nodes = append(f.facts.Nodes, node)
-			f.facts.Drains.Nodes = append(f.facts.Drains.Nodes, drain.NodeSnapshot{Node: node})
+	err := each[corev1.NodeList](ctx, f.r.client, func(node *corev1.Node) {
+		fact := maintenance.Node{Node: node}
+		for _, owner := range cordons.NotedOn(node).Owners {
+			fact.CordonedFor = append(fact.CordonedFor, owner.UID)
 		}
+		fact.Records, _ = maintenance.RecordsOn(node)
+		if held, is := leases.Mirrored(node); is { // it is said by who takes leases
+			fact.Lease, f.maintenances.Leases = held, true
+		}
+		f.maintenances.Nodes = append(f.maintenances.Nodes, fact)
+		f.facts.Nodes = append(f.facts.Nodes, node)
+		f.facts.Drains.Nodes = append(f.facts.Drains.Nodes, drain.NodeSnapshot{Node: node})
 	})
 	if err != nil {
 		return fmt.Errorf("list the nodes of the cluster: %w", err)
@@ -104,11 +101,8 @@ func (f *fleet) allBudgets(ctx context.Context) error {
 		return nil
 	}
 	f.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
-	err := pages(ctx, f.r.client, func(list *policyv1.PodDisruptionBudgetList) {
-		for i := range list.Items {
-			b := &list.Items[i]
-			f.facts.Drains.Budgets[b.Namespace] = append(f.facts.Drains.Budgets[b.Namespace], b)
-		}
+	err := each[policyv1.PodDisruptionBudgetList](ctx, f.r.client, func(b *policyv1.PodDisruptionBudget) {
+		f.facts.Drains.Budgets[b.Namespace] = append(f.facts.Drains.Budgets[b.Namespace], b)
 	})
 	switch {
 	case err == nil:
@@ -122,10 +116,8 @@ func (f *fleet) allBudgets(ctx context.Context) error {
 
 // events reads those of maintenances. Where Slipway is not installed, there are none.
 func (f *fleet) events(ctx context.Context) error {
-	err := pages(ctx, f.r.client, func(list *lifecyclev1alpha1.LifecycleEventList) {
-		for i := range list.Items {
-			f.maintenances.Events = append(f.maintenances.Events, &list.Items[i])
-		}
+	err := each[lifecyclev1alpha1.LifecycleEventList](ctx, f.r.client, func(o *lifecyclev1alpha1.LifecycleEvent) {
+		f.maintenances.Events = append(f.maintenances.Events, o)
 	}, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel})
 	if client.IgnoreNotFound(err) != nil {
 		return f.unsure(err, "the LifecycleEvents", "no node is taken to be out")
@@ -136,11 +128,9 @@ func (f *fleet) events(ctx context.Context) error {
 // others reads all maintenances, of which one may be the wanted one.
 func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintenance) error {
 	f.maintenances.Maintenances = []*slipwayv1alpha1.NodeMaintenance{wanted}
-	err := pages(ctx, f.r.client, func(list *slipwayv1alpha1.NodeMaintenanceList) {
-		for i := range list.Items {
-			if list.Items[i].UID != wanted.UID {
-				f.maintenances.Maintenances = append(f.maintenances.Maintenances, &list.Items[i])
-			}
+	err := each[slipwayv1alpha1.NodeMaintenanceList](ctx, f.r.client, func(o *slipwayv1alpha1.NodeMaintenance) {
+		if o.UID != wanted.UID {
+			f.maintenances.Maintenances = append(f.maintenances.Maintenances, o)
 		}
 	})
 	if client.IgnoreNotFound(err) != nil {

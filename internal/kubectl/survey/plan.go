@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -59,11 +60,9 @@ func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 // nodes reads all nodes, or else those that are asked about.
 func (p *planning) nodes(ctx context.Context, names []string, request drain.Request) error {
 	by := map[string]*corev1.Node{}
-	err := pages(ctx, p.r.client, func(list *corev1.NodeList) {
-		for i := range list.Items {
-			p.facts.Nodes = append(p.facts.Nodes, &list.Items[i])
-			by[list.Items[i].Name] = &list.Items[i]
-		}
+	err := each[corev1.NodeList](ctx, p.r.client, func(o *corev1.Node) {
+		p.facts.Nodes = append(p.facts.Nodes, o)
+		by[o.Name] = o
 	})
 	all := err == nil
 	if !all {
@@ -134,10 +133,8 @@ func (p *planning) pods(ctx context.Context) error {
 }
 
 func (p *planning) addPods(ctx context.Context, options ...client.ListOption) error {
-	return pages(ctx, p.r.client, func(list *corev1.PodList) {
-		for i := range list.Items {
-			p.facts.Pods = append(p.facts.Pods, &list.Items[i])
-		}
+	return each[corev1.PodList](ctx, p.r.client, func(o *corev1.Pod) {
+		p.facts.Pods = append(p.facts.Pods, o)
 	}, options...)
 }
 
@@ -155,10 +152,8 @@ func (p *planning) share() {
 
 func (p *planning) namespaces(ctx context.Context) error {
 	p.facts.Namespaces = map[string]labels.Set{}
-	err := pages(ctx, p.r.client, func(list *corev1.NamespaceList) {
-		for _, ns := range list.Items {
-			p.facts.Namespaces[ns.Name] = ns.Labels
-		}
+	err := each[corev1.NamespaceList](ctx, p.r.client, func(ns *corev1.Namespace) {
+		p.facts.Namespaces[ns.Name] = ns.Labels
 	})
 	if err != nil {
 		return p.unsure(err, "the labels of namespaces", "rules and affinity that select by them are taken to select none")
@@ -168,8 +163,8 @@ func (p *planning) namespaces(ctx context.Context) error {
 
 // drainRules reads all rules. Where the kind is not installed, there are none.
 func (p *planning) drainRules(ctx context.Context) error {
-	err := pages(ctx, p.r.client, func(list *slipwayv1alpha1.DrainRuleList) {
-		p.rules = append(p.rules, list.Items...)
+	err := each[slipwayv1alpha1.DrainRuleList](ctx, p.r.client, func(rule *slipwayv1alpha1.DrainRule) {
+		p.rules = append(p.rules, *rule)
 	})
 	if client.IgnoreNotFound(err) != nil {
 		return p.unsure(err, "the DrainRules", "pods are taken to leave as without rules")
@@ -206,10 +201,8 @@ func (p *planning) concerned() []string {
 func (p *planning) budgets(ctx context.Context) error {
 	p.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
 	for _, namespace := range p.concerned() {
-		err := pages(ctx, p.r.client, func(list *policyv1.PodDisruptionBudgetList) {
-			for i := range list.Items {
-				p.facts.Drains.Budgets[namespace] = append(p.facts.Drains.Budgets[namespace], &list.Items[i])
-			}
+		err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, func(o *policyv1.PodDisruptionBudget) {
+			p.facts.Drains.Budgets[namespace] = append(p.facts.Drains.Budgets[namespace], o)
 		}, client.InNamespace(namespace))
 		if err == nil {
 			continue
@@ -219,4 +212,78 @@ func (p *planning) budgets(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// volumes reads the claims of the pods that may leave, and their volumes: where a volume is
+// bound to a node, so is its pod.
+func (p *planning) volumes(ctx context.Context) error {
+	if p.facts.Nodes == nil {
+		return nil // nothing is said of replacements
+	}
+	p.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
+	p.facts.Volumes = map[string]*corev1.PersistentVolume{}
+	for _, n := range p.facts.Drains.Nodes {
+		for _, key := range claimsOf(n.Pods) {
+			if err := p.volume(ctx, key); err != nil {
+				p.facts.Claims, p.facts.Volumes = nil, nil
+				return p.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
+			}
+		}
+	}
+	return nil
+}
+
+// allVolumes reads all claims and volumes of the cluster.
+func (f *fleet) allVolumes(ctx context.Context) error {
+	if f.noPods {
+		return nil
+	}
+	f.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
+	f.facts.Volumes = map[string]*corev1.PersistentVolume{}
+	err := each[corev1.PersistentVolumeClaimList](ctx, f.r.client, func(o *corev1.PersistentVolumeClaim) {
+		f.facts.Claims[client.ObjectKeyFromObject(o)] = o
+	})
+	if err == nil {
+		err = each[corev1.PersistentVolumeList](ctx, f.r.client, func(o *corev1.PersistentVolume) {
+			f.facts.Volumes[o.Name] = o
+		})
+	}
+	if err != nil {
+		f.facts.Claims, f.facts.Volumes = nil, nil
+		return f.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
+	}
+	return nil
+}
+
+func (p *planning) volume(ctx context.Context, key client.ObjectKey) error {
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := p.r.client.Get(ctx, key, claim); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	p.facts.Claims[key] = claim
+	name := claim.Spec.VolumeName
+	if name == "" || p.facts.Volumes[name] != nil {
+		return nil
+	}
+	volume := &corev1.PersistentVolume{}
+	err := p.r.client.Get(ctx, client.ObjectKey{Name: name}, volume)
+	if err == nil {
+		p.facts.Volumes[name] = volume
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func claimsOf(pods []*corev1.Pod) []client.ObjectKey {
+	var all []client.ObjectKey
+	for _, pod := range pods {
+		for _, v := range pod.Spec.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				all = append(all, client.ObjectKey{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
+			}
+		}
+	}
+	return all
 }

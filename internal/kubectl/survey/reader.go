@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package survey reads the facts of explain, plan and forecast, with the rights of who asks.
+//
+//	API server ── bounded requests, as whoever calls ──▶ Facts, and what could not be read
+//
+// A right that is missing is no failure: the facts say what is not in them, and why. It
+// writes nothing, decides nothing and keeps nothing.
 package survey
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 
@@ -16,6 +23,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -111,4 +119,63 @@ func why(err error) string {
 // list reads a list, and notes if that cannot be.
 func (r *Reader) list(ctx context.Context, n *notes, kind explain.Kind, into client.ObjectList, options ...client.ListOption) bool {
 	return n.note(kind, r.client.List(ctx, into, options...))
+}
+
+// own is the namespace of Slipway: that of the account which has the controller's rights.
+// Pods do not tell it, because anybody can give theirs any labels. Where nobody has these
+// rights, or it may not be read who has, it is the one of the plain manifests.
+func (r *Reader) own(ctx context.Context) (string, error) {
+	var binding rbacv1.ClusterRoleBinding
+	err := r.client.Get(ctx, client.ObjectKey{Name: controllerName}, &binding)
+	for _, s := range binding.Subjects {
+		if err == nil && s.Kind == rbacv1.ServiceAccountKind && s.Namespace != "" {
+			return s.Namespace, nil
+		}
+	}
+	return defaultNamespace, client.IgnoreNotFound(err)
+}
+
+const (
+	// perPage is kubectl's own.
+	perPage = 500
+	// maxPages is for what may be more than anybody wants to wait for.
+	maxPages = 10
+)
+
+// list is a pointer to a kind of list.
+type list[T any] interface {
+	*T
+	client.ObjectList
+}
+
+// each reads a list page by page, so that no answer of a large cluster is too large, and
+// hands over each object. T is the type of the list.
+func each[T any, L list[T], O client.Object](ctx context.Context, reader client.Reader, take func(O), options ...client.ListOption) error {
+	_, err := firstPages(ctx, reader, math.MaxInt, func(page L) {
+		_ = apimeta.EachListItem(page, func(object runtime.Object) error { // take does not fail
+			take(object.(O))
+			return nil
+		})
+	}, options...)
+	return err
+}
+
+// firstPages reads so many pages of a list, and tells whether there are more. Each page is a
+// list of its own: the decoder would mix its items with those of a list that has some.
+func firstPages[T any, L list[T]](
+	ctx context.Context, reader client.Reader, most int, take func(L), options ...client.ListOption,
+) (left bool, err error) {
+	next := ""
+	for range most {
+		page := L(new(T))
+		all := append([]client.ListOption{client.Limit(perPage), client.Continue(next)}, options...)
+		if err := reader.List(ctx, page, all...); err != nil {
+			return false, err
+		}
+		take(page)
+		if next = page.GetContinue(); next == "" {
+			return false, nil
+		}
+	}
+	return true, nil
 }

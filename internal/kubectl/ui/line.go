@@ -72,3 +72,60 @@ func Bar(done, total, width int) string {
 	full := min(max(done*width/total, 0), width)
 	return strings.Repeat("#", full) + strings.Repeat(".", width-full)
 }
+
+// Wrap breaks a text into lines of the style's width. The first line begins with head, the
+// others with as many spaces. What does not fit in a line by itself stands alone in one.
+// Control characters, which a terminal would obey, are left out.
+func (s Style) Wrap(head, text string) []string {
+	words := strings.Fields(Clean(text))
+	return s.fold(head, words, "")
+}
+
+// WrapAtMost is [Style.Wrap] into at most so many lines: what does not fit is cut from the
+// last of them.
+func (s Style) WrapAtMost(head, text string, most int) []string {
+	lines := s.Wrap(head, text)
+	if len(lines) > most {
+		lines = append(lines[:most-1], lines[most-1]+" "+strings.TrimSpace(lines[most]))
+	}
+	for i := range lines {
+		lines[i] = s.Line(Span{Text: lines[i]})
+	}
+	return lines
+}
+
+// WrapCommand does the same with a command: it breaks between arguments, with what tells a
+// shell that the command goes on.
+func (s Style) WrapCommand(head, command string) []string {
+	return s.fold(head, arguments(Clean(command)), ` \`)
+}
+
+func (s Style) fold(head string, words []string, goesOn string) []string {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
+	line, lines := head, []string(nil)
+	empty := true
+	for _, word := range words {
+		switch {
+		case empty:
+			line += word
+		case s.Width == 0 || utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word)+utf8.RuneCountInString(goesOn) <= s.Width:
+			line += " " + word
+		default:
+			lines = append(lines, line+goesOn)
+			line = indent + word
+		}
+		empty = false
+	}
+	return append(lines, line)
+}
+
+// arguments splits a command at spaces that are not within single quotes.
+func arguments(command string) []string {
+	quoted := false
+	return strings.FieldsFunc(command, func(r rune) bool {
+		if r == '\'' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	})
+}
