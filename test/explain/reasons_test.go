@@ -167,7 +167,7 @@ var troubles = map[string]trouble{
 			s.drain()
 			s.awaitBlocker("Terminating")
 		},
-		object: ofPod, by: "example.com/explain", details: []string{"finalizer example.com/explain was set by"}, run: "patch pod",
+		object: ofPod, by: "example.com/explain", details: []string{"set finalizer example.com/explain at"}, run: "patch pod",
 	},
 	"WaitingForCompletion": {
 		begin: func(s *scene) {

@@ -15,7 +15,7 @@ import (
 // maxNamed is how many objects of a kind are named.
 const maxNamed = 5
 
-// explainBudget does the arithmetic of the budget in the way.
+// explainBudget shows the arithmetic of the PodDisruptionBudget.
 func explainBudget(x explanation) {
 	namespace, name := nameIn(x.cause.By)
 	b := x.budget(namespace, name)
@@ -27,7 +27,7 @@ func explainBudget(x explanation) {
 	unhealthy := x.unhealthy(*b)
 	if len(unhealthy) > 0 {
 		p := unhealthy[0]
-		x.remedy("see why pods of it are not Ready, and mend that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+		x.remedy("see why its pods are not Ready, and fix that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
 	}
 	x.scaleUp(*b)
 	x.relax(*b)
@@ -35,7 +35,7 @@ func explainBudget(x explanation) {
 
 func (x explanation) unknownBudget(namespace, name string) {
 	if x.unread(Budgets) {
-		x.detail("the budget could not be read, so there is no arithmetic")
+		x.detail("the PodDisruptionBudget could not be read, so there is no arithmetic")
 	}
 	if name != "" {
 		x.remedy("see the budget and its pods", "kubectl -n %s describe pdb %s", namespace, name)
@@ -45,7 +45,7 @@ func (x explanation) unknownBudget(namespace, name string) {
 	x.remedy("see the budgets of the namespace", "kubectl -n %s get pdb", namespace)
 }
 
-// arithmetic is how many pods there are, how many must be healthy, and how many are.
+// arithmetic says how many pods exist, how many must be healthy, and how many are.
 func arithmetic(b Budget) string {
 	s := b.Status
 	wants := "no limit"
@@ -58,7 +58,7 @@ func arithmetic(b Budget) string {
 	text := fmt.Sprintf("PodDisruptionBudget %s/%s: %s, %d healthy, %s → needs %d healthy, so %d may be disrupted now",
 		b.Namespace, b.Name, pods(int(s.ExpectedPods)), s.CurrentHealthy, wants, s.DesiredHealthy, s.DisruptionsAllowed)
 	if n := len(s.DisruptedPods); n > 0 {
-		text += fmt.Sprintf("; %d evicted pods of it are still on their way", n)
+		text += fmt.Sprintf("; %d evicted pods of it have not ended yet", n)
 	}
 	return text
 }
@@ -70,7 +70,7 @@ func pods(n int) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// unhealthy tells which pods of the budget are not Ready, where and why.
+// unhealthy returns the pods of the budget that are not Ready, and reports where they are and why.
 func (x explanation) unhealthy(b Budget) []corev1.Pod {
 	var found []corev1.Pod
 	for _, p := range b.Pods {
@@ -86,7 +86,7 @@ func (x explanation) unhealthy(b Budget) []corev1.Pod {
 		x.detail("%s", notReady(p))
 	}
 	if len(found) == 0 && x.unread(BudgetPods) {
-		x.detail("its pods could not all be read, so it is not known which of them are not Ready")
+		x.detail("not all of its pods could be read, so those that are not Ready are not known")
 	}
 	return found
 }
@@ -125,14 +125,14 @@ func (x explanation) scaleUp(b Budget) {
 	}
 	for more := 1; more <= maxMore; more++ {
 		if replicas := int(b.Status.ExpectedPods) + more; int(b.Status.CurrentHealthy)+more > desired(b, replicas) {
-			x.remedy(fmt.Sprintf("run %d more of its pods: when they are Ready, one may go", more),
+			x.remedy(fmt.Sprintf("run %d more of its pods: when they are Ready, one may leave", more),
 				"kubectl -n %s scale %s %s --replicas=%d", b.Namespace, kind, owner, replicas)
 			return
 		}
 	}
 }
 
-// desired is how many of so many pods the budget wants healthy.
+// desired returns how many of so many pods the budget requires to be healthy.
 func desired(b Budget, pods int) int {
 	value, least := b.Spec.MinAvailable, true
 	if value == nil {
@@ -151,8 +151,8 @@ func desired(b Budget, pods int) int {
 	return max(pods-n, 0)
 }
 
-// scalable is the owner that all pods have in common. The Deployment of a ReplicaSet is
-// known by the hash that ends the ReplicaSet's name.
+// scalable returns the owner that all pods share. The name of a Deployment is that of its
+// ReplicaSet without the hash at the end.
 func scalable(pods []corev1.Pod) (kind, name string) {
 	for i, p := range pods {
 		owner := metav1.GetControllerOfNoCopy(&p)
@@ -185,7 +185,7 @@ func (x explanation) relax(b Budget) {
 		x.remedy("correct the budget: give it minAvailable with a number, and no maxUnavailable", "kubectl -n %s edit pdb %s", b.Namespace, b.Name)
 		return
 	}
-	const text = "or ask who owns the budget to relax it, so that one more pod may go"
+	const text = "or ask the owner of the budget to relax it, so that one more pod may leave"
 	if b.Spec.MaxUnavailable != nil && s.ExpectedPods > 0 && x.cause.Code != "BudgetSyncFailed" {
 		x.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"maxUnavailable":%d}}'`,
 			b.Namespace, b.Name, max(expected-healthy+1, 1))
@@ -208,7 +208,7 @@ func notReadyOf(pods []corev1.Pod) []string {
 func explainBudgetController(x explanation) {
 	namespace, name := nameIn(x.cause.By)
 	if b := x.budget(namespace, name); b != nil {
-		x.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has seen %d; %d evictions are not confirmed",
+		x.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has observed %d; %d evictions are not confirmed",
 			b.Namespace, b.Name, b.Generation, b.Status.ObservedGeneration, len(b.Status.DisruptedPods))
 	}
 	x.remedy("look at kube-controller-manager, which computes budgets: does it run, and renew its lease?",

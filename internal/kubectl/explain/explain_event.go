@@ -14,7 +14,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// conditionExplainers are for reasons of conditions of which the facts tell more.
+// conditionExplainers add facts to reasons of conditions.
 var conditionExplainers = map[string]func(explanation, []*event){
 	lifecyclev1alpha1.ReasonGated:                         explainGated,
 	lifecyclev1alpha1.ReasonTransitionNotFound:            explainTransitionNotFound,
@@ -41,19 +41,19 @@ func explainGated(x explanation, _ []*event) {
 		}
 		if gate.Name == lifecyclev1alpha1.GateGuards {
 			x.controller()
-			x.remedy("slipway.dev/guards is removed by Slipway's controller, when no other gate is left and its guards let the event pass", "")
+			x.remedy("Slipway's controller removes slipway.dev/guards when no other gate is left and its guards let the event pass", "")
 			continue
 		}
 		if gate.Name == lifecyclev1alpha1.GateLease {
 			x.controller()
-			x.remedy("slipway.dev/lease is removed by Slipway's controller, when no gates but its own are left and Slipway holds the node's lease", "")
+			x.remedy("Slipway's controller removes slipway.dev/lease when only its own gates are left and Slipway holds the node's lease", "")
 			continue
 		}
 		owner, _, found := strings.Cut(gate.Name, "/")
 		if found {
 			x.detail("gate %s belongs to %s", gate.Name, owner)
 		}
-		x.remedy(fmt.Sprintf("have the owner of gate %s remove it; whoever may change the event can do it for them", gate.Name),
+		x.remedy(fmt.Sprintf("ask the owner of gate %s to remove it; every identity that may change the event can remove it, too", gate.Name),
 			`kubectl patch lifecycleevent %s --type=json -p '[{"op":"test","path":"/spec/gates/%d/name","value":"%s"},{"op":"remove","path":"/spec/gates/%d"}]'`,
 			x.event.Name, i, quotable(gate.Name), i)
 	}
@@ -78,7 +78,7 @@ func explainTransitionNotFound(x explanation, _ []*event) {
 	}
 	x.detail("there is: %s", some(names))
 	x.remedy("see which transitions there are", "kubectl get lifecycletransitions")
-	x.remedy("start the driver that publishes it; or delete the event, and create it anew with the right name",
+	x.remedy("start the driver that publishes it; or delete the event, and create it again with the right name",
 		"kubectl delete lifecycleevent %s", x.event.Name)
 }
 
@@ -91,7 +91,7 @@ func explainDriver(x explanation, _ []*event) {
 	}
 	x.cause.By = "driver " + driver
 	x.agentPod()
-	x.remedy("see which pods run on the node: one of them must be the driver "+driver, "kubectl get pods -A --field-selector=spec.nodeName=%s", x.NodeName)
+	x.remedy("see which pods run on the node: one of them must be driver "+driver, "kubectl get pods -A --field-selector=spec.nodeName=%s", x.NodeName)
 	x.remedy("look at the driver's log", "")
 }
 
@@ -101,16 +101,16 @@ func explainTurn(x explanation, all []*event) {
 		return
 	}
 	x.cause.By = "LifecycleEvent " + other.Name
-	how := "is waiting too, and older"
+	how := "waits too, and is older"
 	switch {
 	case other.Status.ClaimStatus.Terminal():
-		how = "has ended, and is being wound up"
+		how = "has ended, and is not deleted yet"
 	case !pending(other):
 		how = "is claimed" + progress(other)
 	}
 	x.detail("LifecycleEvent %s (%s) %s", other.Name, other.Spec.TransitionName, how)
-	x.remedy("wait for the other event, or see what holds it up", "kubectl get lifecycleevent %s", other.Name)
-	x.remedy("or cancel the other one, if it is not wanted any more", "kubectl delete lifecycleevent %s", other.Name)
+	x.remedy("wait for the other event, or see its blockers", "kubectl get lifecycleevent %s", other.Name)
+	x.remedy("or cancel the other event, if it is not needed any more", "kubectl delete lifecycleevent %s", other.Name)
 }
 
 // before returns the event that is worked on before this one.
@@ -132,12 +132,12 @@ func before(e *event, all []*event) *event {
 
 func explainNodeNotFound(x explanation, _ []*event) {
 	x.cause.By = "Node " + x.NodeName
-	x.remedy("see which nodes there are: the name may be another one", "kubectl get nodes")
+	x.remedy("see which nodes exist: the name may be wrong", "kubectl get nodes")
 }
 
 func explainOthersCordon(x explanation, _ []*event) {
 	x.cause.By = "Node " + x.NodeName
-	x.remedy("when those agree who have cordoned it", "kubectl uncordon %s", x.NodeName)
+	x.remedy("if the party that cordoned it agrees", "kubectl uncordon %s", x.NodeName)
 }
 
 func explainCancel(x explanation, _ []*event) {
@@ -152,11 +152,11 @@ func explainLate(x explanation, _ []*event) {
 		}
 		x.detail("at last: %s: %s %s", b.Object, b.Reason, b.By)
 	}
-	x.remedy("remove what blocked it, then ask again; what is done needs not be done twice", "kubectl slipway drain %s", x.NodeName)
+	x.remedy("remove the blocker, then ask again; pods that have left need not leave twice", "kubectl slipway drain %s", x.NodeName)
 }
 
 func explainLease(x explanation, _ []*event) {
-	x.remedy("see who holds the lease, and ask them to give it back", "kubectl get lease -n kube-node-maintenance %s -o yaml", x.NodeName)
+	x.remedy("see who holds the lease, and ask the holder to release it", "kubectl get lease -n kube-node-maintenance %s -o yaml", x.NodeName)
 }
 
 func explainGuard(x explanation, _ []*event) {
@@ -168,8 +168,8 @@ func explainGuard(x explanation, _ []*event) {
 			list = append(list, `"`+string(g)+`"`)
 		}
 	}
-	x.remedy("see the other nodes: it passes when enough of them are Ready and schedulable", "kubectl get nodes")
-	x.remedy("or, if that is wanted all the same, allow it; it takes the right to open guards",
+	x.remedy("see the other nodes: the guard passes when enough of them are Ready and schedulable", "kubectl get nodes")
+	x.remedy("or allow it, if you accept that; it needs the permission to override guards",
 		`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"allow":[%s]}}'`, x.event.Name, raw(strings.Join(list, ",")))
 }
 
@@ -179,7 +179,7 @@ func explainAgentMissing(x explanation, _ []*event) {
 	if all := taints(x.Node); len(all) > 0 {
 		x.detail("taints of the node: %s", some(all))
 	}
-	x.remedy("see whether the DaemonSet of the agents is there, and wants a pod on this node", "kubectl -n %s get daemonsets", x.Namespace)
+	x.remedy("see whether the DaemonSet of the agents exists, and schedules a pod on this node", "kubectl -n %s get daemonsets", x.Namespace)
 }
 
 func explainAgentNotReady(x explanation, _ []*event) {
@@ -194,10 +194,10 @@ func explainAgentNotReady(x explanation, _ []*event) {
 func explainNodeOfAgent(x explanation, _ []*event) {
 	x.cause.By = "Node " + x.NodeName
 	x.conditionOfNode()
-	x.remedy("look at the node, and bring it back", "kubectl describe node %s", x.NodeName)
+	x.remedy("look at the node, and repair it", "kubectl describe node %s", x.NodeName)
 }
 
-// agentPod says how the agent of the node is.
+// agentPod reports on the agent of the node.
 func (x explanation) agentPod() {
 	switch {
 	case x.unread(AgentPods):
@@ -210,13 +210,13 @@ func (x explanation) agentPod() {
 	}
 }
 
-// controller says how Slipway's controller is, which need not be installed.
+// controller reports on Slipway's controller, which need not be installed.
 func (x explanation) controller() {
 	if x.unread(ControllerPods) {
 		return
 	}
 	if len(x.ControllerPods) == 0 {
-		x.detail("no pod of Slipway's controller is there")
+		x.detail("there is no pod of Slipway's controller")
 	}
 	for _, p := range x.ControllerPods {
 		x.detail("%s", health("controller", p))
@@ -226,7 +226,7 @@ func (x explanation) controller() {
 	}
 }
 
-// leader says whether one of the controllers leads, by their lease and by the clock here.
+// leader says whether one of the controllers leads, by their lease and the local clock.
 func (x explanation) leader(lease coordinationv1.LeaseSpec) {
 	renewed := "at no time"
 	if lease.RenewTime != nil {
@@ -234,17 +234,17 @@ func (x explanation) leader(lease coordinationv1.LeaseSpec) {
 	}
 	switch {
 	case lease.HolderIdentity == nil || *lease.HolderIdentity == "":
-		x.detail("no controller leads: nobody holds the controllers' lease, which was renewed last %s", renewed)
+		x.detail("no controller leads: the controllers' lease has no holder, and was renewed last %s", renewed)
 	case over(lease, x.now):
-		x.detail("no controller leads: the controllers' lease was renewed last %s, and holds for %d s", renewed, *lease.LeaseDurationSeconds)
+		x.detail("no controller leads: the controllers' lease was renewed last %s, and lasts %d s", renewed, *lease.LeaseDurationSeconds)
 	default:
-		x.detail("the controllers' lease is held by %s, and was renewed last %s", *lease.HolderIdentity, renewed)
+		x.detail("%s holds the controllers' lease, and renewed it last %s", *lease.HolderIdentity, renewed)
 		return
 	}
-	x.remedy("see why no controller leads: does one run, and may it write the lease?", "kubectl -n %s get deployments,pods,leases", x.Namespace)
+	x.remedy("see why no controller leads: whether one runs, and may write the lease", "kubectl -n %s get deployments,pods,leases", x.Namespace)
 }
 
-// over tells whether the lease was renewed too long ago, if it says how long it holds.
+// over tells whether the lease has expired, if it says how long it lasts.
 func over(lease coordinationv1.LeaseSpec, now time.Time) bool {
 	if lease.RenewTime == nil || lease.LeaseDurationSeconds == nil {
 		return false
@@ -270,7 +270,7 @@ func some(names []string) string {
 	}
 }
 
-// taints are those of the node, for people.
+// taints returns the taints of the node as text.
 func taints(node *corev1.Node) []string {
 	if node == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
 )
 
-// blockerExplainers say of a blocker what the facts add, and what helps. A code that is missing here
-// has what the catalogue says.
+// blockerExplainers add facts and remedies to blockers. A code that is missing here has the
+// remedy of the catalogue.
 var blockerExplainers = map[string]func(explanation){
 	"NodeNotCordoned":      explainNotCordoned,
 	"NodeTaintMissing":     explainTaintMissing,
@@ -73,14 +73,14 @@ func explainNodeGone(x explanation) {
 	for _, p := range x.Pods {
 		x.detail("Pod %s/%s is still bound to the node", p.Namespace, p.Name)
 	}
-	x.remedy("see what is left: kube-controller-manager removes pods of Nodes that are gone within minutes",
+	x.remedy("see which pods are left: kube-controller-manager removes pods of deleted Nodes within minutes",
 		"kubectl get pods -A --field-selector=spec.nodeName=%s", x.NodeName)
 }
 
 func explainServer(x explanation) {
-	x.remedy("ask the API server how it is, and which APIs it cannot serve", "kubectl get --raw=/readyz?verbose")
-	x.remedy("see whether an API is away that Slipway needs: of events, rules, budgets or pods", "kubectl get apiservices")
-	x.remedy("see who asks for much", "kubectl get --raw=/debug/api_priority_and_fairness/dump_priority_levels")
+	x.remedy("see the health of the API server, and which APIs it cannot serve", "kubectl get --raw=/readyz?verbose")
+	x.remedy("see whether an API that Slipway needs is unavailable: of events, rules, budgets or pods", "kubectl get apiservices")
+	x.remedy("see which clients send many requests", "kubectl get --raw=/debug/api_priority_and_fairness/dump_priority_levels")
 }
 
 func explainRuleInvalid(x explanation) {
@@ -89,8 +89,8 @@ func explainRuleInvalid(x explanation) {
 		if strings.Contains(x.cause.Text, "DrainRule "+r.Namespace+"/"+r.Name+":") {
 			named++
 			x.cause.By = "DrainRule " + r.Namespace + "/" + r.Name
-			x.remedy("see the rule, and correct what the message says", "kubectl -n %s get drainrule %s -o yaml", r.Namespace, r.Name)
-			x.remedy("or delete it: its pods are evicted then, as those without a rule are", "kubectl -n %s delete drainrule %s", r.Namespace, r.Name)
+			x.remedy("see the rule, and correct the error in the message", "kubectl -n %s get drainrule %s -o yaml", r.Namespace, r.Name)
+			x.remedy("or delete it: its pods are evicted then like pods without a rule", "kubectl -n %s delete drainrule %s", r.Namespace, r.Name)
 		}
 	}
 	if named == 0 {
@@ -99,16 +99,16 @@ func explainRuleInvalid(x explanation) {
 }
 
 func explainReadRefused(x explanation) {
-	x.remedy("see which rights Slipway has", "kubectl get clusterrolebindings -o wide")
-	x.remedy("bring them back, with the chart or the manifest that Slipway was installed with", "")
+	x.remedy("see which permissions Slipway has", "kubectl get clusterrolebindings -o wide")
+	x.remedy("restore them, with the chart or the manifest that Slipway was installed with", "")
 }
 
-// explainNodeNotReady is for a pod that has not ended because nobody on the node says so.
+// explainNodeNotReady is for a pod whose end the kubelet does not confirm.
 func explainNodeNotReady(x explanation) {
 	x.conditionOfNode()
-	x.remedy("look at the node, and bring it back if you can", "kubectl describe node %s", x.NodeName)
-	x.remedy("only when the machine is certainly off: say so. Its pods are removed then, and its volumes detached; on a machine "+
-		"that runs, two of a pod may write to one volume",
+	x.remedy("look at the node, and repair it if you can", "kubectl describe node %s", x.NodeName)
+	x.remedy("only when the machine is certainly off: taint the Node. Its pods are removed then, and its volumes detached; while the "+
+		"machine runs, two instances of a pod may write to one volume",
 		"kubectl taint node %s node.kubernetes.io/out-of-service=nodeshutdown:NoExecute", x.NodeName)
 }
 
@@ -124,7 +124,7 @@ func (x explanation) conditionOfNode() {
 	}
 }
 
-// explainVolume finds the VolumeAttachment of a volume, and says why it is not detached.
+// explainVolume finds the VolumeAttachment of a volume, and why the volume is not detached.
 func explainVolume(x explanation) {
 	driver, handle, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(x.cause.By, "Volume "), "kubernetes.io/csi/"), "^")
 	attachments := x.attachmentsOf(driver, handle)
@@ -133,19 +133,19 @@ func explainVolume(x explanation) {
 		if a.Status.DetachError != nil {
 			x.detail("it cannot be detached: %s", a.Status.DetachError.Message)
 		}
-		x.remedy("see what the volume waits for", "kubectl describe volumeattachment %s", a.Name)
+		x.remedy("see why the volume is not detached", "kubectl describe volumeattachment %s", a.Name)
 	}
 	if len(attachments) == 0 {
 		if !x.unread(Attachments) {
-			x.detail("it has no VolumeAttachment: the node's status has yet to say that it is gone, or nobody has detached it")
+			x.detail("it has no VolumeAttachment: the status of the Node still lists it, or nothing has detached it")
 		}
 		x.remedy("see what is attached to the node", "kubectl get volumeattachments")
 	}
 	x.remedy(fmt.Sprintf("look at the pods of the CSI driver %s; the drain ends without the volume after volumeTimeout", driver), "")
 }
 
-// attachmentsOf is the one of the volume, by the name that the attach controller gives it;
-// where nothing has that name, all of the driver.
+// attachmentsOf returns the VolumeAttachment of the volume, by the name that the attach
+// controller gives it; if none has that name, all of the driver.
 func (x explanation) attachmentsOf(driver, handle string) []storagev1.VolumeAttachment {
 	name := fmt.Sprintf("csi-%x", sha256.Sum256([]byte(handle+driver+x.NodeName)))
 	ofDriver := slices.DeleteFunc(slices.Clone(x.Attachments), func(a storagev1.VolumeAttachment) bool { return a.Spec.Attacher != driver })
