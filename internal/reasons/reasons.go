@@ -147,10 +147,10 @@ func passing(code, means, helps string) Entry {
 	return Entry{Code: code, Means: means, Helps: helps, Passes: true}
 }
 
-// stuck is an entry that stays until somebody acts.
+// stuck is an entry that stays until its cause is removed.
 func stuck(code, means, helps string) Entry { return Entry{Code: code, Means: means, Helps: helps} }
 
-// blocker is an entry of a drain that stays until somebody acts. Its remedy is the drain's.
+// blocker is an entry of a drain that stays until its cause is removed. Its remedy is the drain's.
 func blocker(reason drain.Reason, means string) Entry {
 	return stuck(string(reason), means, reason.Help())
 }

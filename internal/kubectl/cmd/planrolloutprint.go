@@ -30,7 +30,7 @@ func printForecast(out io.Writer, style ui.Style, f forecast.Forecast, all bool)
 	}
 	p.about("Cannot unblock by itself:", f.Never())
 	p.about("Replacements without room:", f.Nowhere())
-	p.about("To be known:", f.Noted())
+	p.about("To be known:", f.NodeNotes())
 	p.about("In no batch:", f.NotBegun())
 	if f.Unselected > 0 {
 		p.line("")

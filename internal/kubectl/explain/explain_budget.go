@@ -177,7 +177,7 @@ func scalable(pods []corev1.Pod) (kind, name string) {
 func (x explanation) relax(b Budget) {
 	s := b.Status
 	healthy, expected := int(s.CurrentHealthy), int(s.ExpectedPods)
-	if expected == 0 { // nobody could count: by number, and without a scale, it can be
+	if expected == 0 { // the controller could not count; with a number, it needs no scale
 		expected = len(b.Pods)
 		healthy = expected - len(notReadyOf(b.Pods))
 	}

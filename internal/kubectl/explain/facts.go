@@ -12,19 +12,19 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// Facts is what somebody has read of one node. Any of it may be missing: Unread says what
-// could not be read, and why. Explain changes none of it.
+// Facts is what was read of one node. Any of it may be missing: Unread names what could not
+// be read, and why. Explain changes none of it.
 type Facts struct {
 	NodeName string `json:"nodeName"`
-	// Node is nil where there is no such Node, or where it could not be read.
+	// Node is nil if there is no such Node, or if it could not be read.
 	Node *corev1.Node `json:"node,omitempty"`
 	// Events are the LifecycleEvents of the node, in any order.
 	Events []lifecyclev1alpha1.LifecycleEvent `json:"events,omitempty"`
-	// Transitions are all that there are.
+	// Transitions are all LifecycleTransitions.
 	Transitions []lifecyclev1alpha1.LifecycleTransition `json:"transitions,omitempty"`
 	// Pods are those of the node.
 	Pods []corev1.Pod `json:"pods,omitempty"`
-	// Budgets are those of the namespaces that blockers are in.
+	// Budgets are the PodDisruptionBudgets that blockers name.
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Rules are the DrainRules that blockers name.
 	Rules []slipwayv1alpha1.DrainRule `json:"rules,omitempty"`
@@ -32,8 +32,8 @@ type Facts struct {
 	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
 	// Attachments are the VolumeAttachments of the node.
 	Attachments []storagev1.VolumeAttachment `json:"attachments,omitempty"`
-	// Namespace is Slipway's own, with its agents' pods on the node, its controllers' pods
-	// and their lease, where they were asked for.
+	// Namespace is Slipway's own. AgentPods are its agents' pods on the node, ControllerPods
+	// and Lease those of its controllers, if they were read.
 	Namespace      string                `json:"namespace,omitempty"`
 	AgentPods      []corev1.Pod          `json:"agentPods,omitempty"`
 	ControllerPods []corev1.Pod          `json:"controllerPods,omitempty"`
@@ -44,7 +44,7 @@ type Facts struct {
 	Unread []Unread `json:"unread,omitempty"`
 }
 
-// Budget is a disruption budget, with the pods that it counts.
+// Budget is a PodDisruptionBudget, with the pods that it counts.
 type Budget struct {
 	policyv1.PodDisruptionBudget `json:",inline"`
 
@@ -72,10 +72,10 @@ const (
 	CoreEvents     Kind = "core Events"
 )
 
-// Unread is something that could not be read.
+// Unread names something that could not be read.
 type Unread struct {
 	Kind Kind `json:"kind"`
-	// Why is what the server said.
+	// Why is the answer of the server.
 	Why string `json:"why"`
 }
 

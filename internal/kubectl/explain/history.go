@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// history is what has happened to the node and to its events, in order. Of conditions, the
-// last change is known, not those before.
+// history returns what has happened to the node and to its events, in order. Of a condition,
+// only the last change is known.
 func history(f Facts, events []*event) []Moment {
 	var all []Moment
 	for _, e := range events {
@@ -69,7 +69,7 @@ func ofEvent(e *event) []Moment {
 	return all
 }
 
-// expected tells whether a condition says what is so of every event that goes well.
+// expected tells whether every event that goes well has this condition.
 func expected(c metav1.Condition) bool {
 	return c.Reason == lifecyclev1alpha1.ReasonDriverRegistered || reasons.Place(c.Type) == reasons.PodsLeft && c.Status == metav1.ConditionFalse
 }
@@ -108,15 +108,15 @@ func ofTheNode(node *corev1.Node) []Moment {
 	return all
 }
 
-// toldOfTheNode tells whether the Node has a core Event that says the same: what is told
-// of a LifecycleEvent is told of its Node too.
+// toldOfTheNode tells whether the Node has a core Event with the same text: Slipway writes
+// those about a LifecycleEvent for its Node, too.
 func toldOfTheNode(e corev1.Event, all []corev1.Event) bool {
 	return e.InvolvedObject.Kind != "Node" && slices.ContainsFunc(all, func(o corev1.Event) bool {
 		return o.InvolvedObject.Kind == "Node" && o.Reason == e.Reason && o.Message == e.Message
 	})
 }
 
-// LastTold is when a core Event came, and for the last time if it came again.
+// LastTold returns the time of a core Event: the last one, if it came again.
 func LastTold(e corev1.Event) metav1.Time {
 	at := e.LastTimestamp
 	if e.Series != nil && at.Before(&metav1.Time{Time: e.Series.LastObservedTime.Time}) {
@@ -131,7 +131,8 @@ func LastTold(e corev1.Event) metav1.Time {
 	return at
 }
 
-// ofCoreEvent is a core Event. One that came again and again is told of once, at its last time.
+// ofCoreEvent returns a core Event. One that came again and again appears once, at its last
+// time.
 func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 	count := e.Count
 	if e.Series != nil {
@@ -148,14 +149,14 @@ func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 	return []Moment{{LastTold(e), text}}
 }
 
-// notice is what a core Event of Slipway's tells.
+// notice is the content of a core Event of Slipway.
 type notice struct {
 	event types.UID
-	// key is of a blocker: its reason, and what is in the way.
+	// key is that of a blocker: its reason, and the obstacle.
 	key string
 }
 
-// noticeOf is nil for a core Event of somebody else.
+// noticeOf returns nil for a core Event of another controller.
 func noticeOf(e corev1.Event) *notice {
 	parts := strings.SplitN(e.Annotations[lifecyclev1alpha1.NoticeAnnotation], " ", 3)
 	if len(parts) < 3 {
@@ -164,8 +165,8 @@ func noticeOf(e corev1.Event) *notice {
 	return &notice{event: types.UID(parts[0]), key: parts[2]}
 }
 
-// seenIn tells whether the LifecycleEvent itself says what the notice does. Of what held
-// it up and does not any more, only the notice is left.
+// seenIn tells whether the LifecycleEvent itself says the same. Of blockers that are gone,
+// only the notice is left.
 func (n *notice) seenIn(events []*event) bool {
 	of := slices.IndexFunc(events, func(e *event) bool { return e.UID == n.event })
 	if of < 0 {

@@ -122,7 +122,7 @@ func (e *Events) readMissed(ctx context.Context) {
 		if reader == nil {
 			var err error
 			if reader, err = e.cluster.reader(); err != nil {
-				return // the outcome is reported as one that nobody has seen
+				return // the outcome is reported as unknown
 			}
 		}
 		if one.MissedEnd() {

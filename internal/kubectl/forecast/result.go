@@ -70,7 +70,7 @@ type Node struct {
 	// Domain is its value of the topology key.
 	Domain       string `json:"domain,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
-	// Leased says who else works on it now: it waits for that one. Empty: nobody does.
+	// Leased names another holder of its lease, for whom it waits. Empty: there is none.
 	Leased string `json:"leased,omitempty"`
 	// Notes are what is particular about it, such as that it is down already.
 	Notes []string `json:"notes,omitempty"`
@@ -118,7 +118,7 @@ const (
 	LeftOut LeftState = "Out"
 	// LeftReturned: the maintenance is done with it.
 	LeftReturned LeftState = "Returned"
-	// LeftFailed: it has failed, and needs somebody.
+	// LeftFailed: it has failed, and needs an administrator.
 	LeftFailed LeftState = "Failed"
 	// LeftWaiting: it would not begin, for what [Forecast.Held] says.
 	LeftWaiting LeftState = "Waiting"
@@ -136,8 +136,8 @@ type Impossible struct {
 	Pods  int      `json:"pods"`
 }
 
-// Blocks tells whether the maintenance would not come to its end by itself, as far as is known.
-// One that is to end early does.
+// Blocks tells whether the maintenance would not end by itself, as far as is known. One that
+// ends early does.
 func (f Forecast) Blocks() bool {
 	if f.Held != nil && f.Held.Reason != slipwayv1alpha1.ReasonCompleted || f.count(LeftFailed) > 0 {
 		return true

@@ -103,7 +103,7 @@ func textOf(f Forecast) string {
 		title   string
 		remarks plan.Remarks
 	}{
-		{"blocked", f.Blocked()}, {"never", f.Never()}, {"nowhere", f.Nowhere()}, {"note", f.Noted()}, {"not begun", f.NotBegun()},
+		{"blocked", f.Blocked()}, {"never", f.Never()}, {"nowhere", f.Nowhere()}, {"note", f.NodeNotes()}, {"not begun", f.NotBegun()},
 	} {
 		for _, r := range of.remarks {
 			line("%s: %s: %s", of.title, strings.TrimSpace(Names(r.Nodes, false)+" "+strings.Join(r.Pods, ", ")), r.Text)

@@ -72,8 +72,8 @@ func (f Forecast) Never() plan.Remarks {
 	return all
 }
 
-// Noted names special circumstances of nodes that start.
-func (f Forecast) Noted() plan.Remarks {
+// NodeNotes names special circumstances of nodes that start.
+func (f Forecast) NodeNotes() plan.Remarks {
 	var r plan.Remarks
 	f.each(func(n Node) {
 		for _, note := range n.Notes {

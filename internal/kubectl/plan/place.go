@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// place looks for a node for each replacement, by the UID of the pod that leaves. The room
-// that one takes is no more there for the next: first come those that are needed first,
-// then of a higher priority, then of a larger size (first-fit-decreasing).
+// place finds a node for each replacement, by the UID of the pod that leaves. Each takes
+// room from the next: those of earlier rounds come first, then those of a higher priority,
+// then the larger ones (first-fit-decreasing).
 func place(f Facts, outlooks []drain.Outlook) map[types.UID]*Replacement {
 	placed := map[types.UID]*Replacement{}
 	if len(f.Nodes) == 0 {
@@ -30,7 +30,7 @@ func place(f Facts, outlooks []drain.Outlook) map[types.UID]*Replacement {
 	return placed
 }
 
-// inOrder are the pods that somebody starts again elsewhere.
+// inOrder returns the pods that a controller starts again elsewhere.
 func (c *cluster) inOrder(outlooks []drain.Outlook) []drain.PodOutlook {
 	var all []drain.PodOutlook
 	for _, o := range outlooks {
@@ -54,7 +54,7 @@ func (c *cluster) inOrder(outlooks []drain.Outlook) []drain.PodOutlook {
 
 func leaves(o drain.PodOutlook) bool { return Pod{Verdict: o.Verdict}.Leaves() }
 
-// replacementOf is the pod as its controller creates it again.
+// replacementOf returns the pod as its controller creates it again.
 func replacementOf(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName, pod.Status, pod.DeletionTimestamp = "", corev1.PodStatus{}, nil

@@ -50,7 +50,7 @@ type Pod struct {
 	Message   string          `json:"message,omitempty"`
 	// LostVolumes are emptyDir volumes whose content would be lost.
 	LostVolumes []string `json:"lostVolumes,omitempty"`
-	// Unmanaged: it would leave, and nobody would start it again.
+	// Unmanaged: it would leave, and no controller would start it again.
 	Unmanaged bool `json:"unmanaged,omitempty"`
 	// Replacement says where the pod that takes its place could run. Nil: there is none, or
 	// nothing is known.
@@ -86,7 +86,7 @@ type Share struct {
 	Pods int    `json:"pods"`
 }
 
-// Leaves tells whether the pod would be sent away.
+// Leaves tells whether the drain would evict or delete the pod.
 func (p Pod) Leaves() bool {
 	switch p.Verdict {
 	case drain.EvictNow, drain.EvictLater, drain.DeleteLater, drain.Stuck, drain.Recur:
@@ -96,18 +96,18 @@ func (p Pod) Leaves() bool {
 	}
 }
 
-// Blocks tells whether the drain would not end because of the pod.
+// Blocks tells whether the pod would keep the drain from ending.
 func (p Pod) Blocks() bool { return p.Verdict == drain.Blocked || p.Verdict == drain.Stuck }
 
-// always is what no prediction looks at.
+// always are influences that every prediction ignores.
 var always = []string{
 	"guards, gates, and other events of the nodes",
 	"webhooks, quotas, and namespaces that are being deleted",
 	"how long pods take to end and to become ready, and volumes to be detached",
 	"what the scheduler prefers, its profiles and plugins, preemption",
 	"how many volumes a node may have",
-	"who responds to Evictions: pods that a drain would leave to responders are shown as if it evicted them",
-	"what a cluster autoscaler and others do meanwhile",
+	"responders of Evictions: pods that a drain would leave to responders are shown as if it evicted them",
+	"what a cluster autoscaler and other controllers do meanwhile",
 }
 
 func notLookedAt(outlooks []drain.Outlook) []string {
@@ -122,7 +122,8 @@ func notLookedAt(outlooks []drain.Outlook) []string {
 	return NotLookedAt(leaving)
 }
 
-// NotLookedAt is what may change what happens: in general, and for the pods that leave.
+// NotLookedAt names influences that a prediction ignores: in general, and for the pods that
+// leave.
 func NotLookedAt(leaving []*corev1.Pod) []string {
 	all := slices.Clone(always)
 	devices, ephemeral, schedulers := 0, 0, map[string]bool{}

@@ -24,7 +24,7 @@ func (e Entry) Line() string {
 	return fmt.Sprintf("%6.1fs  %s", e.After.Seconds(), ui.Clean(text))
 }
 
-// Each of what holds a node up, and what would help against it, may take so many lines.
+// Each blocker, and each remedy, may take so many lines.
 const (
 	blockerLines = 2
 	helpLines    = 2
@@ -135,7 +135,7 @@ func Tone(s state.State) ui.Tone {
 	}
 }
 
-// bar is the progress, as a bar and in numbers.
+// bar shows the progress, as a bar and in numbers.
 func (s *Item) bar(style ui.Style) string {
 	const narrow, wide, wideFrom = 10, 24, 100
 	size := narrow
@@ -149,8 +149,8 @@ func (s *Item) bar(style ui.Style) string {
 	return fmt.Sprintf("%s %3d/%-3d  ", ui.Bar(int(p.Done), int(p.Total), size), p.Done, p.Total)
 }
 
-// times are how long it has taken, how long it will, and how long it may take: what is
-// worth most comes first.
+// times returns how long the event has taken, how long it will take, and its deadline: the
+// most useful first.
 func (s *Item) times(now time.Time) []string {
 	status := &s.event.Status
 	if s.ended != nil {
@@ -166,7 +166,7 @@ func (s *Item) times(now time.Time) []string {
 	return texts
 }
 
-// since is when it was asked for.
+// since returns when the event was created.
 func (s *Item) since() time.Time {
 	if created := s.event.CreationTimestamp; !created.IsZero() {
 		return created.Time
@@ -213,7 +213,7 @@ func (s *Item) still() string {
 	return text
 }
 
-// pace is how fast an event comes along.
+// pace measures the progress of an event.
 type pace struct {
 	began, last time.Time // when progress was seen first, and when more was done last
 	base        int32     // what was done when it was seen first
@@ -230,8 +230,8 @@ func (p *pace) saw(progress lifecyclev1alpha1.Progress, at time.Time) {
 	p.done, p.total = progress.Done, progress.Total
 }
 
-// left is how long what is left will take, if it takes as long as what is done. It is not
-// known before something was done, nor when the next is long overdue.
+// left estimates the time that the rest takes, by what is done. It is not known before
+// something is done, nor when the next pod is long overdue.
 func (p *pace) left(now time.Time) (time.Duration, bool) {
 	done := p.done - p.base
 	if done <= 0 || p.done >= p.total {
@@ -246,7 +246,7 @@ func (p *pace) left(now time.Time) (time.Duration, bool) {
 	return max(each*time.Duration(p.total-p.done)-since, 0), true
 }
 
-// about is a time for people: nobody knows it to the second.
+// about rounds a time for people, because it is an estimate.
 func about(d time.Duration) string {
 	const (
 		few    = 10 * time.Second

@@ -101,7 +101,7 @@ type Change struct {
 	Deadline *metav1.Time `json:"deadline,omitempty"`
 	// Waiting is why it is not claimed, or not driven: a reason of a condition.
 	Waiting string `json:"waiting,omitempty"`
-	// Blocked means that nothing moves until somebody removes a blocker. Blockers are at
+	// Blocked means that nothing moves until a blocker is removed. Blockers are at
 	// most 20 of BlockersTotal.
 	Blocked       bool                        `json:"blocked"`
 	Blockers      []lifecyclev1alpha1.Blocker `json:"blockers,omitempty"`

@@ -49,7 +49,7 @@ const (
 	Waiting State = "waiting"
 	// Stalled: the event is claimed, and its agent or driver does not work on it.
 	Stalled State = "stalled"
-	// Blocked: nothing moves until somebody removes a blocker.
+	// Blocked: nothing moves until a blocker is removed.
 	Blocked State = "blocked"
 	// Canceling: the event is being deleted, and has not ended.
 	Canceling State = "canceling"
@@ -238,7 +238,7 @@ func BlockersOf(status *lifecyclev1alpha1.LifecycleEventStatus) int {
 	return max(int(status.BlockersTotal), len(status.Blockers))
 }
 
-// IsBlocked tells whether nothing moves until somebody removes a blocker: all pods that are
+// IsBlocked tells whether nothing moves until a blocker is removed: all pods that are
 // left are held up, or the node as a whole is.
 func IsBlocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	if BlockersOf(status) == 0 {
@@ -253,8 +253,8 @@ func IsBlocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	return BlockersOf(status) >= int(status.Progress.Total-status.Progress.Done)
 }
 
-// NeedsPeople tells whether something does not pass by itself, so that nobody can tell how
-// long it takes.
+// NeedsPeople tells whether something does not pass by itself, so that its duration
+// cannot be estimated.
 func NeedsPeople(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	return IsBlocked(status) || slices.ContainsFunc(status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
 		reason, known := reasons.Lookup(reasons.Blocker, b.Reason)

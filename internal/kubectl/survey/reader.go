@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package survey reads the facts of explain, plan and forecast, with the rights of who asks.
+// Package survey reads the facts of explain, plan and forecast, with the caller's permissions.
 //
 //	API server ── bounded requests, as whoever calls ──▶ Facts, and what could not be read
 //
@@ -45,7 +45,7 @@ func (e NoSuchNodeError) Error() string {
 type Reader struct{ client client.Reader }
 
 // New returns a reader for the cluster and the credentials of config. It makes no request:
-// which kinds there are is known, so nobody needs the right to ask.
+// the kinds are known, so that the caller needs no permission for discovery.
 func New(config *rest.Config, httpClient *http.Client, h apigroup.Home) (*Reader, error) {
 	scheme := h.Scheme()
 	for _, add := range []func(*runtime.Scheme) error{
