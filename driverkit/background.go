@@ -14,56 +14,52 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// AbandonedAfter is how long a run goes on that nobody calls for: the agent is gone, and
-// its event may have been ended for it. An agent that works asks again within a minute,
-// even if a call goes unanswered for as long as it may.
+// AbandonedAfter is the time after which a run without calls ends: the agent is missing,
+// and the controller may have ended its event. A working agent calls again within a minute,
+// even if one call gets no answer until its deadline.
 const AbandonedAfter = 2 * time.Minute
 
-// forgetAfter is how long a node is remembered whose work is over. A call takes less than
-// a minute, so no Start that its Stop has overtaken comes after that.
+// forgetAfter is the time after which the driver forgets a node without work. A call takes
+// less than a minute, so no Start that arrives after its Stop comes later than that.
 const forgetAfter = 10 * time.Minute
 
-// RunFunc is work for one event. It returns nil when the end state has been reached,
-// and an error when it has failed for good.
+// RunFunc does the work for one event. It returns nil when the end state is reached, and an
+// error for a permanent failure.
 //
-// It is written for the level, not for the edge: it looks at what there is and does
-// what is left to do, because it is run again for the same event when the driver
-// restarted, and when the event's parameters have changed. When ctx ends, it stops
-// what it has begun and returns: nothing must go on after that. context.Cause(ctx)
-// says why: [ErrStopped], [ErrReplaced], [ErrParametersChanged], [ErrAbandoned] or
-// [ErrShutdown].
-// What it returns then does not count, not even nil: a run that was told to stop has
-// never reached the end state.
+// Write it level-triggered, not edge-triggered: it checks the current state and does the
+// remaining work, because it runs again for the same event after a restart of the driver
+// and after a change of the event's parameters. When ctx ends, it stops its work and
+// returns: no work may continue after that. context.Cause(ctx) is the reason: [ErrStopped],
+// [ErrReplaced], [ErrParametersChanged], [ErrAbandoned] or [ErrShutdown]. The kit then
+// ignores the result, even nil: a canceled run has never reached the end state.
 //
-// report tells the agent how far the work is. It may be called from any goroutine, as
-// often as something changes; it does not block. Answer.Done and Answer.Waits are
-// not read: returning is what says that the work is done.
+// report sends the progress to the agent. It may be called from any goroutine, after each
+// change; it does not block. The kit ignores Answer.Done and Answer.Waits: the return of
+// the function ends the work.
 type RunFunc func(ctx context.Context, call Call, report func(Answer)) error
 
-// Background makes a [Driver] of work that goes on between the calls. There is at
-// most one run per node:
+// Background returns a [Driver] for work that continues between the calls. There is at most
+// one run per node:
 //
-//   - Start begins a run. Another Start for the same event does not begin a second.
-//     A Start without a UID (from a caller that sends none) after the run has ended
-//     is taken for a new event of the same name, and begins a new run.
-//   - End answers with the latest report. If no run is going on, because the driver
-//     restarted, it begins one. It honours Call.Wait: a change since the last answer,
-//     or the end of the run, is answered at once.
+//   - Start begins a run. Another Start for the same event does not begin a second one.
+//     After the end of the run, a Start without a UID (from a caller that sends none)
+//     means a new event of the same name, and begins a new run.
+//   - End answers with the latest report. If there is no run, because the driver
+//     restarted, it begins one. It honours Call.Wait: it answers a change since the last
+//     answer, or the end of the run, at once.
 //   - Newer parameters end the run and begin another one with them, also after the
-//     run has ended by itself. Its last report stays the answer until the new run
-//     has reported.
-//   - Start or End for another event ends the older one's run first.
-//   - Stop ends the run; the event cannot be begun again.
+//     end of the run. Its last report remains the answer until the new run has reported.
+//   - Start or End for another event first ends the run of the older event.
+//   - Stop ends the run; the event cannot begin again.
 //   - Without a Start or End for the event for [AbandonedAfter], the run ends; the next
-//     one begins it again.
-//   - How a run ended is kept, and answered, until another event comes. Of several
-//     nodes, one that nobody has called for in ten minutes is forgotten when its work is
-//     over.
+//     Start or End begins it again.
+//   - The driver keeps the result of a run, and answers with it, until another event comes.
+//     It forgets a node without work after ten minutes without calls.
 //
-// Ending a run means to cancel its ctx and to wait until it has returned. If that
-// takes longer than the call has, the call is answered with [ErrTryAgain]. A panic of
-// the run fails the event, as [Driver] says. The Driver is for one [Serve]: after its
-// Close it begins nothing any more.
+// To end a run, the driver cancels its ctx and waits until it has returned. If that takes
+// longer than the time of the call, the answer to the call is [ErrTryAgain]. A panic of the
+// run fails the event, as [Driver] describes. Use the Driver for one [Serve]: after its
+// Close it begins no work.
 func Background(run RunFunc) Driver {
 	return &background{run: run, clock: clock.RealClock{}, nodes: map[string]*slot{}}
 }
@@ -74,17 +70,17 @@ type background struct {
 
 	mu      sync.Mutex
 	nodes   map[string]*slot
-	sweptAt time.Time // when nodes were forgotten last
+	sweptAt time.Time // time of the last forget
 	closed  bool
 }
 
-// slot is what is known of one node.
+// slot is the state of one node.
 type slot struct {
 	job *job
-	// stopped is the UID of the event that was stopped last: a Start that was overtaken
-	// by its Stop must not begin it again.
+	// stopped is the UID of the last stopped event: a Start that arrives after its Stop
+	// must not begin the event again.
 	stopped string
-	// calledAt is when a call for the node came last.
+	// calledAt is the time of the last call for the node.
 	calledAt time.Time
 }
 
@@ -139,7 +135,7 @@ func (b *background) replace(ctx context.Context, call Call) error {
 	return j.awaitEnd(ctx)
 }
 
-// current is the node's job; nil if there is none.
+// current returns the node's job, or nil.
 func (b *background) current(node string) *job {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,21 +145,21 @@ func (b *background) current(node string) *job {
 	return nil
 }
 
-// jobFor is the job of the call's event, which it begins if there is none.
+// jobFor returns the job of the call's event, and begins one if there is none.
 func (b *background) jobFor(ctx context.Context, call Call, isStart bool) (*job, error) {
 	for {
 		j, outdated, err := b.jobOrOutdated(ctx, call, isStart)
 		if err != nil || outdated == nil {
 			return j, err
 		}
-		// Not under the lock: it takes as long as the run takes to return.
+		// Without the lock, because the run may take long to return.
 		if err := outdated.awaitEnd(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// jobOrOutdated gives either the event's job, or one that must end before.
+// jobOrOutdated returns either the event's job, or an older job that must end first.
 func (b *background) jobOrOutdated(ctx context.Context, call Call, isStart bool) (current, outdated *job, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +167,7 @@ func (b *background) jobOrOutdated(ctx context.Context, call Call, isStart bool)
 	switch {
 	case b.closed:
 		return nil, nil, fmt.Errorf("%w: %w", ErrTryAgain, ErrShutdown)
-	case ctx.Err() != nil: // nobody waits for the answer any more: begin nothing
+	case ctx.Err() != nil: // the caller has gone: begin no work
 		return nil, nil, fmt.Errorf("%w: %w", ErrTryAgain, context.Cause(ctx))
 	case s.stopped == call.EventUID && (call.hasUID() || !isStart):
 		return nil, nil, ErrStopped
@@ -189,7 +185,7 @@ func (b *background) jobOrOutdated(ctx context.Context, call Call, isStart bool)
 	return s.job, nil, nil
 }
 
-// slot is that of the node of a call.
+// slot returns the state of the node of a call.
 func (b *background) slot(node string) *slot {
 	now := b.clock.Now()
 	s, ok := b.nodes[node]
@@ -202,7 +198,8 @@ func (b *background) slot(node string) *slot {
 	return s
 }
 
-// forget drops nodes whose work is over. Not at each call: it looks at all of them.
+// forget drops nodes without work. It does not run at each call, because it iterates over
+// all nodes.
 func (b *background) forget(now time.Time) {
 	if now.Sub(b.sweptAt) < forgetAfter/2 {
 		return
@@ -240,7 +237,7 @@ func (b *background) closeAll() []*job {
 	return jobs
 }
 
-// serves says whether the job is the one that the call is about.
+// serves reports whether the job belongs to the event of the call.
 func (j *job) serves(call Call, isStart bool) bool {
 	if j.call.EventUID != call.EventUID || j.isCanceled() {
 		return false
@@ -251,8 +248,8 @@ func (j *job) serves(call Call, isStart bool) bool {
 	return !j.outgrown(call)
 }
 
-// outgrown says whether the call brings newer parameters. A generation grows for
-// other reasons as well, so that alone says nothing.
+// outgrown reports whether the call has newer parameters. The generation alone is not
+// enough: it also grows for other reasons.
 func (j *job) outgrown(call Call) bool {
 	if call.ParametersGeneration < j.generation {
 		return false

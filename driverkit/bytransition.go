@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ByTransition makes one Driver of several, by the name of the transition. A call for
+// ByTransition returns one Driver for several, by the name of the transition. A call for
 // any other transition fails.
 //
 // When an event begins, work of [Background] for an older event of the same node ends
-// first, also that of another transition.
+// first, also for another transition.
 func ByTransition(drivers map[string]Driver) Driver {
 	return byTransition(maps.Clone(drivers))
 }
@@ -61,13 +61,14 @@ func (b byTransition) Close(ctx context.Context) error {
 func (b byTransition) driver(call Call) (Driver, error) {
 	driver, ok := b[call.Transition]
 	if !ok {
-		return nil, fmt.Errorf("this driver has no transition %q, it has %s",
+		return nil, fmt.Errorf("this driver has no transition %q; it has %s",
 			call.Transition, strings.Join(slices.Sorted(maps.Keys(b)), ", "))
 	}
 	return driver, nil
 }
 
-// begin is the driver of the call, once the others have let go of older events.
+// begin returns the driver of the call, after all drivers have ended the work for older
+// events.
 func (b byTransition) begin(ctx context.Context, call Call) (Driver, error) {
 	driver, err := b.driver(call)
 	if err != nil {
@@ -76,9 +77,9 @@ func (b byTransition) begin(ctx context.Context, call Call) (Driver, error) {
 	return driver, b.replace(ctx, call)
 }
 
-// replacer is a driver that has work going on of its own.
+// replacer is a driver with work in the background.
 type replacer interface {
-	// replace ends the work of other events of the call's node.
+	// replace ends the work for other events of the call's node.
 	replace(ctx context.Context, call Call) error
 }
 

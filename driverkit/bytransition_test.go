@@ -54,7 +54,7 @@ func TestByTransition(t *testing.T) {
 		d := ByTransition(map[string]Driver{"drain": script{}, "uncordon": script{}})
 		for _, do := range []method{d.Start, d.End, d.Stop} {
 			_, err := do(quiet(t), through("reboot", event("a")))
-			if want := `this driver has no transition "reboot", it has drain, uncordon`; err == nil || err.Error() != want {
+			if want := `this driver has no transition "reboot"; it has drain, uncordon`; err == nil || err.Error() != want {
 				t.Errorf("error is %v, want %s", err, want)
 			}
 		}

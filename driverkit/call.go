@@ -8,83 +8,82 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Call is what the agent asks about: one event.
+// Call is a call of the agent for one event.
 type Call struct {
 	// Transition is the name of the LifecycleTransition.
 	Transition string
 	// Event is the name of the LifecycleEvent.
 	Event string
-	// EventUID is what work is bound to: an event of the same name with another UID
-	// is another piece of work. It is Event where the caller sends no UID.
+	// EventUID identifies the work: an event of the same name with another UID is a
+	// different piece of work. If the caller sends no UID, it equals Event.
 	EventUID string
 	// Node is the name of the node.
 	Node string
 	// StartState and EndState are the names of the two states.
 	StartState, EndState string
 
-	// Parameters is spec.parameters of the event as JSON; empty if it has none. They
-	// may change while the event is going on.
+	// Parameters is spec.parameters of the event as JSON; empty if it has none. They may
+	// change during the event.
 	Parameters []byte
-	// ParametersGeneration is the generation of the event that Parameters were read
-	// at, 0 where the caller sends none. A call with a lower one is out of date.
+	// ParametersGeneration is the generation of the event at which the caller read
+	// Parameters, 0 if the caller sends none. A call with a lower generation is outdated.
 	ParametersGeneration int64
 
-	// Wait is how long End may hold its answer: at most 30 s, and 0 for Start, Stop
-	// and callers that do not know of it.
+	// Wait is the maximum time for which End may delay its answer: at most 30 s, and 0 for
+	// Start, Stop and callers that do not support it.
 	Wait time.Duration
 }
 
-// hasUID says whether EventUID tells events of one name apart.
+// hasUID reports whether EventUID distinguishes events of one name.
 func (c Call) hasUID() bool { return c.EventUID != c.Event }
 
-// Answer is what a driver says about an event. Its slices must not be changed
-// after it has been given away.
+// Answer is a driver's report about an event. Do not change its slices after you have
+// returned it.
 type Answer struct {
-	// Done: the end state has been reached. It is the last answer that counts.
+	// Done means that the end state has been reached. The kit ignores later answers.
 	Done bool
-	// Message for people, in one line: what is going on, or what was done.
+	// Message for users, in one line: the current activity, or the result.
 	Message string
-	// Progress in units of the driver's own. Nil: unknown.
+	// Progress in the driver's own units. Nil: unknown.
 	Progress *Progress
-	// Blockers is what holds the work up, the most telling first: 20 are passed on.
+	// Blockers are the obstacles of the work, the most relevant first. The kit sends 20.
 	Blockers []Blocker
-	// BlockersTotal is how many there are in all. 0: as many as in Blockers.
+	// BlockersTotal is the number of all blockers. 0: the number in Blockers.
 	BlockersTotal int
-	// LeftToResponders are the pods on the node that the driver leaves to those who respond
-	// to Evictions (KEP-4563), instead of evicting them: Slipway's controller asks for
-	// their evictions. 500 are passed on. Nil: nothing is said of that, and what was said
-	// before stays; empty: none (any more).
+	// LeftToResponders are the pods on the node that the driver leaves to their responders
+	// (KEP-4563) instead of evicting them: Slipway's controller requests their evictions.
+	// The kit sends 500. Nil: no change of the last list; empty: no pods.
 	LeftToResponders []Pod
-	// NodeConditions are wanted on the Node, EventConditions on the LifecycleEvent.
-	// Both are output for people and monitoring: nothing is decided by them.
+	// NodeConditions belong on the Node, EventConditions on the LifecycleEvent. Both are
+	// output for users and monitoring: Slipway makes no decision from them.
 	NodeConditions, EventConditions []Condition
-	// Waits: the driver honours Call.Wait. It then answers End as soon as there is
-	// something to say that its last answer for the event did not say, and the agent
-	// asks again at once. Without it, the agent asks every 10 s.
+	// Waits means that the driver honours Call.Wait. It then answers End when its answer
+	// differs from its last answer for the event, and the agent calls again at once.
+	// Otherwise, the agent calls every 10 s.
 	Waits bool
 }
 
-// Progress is how far the work is.
+// Progress counts units of work.
 type Progress struct {
 	Total, Done int32
 }
 
-// Pod is one pod, and no other of the same name.
+// Pod identifies one pod by its UID.
 type Pod struct {
 	Namespace, Name, UID string
 }
 
-// Blocker is one thing that holds the work up.
+// Blocker is one obstacle of the work.
 type Blocker struct {
-	// Object that is held up, as kind and namespace/name: "Pod shop/cart-0".
+	// Object that is blocked, as kind and namespace/name: "Pod shop/cart-0".
 	Object string
 	// Reason is a CamelCase code.
 	Reason string
-	// By is what is in the way: "PodDisruptionBudget shop/cart".
+	// By is the obstacle: "PodDisruptionBudget shop/cart".
 	By string
-	// Message for people: what is the matter, and what would help.
+	// Message for users: the cause and the remedy.
 	Message string
-	// Since when.
+	// Since is the time when the obstacle appeared.
 	Since time.Time
 }
 

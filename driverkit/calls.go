@@ -4,15 +4,15 @@ package driverkit
 
 import "sync"
 
-// calls counts the calls that are going on. gRPC's own graceful stop waits for calls
-// without limit, and holds up the stop that is not graceful meanwhile.
+// calls counts the calls in progress. gRPC's own graceful stop waits for calls without
+// limit, and blocks the immediate stop in this time.
 type calls struct {
 	mu     sync.Mutex
 	going  int
-	closed chan struct{} // nil until close; closed when the last call has ended
+	closed chan struct{} // nil until close; closed after the last call
 }
 
-// enter says whether a call may begin. If so, it must leave.
+// enter reports whether a call may begin. If so, the call must leave.
 func (c *calls) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,8 +32,7 @@ func (c *calls) leave() {
 	}
 }
 
-// close lets no call begin any more. It is called once. The channel is closed when
-// none is going on.
+// close rejects new calls. Call it once. The channel closes when no call is in progress.
 func (c *calls) close() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

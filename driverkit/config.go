@@ -14,50 +14,50 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// The directories of a Slipway agent. A kubelet that speaks SLM has others.
+// The directories of a Slipway agent. A kubelet that supports SLM has other directories.
 const (
 	DefaultDataDir         = "/var/lib/slipway/plugins"
 	DefaultRegistrationDir = "/var/lib/slipway/plugins_registry"
 )
 
-// Config says who the driver is and where it meets its agent.
+// Config identifies the driver and its agent.
 type Config struct {
-	// DriverName is required: the name that transitions refer to in spec.driver. It
-	// may have one slash ("example.com/reboot").
+	// DriverName is required: the name that transitions have in spec.driver. It may have
+	// one slash ("example.com/reboot").
 	DriverName string
-	// NodeName is required, unless AnyNode is set: the node that the driver works on.
-	// Calls for another node are refused.
+	// NodeName is required, unless AnyNode is set: the node of the driver. The kit rejects
+	// calls for another node.
 	NodeName string
-	// AnyNode is for a driver that one process serves for all nodes, as in Slipway's
-	// central mode. NodeName is then empty, and calls that name no node are refused.
+	// AnyNode is for a driver that serves all nodes in one process, as in Slipway's central
+	// mode. NodeName is then empty, and the kit rejects calls without a node.
 	AnyNode bool
 
-	// DataDir holds a directory of its own for each driver, with the driver's
-	// socket. Both are created with mode 0700 if absent.
+	// DataDir contains a directory for each driver, with the driver's socket. The kit
+	// creates both with mode 0700 if absent.
 	DataDir string
-	// RegistrationDir is the directory that the agent watches for drivers. It is
-	// created with mode 0700 if absent.
+	// RegistrationDir is the directory that the agent watches for drivers. The kit creates
+	// it with mode 0700 if absent.
 	RegistrationDir string
-	// Instance lets two processes of one driver run side by side while the driver is
-	// being updated: each gives a name of its own (the UID of its pod), which goes
-	// into the names of its sockets. The agent calls the one that came last, and does
-	// not tell the other: both may work on one event until the older one is ended.
-	// Without Instance, a second process fails to start while the first one runs.
+	// Instance lets two processes of one driver run side by side during an update of the
+	// driver. Each process has its own Instance (the UID of its pod), which is part of the
+	// names of its sockets. The agent calls the newest process, and does not notify the
+	// other: both may work on one event until the older one ends. Without Instance, a
+	// second process fails to start while the first one runs.
 	Instance string
 
-	// Transitions are published if they are absent. An existing one is never changed;
-	// if it belongs to another driver, Serve fails with [ErrForeignTransition].
-	// An empty spec.driver means DriverName.
+	// Transitions are published if they are absent. The kit never changes an existing
+	// transition. If one belongs to another driver, Serve fails with
+	// [ErrForeignTransition]. An empty spec.driver means DriverName.
 	Transitions []lifecyclev1alpha1.LifecycleTransition
-	// RESTConfig is for publishing Transitions. Nil: publish nothing.
+	// RESTConfig is for publishing Transitions. Nil: the kit publishes none.
 	RESTConfig *rest.Config
 
-	// Clock is for tests. Nil: the real one.
+	// Clock is for tests. Nil: the real clock.
 	Clock clock.WithTicker
 }
 
 var (
-	// As in the CRD's validation of spec.driver.
+	// driverNamePattern equals the CRD's validation of spec.driver.
 	driverNamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
 	instancePattern   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
@@ -67,7 +67,7 @@ const (
 	maxInstance   = 63
 )
 
-// Validate reports all that is wrong, each with the name of its field.
+// Validate reports all errors, each with the name of its field.
 func (c *Config) Validate() error {
 	var errs []error
 	add := func(field, format string, args ...any) {
@@ -108,7 +108,7 @@ func (c *Config) validateTransitions() []error {
 		case transition.Name == "":
 			errs = append(errs, fmt.Errorf("%s.metadata.name: is required", field))
 		case seen[transition.Name]:
-			errs = append(errs, fmt.Errorf("%s.metadata.name: %q is there twice", field, transition.Name))
+			errs = append(errs, fmt.Errorf("%s.metadata.name: %q is a duplicate", field, transition.Name))
 		}
 		seen[transition.Name] = true
 		if driver := transition.Spec.Driver; driver != "" && driver != c.DriverName {
@@ -118,7 +118,7 @@ func (c *Config) validateTransitions() []error {
 	return errs
 }
 
-// withDefaults is the config with its optional fields filled in.
+// withDefaults returns the config with its optional fields set.
 func (c Config) withDefaults() Config {
 	if c.DataDir == "" {
 		c.DataDir = DefaultDataDir

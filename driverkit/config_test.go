@@ -41,7 +41,7 @@ func TestConfigValidate(t *testing.T) {
 		"a transition of one's own":    {withTransitions(transition("t", ""), transition("u", "d")), ""},
 		"a transition of another's":    {withTransitions(transition("t", "other")), `Transitions[0].spec.driver: "other" must be empty or DriverName, "d"`},
 		"transitions without names":    {withTransitions(transition("t", ""), transition("", "")), "Transitions[1].metadata.name: is required"},
-		"transitions of the same name": {withTransitions(transition("t", ""), transition("t", "")), `Transitions[1].metadata.name: "t" is there twice`},
+		"transitions of the same name": {withTransitions(transition("t", ""), transition("t", "")), `Transitions[1].metadata.name: "t" is a duplicate`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

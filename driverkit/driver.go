@@ -7,71 +7,73 @@ import (
 	"errors"
 )
 
-// Driver carries out transitions of one node. The agent of the node calls it over
-// [Serve], one event at a time; it may still call for one event while an older call
-// for the same event has not returned, after that call's deadline for example.
+// Driver executes the transitions of one node. The agent of the node calls it through
+// [Serve], for one event at a time. A call may begin while an older call for the same event
+// has not returned, for example after the older call's deadline.
 //
-// An error that is returned ends the event as Failed, for good. Passing trouble, such
-// as an API server that cannot be reached, is not an error: work on, and say so in
-// the answer's message. Where there is nothing to answer, return an error that wraps
-// [ErrTryAgain]; the same is understood when ctx has ended. A panic ends the event as
-// Failed as well: its stack is logged, and the driver goes on. (It is not raised
-// again, because the restarted driver would be asked for the same event and panic
-// again, and because a driver may share its process with others.)
+// An error ends the event as Failed, permanently. A temporary problem, such as an
+// unreachable API server, is not an error: continue, and report it in the answer's message.
+// If there is no answer yet, return an error that wraps [ErrTryAgain]; the kit treats an
+// ended ctx in the same way. A panic also ends the event as Failed: the kit logs its stack,
+// and the driver continues. (The kit does not raise it again, because the restarted driver
+// would get the same event and panic again, and because a driver may share its process with
+// other drivers.)
 //
 // Every ctx carries a logger that names the event (klog.FromContext).
 type Driver interface {
-	// Start is called once the event has been claimed, and begins the work. It must
-	// return quickly: the agent gives it 45 s. Its answer means that the start state
-	// has begun, or with Done that the end state has been reached already.
+	// Start begins the work. The agent calls it once after the claim of the event. It must
+	// return quickly: the agent waits for 45 s. Its answer means that the start state has
+	// begun, or with Done that the end state is already reached.
 	//
-	// Start is called again for the same event when the answer was lost, or when the
-	// agent restarted meanwhile: it must be idempotent.
+	// The agent calls Start again for the same event if the answer was lost, or if the
+	// agent has restarted: Start must be idempotent.
 	Start(ctx context.Context, call Call) (Answer, error)
 
-	// End is called after Start, again and again, until it answers Done. It says how
-	// far the work is. Without call.Wait it answers at once; with call.Wait it may
-	// hold its answer for that long, as Answer.Waits describes.
+	// End reports the progress. The agent calls it after Start, repeatedly, until the
+	// answer is Done. Without call.Wait it answers at once; with call.Wait it may delay its
+	// answer for that time, as Answer.Waits describes.
 	//
-	// End is the first call for an event when the driver restarted after Start: it
-	// must then take up the work from what the cluster shows. It may bring newer
-	// parameters than Start did (Call.ParametersGeneration).
+	// After a restart of the driver, End is the first call for an event: it must then
+	// continue from the state of the cluster. It may have newer parameters than Start
+	// (Call.ParametersGeneration).
 	End(ctx context.Context, call Call) (Answer, error)
 
-	// Stop is the last call for an event whose deadline has passed, or which was
-	// canceled. When it returns, nothing must be going on for that event any more. It
-	// is called for events that the driver does not know (because it restarted), and
-	// again when its answer was lost: it must be idempotent. An event that Stop has
-	// not been called for is over as well once Start or End is called for another.
+	// Stop is the last call for an event whose deadline has passed, or which was canceled.
+	// After its return, no work may continue for that event. The agent also calls it for
+	// events that are unknown to the driver (after a restart), and again if its answer was
+	// lost: it must be idempotent. An event without a Stop has also ended when Start or End
+	// arrives for another event.
 	Stop(ctx context.Context, call Call) (Answer, error)
 }
 
-// Closer is implemented by a Driver that has something to end when [Serve] ends.
+// Closer is an optional interface of a Driver that must end work when [Serve] ends.
 type Closer interface {
-	// Close is called once, after the driver's registration is gone and while calls
-	// may still be going on. It returns when all work has ended, or when ctx has.
+	// Close is called once, after the removal of the driver's registration. Calls may still
+	// be in progress. It returns when all work has ended, or when ctx has ended.
 	Close(ctx context.Context) error
 }
 
-// ErrTryAgain in an error of a [Driver] means: ask again. The event goes on.
+// ErrTryAgain in an error of a [Driver] makes the agent call again. The event continues.
 var ErrTryAgain = errors.New("try again")
 
-// ErrForeignTransition means that a transition that was to be published exists and
-// belongs to another driver.
+// ErrForeignTransition means that a transition of the driver already exists and belongs to
+// another driver.
 var ErrForeignTransition = errors.New("the transition belongs to another driver")
 
 // The causes (context.Cause) for which the context of a [RunFunc] ends.
 var (
-	// ErrStopped: the deadline of the event has passed, or it was canceled.
+	// ErrStopped means that the deadline of the event has passed, or that the event was
+	// canceled.
 	ErrStopped = errors.New("the event was stopped")
-	// ErrReplaced: another event of the node has begun.
+	// ErrReplaced means that another event of the node has begun.
 	ErrReplaced = errors.New("another event has begun")
-	// ErrParametersChanged: the event has new parameters. The run is started again
-	// with them as soon as it has returned.
+	// ErrParametersChanged means that the event has new parameters. The run starts again
+	// with them after it has returned.
 	ErrParametersChanged = errors.New("the parameters of the event have changed")
-	// ErrAbandoned: nobody has called for the event for [AbandonedAfter]. The run is started
-	// again with the next call.
-	ErrAbandoned = errors.New("nobody asks for the event any more")
-	// ErrShutdown: the driver process ends. The event goes on when it is back.
+	// ErrAbandoned means that no call for the event has arrived for [AbandonedAfter]. The
+	// run starts again with the next call.
+	ErrAbandoned = errors.New("no call for the event has arrived for a while")
+	// ErrShutdown means that the driver process ends. The event continues after its
+	// restart.
 	ErrShutdown = errors.New("the driver is shutting down")
 )

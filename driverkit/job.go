@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// job is one run for one event, and what is to be said about it.
+// job is one run for one event, and its reports.
 type job struct {
 	call      Call
 	cancelRun context.CancelCauseFunc
@@ -25,12 +25,12 @@ type job struct {
 	mu       sync.Mutex
 	latest   Answer
 	version  int           // of latest
-	told     int           // the version that was answered last
-	changed  chan struct{} // closed, and made anew, with each change
-	canceled error         // why the run was told to stop; nil: it was not
+	answered int           // the version in the last answer
+	changed  chan struct{} // closed, and replaced, after each change
+	canceled error         // the cause of the cancellation; nil: not canceled
 	ended    bool
 	failure  error
-	// abandon ends the run when no call has come for it.
+	// abandon ends the run when no call has arrived for it.
 	abandon clock.Timer
 }
 
@@ -47,7 +47,7 @@ func (b *background) begin(ctx context.Context, call Call, before *job) *job {
 	}
 	j.continueFrom(before)
 	j.abandon = b.clock.AfterFunc(AbandonedAfter, func() { j.cancel(ErrAbandoned) })
-	// The goroutine is waited for by whoever cancels it: Stop, Close, a newer call.
+	// Stop, Close or a newer call cancels the goroutine and waits for it.
 	go func() {
 		defer close(j.hasEnded)
 		defer cancel(nil)
@@ -58,18 +58,19 @@ func (b *background) begin(ctx context.Context, call Call, before *job) *job {
 	return j
 }
 
-// continueFrom takes over what was said about the same event before.
+// continueFrom takes the reports of the previous run for the same event.
 func (j *job) continueFrom(before *job) {
 	if before == nil || before.call.EventUID != j.call.EventUID || !j.call.hasUID() {
 		return
 	}
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	// What was not told of the older run is not told any more: it is not about these parameters.
-	j.latest, j.version, j.told = before.latest, before.version, before.version
+	// Reports of the older run that were not sent yet are outdated: they are about other
+	// parameters.
+	j.latest, j.version, j.answered = before.latest, before.version, before.version
 }
 
-// errNoReturn is what a run ends with that calls runtime.Goexit.
+// errNoReturn is the result of a run that calls runtime.Goexit.
 var errNoReturn = errors.New("the run ended without returning")
 
 func (j *job) do(ctx context.Context, run RunFunc) (err error) {
@@ -77,7 +78,7 @@ func (j *job) do(ctx context.Context, run RunFunc) (err error) {
 	return run(ctx, j.call, j.report)
 }
 
-// report keeps what the run says. After the run was canceled it is of no interest.
+// report keeps the latest report of the run. It ignores reports after the cancellation.
 func (j *job) report(answer Answer) {
 	answer.Done, answer.Waits = false, false
 	j.mu.Lock()
@@ -95,7 +96,7 @@ func (j *job) finish(ctx context.Context, err error) {
 	defer j.mu.Unlock()
 	j.ended = true
 	j.abandon.Stop()
-	j.cancelRun = nil // with it goes the context of the call, which is larger than the rest
+	j.cancelRun = nil // releases the context of the call, which is large
 	if j.canceled != nil {
 		klog.FromContext(ctx).V(1).Info("The run has stopped", "cause", j.canceled.Error(), "result", fmt.Sprint(err))
 	} else {
@@ -104,7 +105,7 @@ func (j *job) finish(ctx context.Context, err error) {
 	j.signal()
 }
 
-// cancel tells the run to stop, unless it has ended or was told before.
+// cancel cancels the run, unless it has ended or is canceled already.
 func (j *job) cancel(cause error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -115,7 +116,7 @@ func (j *job) cancel(cause error) {
 	j.cancelRun(cause)
 }
 
-// keep lets the run go on for as long as after its first call.
+// keep extends the run by the time that it has after its first call.
 func (j *job) keep() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -139,8 +140,8 @@ func (j *job) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// hold returns when there is something to say that was not said before, or when wait
-// is over. It fails when ctx has ended: then nobody hears the answer.
+// hold returns when there is a new report, or after wait. It fails when ctx has ended,
+// because the answer then has no recipient.
 func (j *job) hold(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -159,25 +160,25 @@ func (j *job) hold(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// news says whether there is something new, and gives what to wait for if not: both
-// under one lock, so that no change falls in between.
+// news reports whether there is a new report, and otherwise returns a channel to wait for.
+// It takes both under one lock, so that it misses no change.
 func (j *job) news() (bool, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.ended || j.version != j.told, j.changed
+	return j.ended || j.version != j.answered, j.changed
 }
 
-// signal wakes all that hold an answer. The lock is held.
+// signal wakes all calls that wait for a new report. The caller holds the lock.
 func (j *job) signal() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
 
-// answer is what is to be said now.
+// answer returns the current answer.
 func (j *job) answer() (Answer, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.told = j.version
+	j.answered = j.version
 	answer := j.latest
 	answer.Waits = true
 	switch {
@@ -193,7 +194,8 @@ func (j *job) answer() (Answer, error) {
 	}
 }
 
-// lastAnswer is the answer to Stop, where it is no failure that the run was canceled.
+// lastAnswer returns the answer to Stop, for which the cancellation of the run is no
+// failure.
 func (j *job) lastAnswer() (Answer, error) {
 	answer, err := j.answer()
 	if j.isCanceled() {

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// maxSocketPath is the longest path of a unix socket: 108 bytes with the final zero,
-// and one less for the dot of the name under which a socket is made first.
+// maxSocketPath is the longest path of a unix socket: 108 bytes with the final zero, and
+// one less for the dot of the temporary name of a new socket.
 const maxSocketPath = 106
 
-// socketPaths are where the sockets of a driver are.
+// socketPaths are the paths of a driver's sockets.
 type socketPaths struct {
 	driver       string
 	registration string
-	// ofInstances are the paths of the sockets of all instances: the last element of
-	// each is a pattern.
+	// ofInstances are the paths of the sockets of all instances: the last element of each
+	// is a pattern.
 	ofInstances []string
 }
 
@@ -48,8 +48,8 @@ func (c Config) socketPaths() (socketPaths, error) {
 	return paths, nil
 }
 
-// fit makes a path that is short enough for a socket: with the names as they are if
-// possible, else with hashes in their place.
+// fit returns a path that is short enough for a socket: with the plain names if possible,
+// otherwise with hashes.
 func fit(path func(name, suffix string) string, name, suffix string) (string, error) {
 	readable := path(name, suffix)
 	if len(readable) <= maxSocketPath {
@@ -63,12 +63,12 @@ func fit(path func(name, suffix string) string, name, suffix string) (string, er
 		hashed, len(hashed), maxSocketPath, len(hashed)-maxSocketPath)
 }
 
-// escape makes one path element of a driver name: "~" is in no driver name.
+// escape turns a driver name into one path element. No driver name contains "~".
 func escape(driverName string) string {
 	return strings.ReplaceAll(driverName, "/", "~")
 }
 
-// hash is short and stays the same from one start to the next; nothing for nothing.
+// hash is short and stable across restarts. The hash of an empty string is empty.
 func hash(s string) string {
 	if s == "" {
 		return ""

@@ -11,10 +11,10 @@ import (
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 )
 
-// Probe asks the driver that [Serve] serves with the same config who it is, as an agent
-// does, and fails if nobody answers before ctx ends. It is for the liveness and readiness
-// checks of the driver's process: a driver that does not answer is cured by a restart. It
-// says nothing about whether an agent has found the driver.
+// Probe requests the identity of the driver that [Serve] serves with the same config, like
+// an agent, and fails if there is no answer before ctx ends. Use it for the liveness and
+// readiness checks of the driver's process: a restart repairs a driver that does not
+// answer. It does not check whether an agent has found the driver.
 func Probe(ctx context.Context, config Config) error {
 	paths, err := config.withDefaults().socketPaths()
 	if err != nil {
@@ -24,13 +24,13 @@ func Probe(ctx context.Context, config Config) error {
 	if err != nil {
 		return fmt.Errorf("driver %s: %w", config.DriverName, err)
 	}
-	defer func() { _ = connection.Close() }() // what was asked is answered
+	defer func() { _ = connection.Close() }() // the answer has arrived
 	info, err := registerapi.NewRegistrationClient(connection).GetInfo(ctx, &registerapi.InfoRequest{})
 	if err != nil {
 		return fmt.Errorf("driver %s does not answer at %s: %w", config.DriverName, paths.registration, err)
 	}
 	if info.GetName() != config.DriverName {
-		return fmt.Errorf("driver %s: at %s answers driver %s", config.DriverName, paths.registration, info.GetName())
+		return fmt.Errorf("driver %s: socket %s belongs to driver %s", config.DriverName, paths.registration, info.GetName())
 	}
 	return nil
 }

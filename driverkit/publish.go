@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// publisher creates the transitions that are absent. It does not watch them: one
-// that is deleted later is published again at the next start.
+// publisher creates absent transitions. It does not watch them: the next start publishes a
+// deleted transition again.
 type publisher struct {
 	driverName string
 	missing    []lifecyclev1alpha1.LifecycleTransition
@@ -55,8 +55,8 @@ func connect(ctx context.Context, config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{HTTPClient: httpClient, Scheme: found.Scheme(), Mapper: found.Mapper()})
 }
 
-// run tries until all transitions are there, and fails only for what another try
-// cannot mend.
+// run retries until all transitions exist, and fails only for errors that a retry cannot
+// fix.
 func (p *publisher) run(ctx context.Context) error {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
 	for {
@@ -66,12 +66,12 @@ func (p *publisher) run(ctx context.Context) error {
 		}
 		klog.FromContext(ctx).Info("Transitions are not published yet; trying again", "driver", p.driverName, "reason", err.Error())
 		if !p.pause(ctx, backoff.Step()) {
-			return nil // the driver ends: it is no failure of it that it could not publish until then
+			return nil // the driver ends: an unfinished publication is no failure
 		}
 	}
 }
 
-// pause says whether ctx is still going on after that time.
+// pause waits for d, and reports whether ctx is still active.
 func (p *publisher) pause(ctx context.Context, d time.Duration) bool {
 	timer := p.clock.NewTimer(d)
 	defer timer.Stop()
@@ -83,8 +83,8 @@ func (p *publisher) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// publish makes one pass. It connects each time, because the API home may have been
-// installed, or may have moved, since the last one.
+// publish makes one attempt. It connects each time, because the API home may have been
+// installed or moved since the last attempt.
 func (p *publisher) publish(ctx context.Context) error {
 	if len(p.missing) == 0 {
 		return nil
@@ -102,8 +102,8 @@ func (p *publisher) publish(ctx context.Context) error {
 	return nil
 }
 
-// ensure creates the transition, unless it exists: all nodes publish the same ones,
-// and one of them comes first.
+// ensure creates the transition, unless it exists: all nodes publish the same transitions,
+// and one node is first.
 func (p *publisher) ensure(ctx context.Context, c client.Client, want *lifecyclev1alpha1.LifecycleTransition) error {
 	var have lifecyclev1alpha1.LifecycleTransition
 	err := c.Get(ctx, client.ObjectKeyFromObject(want), &have)
@@ -125,7 +125,7 @@ func (p *publisher) compare(ctx context.Context, want, have *lifecyclev1alpha1.L
 			ErrForeignTransition, have.Spec.Driver, p.driverName)
 	}
 	if !equality.Semantic.DeepEqual(have.Spec, want.Spec) {
-		klog.FromContext(ctx).Info("The transition exists with other fields than the driver's own; it is left as it is",
+		klog.FromContext(ctx).Info("The transition exists with other fields than this driver defines; it stays unchanged",
 			"transition", want.Name, "have", have.Spec, "own", want.Spec)
 	}
 	return nil

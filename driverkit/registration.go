@@ -13,7 +13,7 @@ import (
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 )
 
-// registration answers who the driver is, to whoever watches the registration
+// registration reports the identity of the driver to the watcher of the registration
 // directory.
 type registration struct {
 	registerapi.UnimplementedRegistrationServer
@@ -26,7 +26,7 @@ type registration struct {
 	lastSaid string
 }
 
-// GetInfo is called when the registration socket has been found.
+// GetInfo is called when the agent has found the registration socket.
 func (r *registration) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
 	return &registerapi.PluginInfo{
 		Type:              driverv1.PluginType,
@@ -36,8 +36,8 @@ func (r *registration) GetInfo(context.Context, *registerapi.InfoRequest) (*regi
 	}, nil
 }
 
-// NotifyRegistrationStatus is called with the outcome. A refusal does not end the
-// driver: the caller tries again, for example when an older instance has gone.
+// NotifyRegistrationStatus receives the outcome. A rejection does not end the driver: the
+// caller retries, for example after the end of an older instance.
 func (r *registration) NotifyRegistrationStatus(_ context.Context, status *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
 	if !r.isNews(status) {
 		return &registerapi.RegistrationStatusResponse{}, nil
@@ -50,7 +50,7 @@ func (r *registration) NotifyRegistrationStatus(_ context.Context, status *regis
 	return &registerapi.RegistrationStatusResponse{}, nil
 }
 
-// isNews keeps retries from filling the log.
+// isNews prevents repeated log messages of retries.
 func (r *registration) isNews(status *registerapi.RegistrationStatus) bool {
 	said := "registered"
 	if !status.GetPluginRegistered() {

@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// shutdownGrace is how long the driver's work, and then the calls that are going
-	// on, may take to end when Serve ends.
+	// shutdownGrace limits the end of the driver's work, and then of the calls in progress,
+	// when Serve ends.
 	shutdownGrace = 10 * time.Second
-	// socketCheck is how often the kit looks whether its sockets are still there.
+	// socketCheck is the interval of the checks for the socket files.
 	socketCheck = 10 * time.Second
 )
 
-// Serve registers the driver with the agent of its node and serves its calls, until
-// ctx ends or something fails. Everything it started has ended when it returns.
+// Serve registers the driver with the agent of its node and serves its calls, until ctx
+// ends or an error occurs. When it returns, everything that it started has ended.
 //
-// When ctx ends, the registration goes first, so that the agent calls no more; then
-// the driver is closed ([Closer]), and the calls that are going on are waited for,
-// each for at most 10 s. Serve then returns nil.
+// When ctx ends, Serve first removes the registration, so that the agent calls no longer.
+// Then it closes the driver ([Closer]), and waits for the calls in progress, each for at
+// most 10 s. It then returns nil.
 //
-// It fails if the config is not valid, if the sockets cannot be made or are taken
-// away, if a server fails, or if a transition cannot be published for good. An API
-// server that cannot be reached is not a failure: publishing is tried again.
+// It fails if the config is invalid, if the sockets cannot be created or are removed, if a
+// server fails, or if a transition can never be published. An unreachable API server is not
+// a failure: Serve retries the publication.
 //
-// The logger is ctx's (klog.NewContext).
+// The logger comes from ctx (klog.NewContext).
 func Serve(ctx context.Context, config Config, driver Driver) error {
 	p, err := listenAll(ctx, config, driver)
 	if err != nil {
@@ -61,7 +61,8 @@ type plugin struct {
 	releaseHeld                      context.CancelFunc
 }
 
-// listenAll makes the sockets, the registration's last: who finds it can call.
+// listenAll creates the sockets, the registration socket last: an agent that finds it can
+// call.
 func listenAll(ctx context.Context, config Config, driver Driver) (*plugin, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("invalid config: %w", err)
@@ -93,8 +94,8 @@ func makeDirs(paths socketPaths) error {
 			return fmt.Errorf("make directory for sockets: %w", err)
 		}
 	}
-	// The driver's own directory may be from before, with another mode. The others
-	// are shared: their mode is not for one driver to change.
+	// The driver's own directory may already exist with another mode. The other directories
+	// are shared: a driver must not change their mode.
 	if err := os.Chmod(own, 0o700); err != nil {
 		return fmt.Errorf("restrict directory of sockets: %w", err)
 	}
@@ -121,7 +122,7 @@ func (p *plugin) buildServers(logger klog.Logger) {
 	})
 }
 
-// run owns every goroutine of the kit: the first error of any ends all of them.
+// run owns every goroutine of the kit: the first error ends all goroutines.
 func (p *plugin) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveSocket(p.driverServer, p.driverSocket) })
@@ -136,15 +137,15 @@ func (p *plugin) run(ctx context.Context) error {
 }
 
 func serveSocket(server *grpc.Server, socket *socket) error {
-	// It is stopped before it began to serve if ctx had ended by then.
+	// If ctx had already ended, the server was stopped before it began to serve.
 	if err := server.Serve(socket); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve %s: %w", socket.path, err)
 	}
 	return nil
 }
 
-// watchSockets fails when a socket's file is taken away: nobody can call a driver
-// that cannot be found, and a driver that nobody can call must not look alive.
+// watchSockets fails when a socket's file disappears: an agent cannot find such a driver,
+// and an unreachable driver must not look alive.
 func (p *plugin) watchSockets(ctx context.Context) error {
 	ticker := p.config.Clock.NewTicker(socketCheck)
 	defer ticker.Stop()

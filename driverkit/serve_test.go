@@ -218,7 +218,7 @@ func TestServeStops(t *testing.T) {
 		<-called
 		s.stop()
 		clock.ring(clock.timers)
-		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "cut off") {
+		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "aborted") {
 			t.Errorf("error is %v, want one that says so", err)
 		}
 	})

@@ -23,11 +23,11 @@ type service struct {
 	config Config
 	logger klog.Logger
 	calls  calls
-	// closing ends when the driver shuts down: held answers are then given at once.
+	// closing ends when the driver shuts down: delayed answers are then sent at once.
 	closing context.Context //nolint:containedctx // a signal; no call is made with it
 }
 
-// method is one of the three of [Driver].
+// method is a method of [Driver].
 type method func(context.Context, Call) (Answer, error)
 
 // StartLifecycleTransition is the contract's first call for an event.
@@ -35,8 +35,8 @@ func (s *service) StartLifecycleTransition(ctx context.Context, req *driverv1.St
 	return s.answer(ctx, "Start", s.driver.Start, toCall(req, s.config.NodeName))
 }
 
-// EndLifecycleTransition is the contract's call for how far an event is, and with
-// sla_expired its last one.
+// EndLifecycleTransition is the contract's call for the progress of an event, and with
+// sla_expired its last call.
 func (s *service) EndLifecycleTransition(ctx context.Context, req *driverv1.EndLifecycleTransitionRequest) (*driverv1.LifecycleTransitionResponse, error) {
 	call := toCall(req, s.config.NodeName)
 	if req.GetSlaExpired() {
@@ -51,7 +51,7 @@ func (s *service) EndLifecycleTransition(ctx context.Context, req *driverv1.EndL
 	return s.answer(ctx, "End", s.driver.End, call)
 }
 
-// answer calls the driver, and says what its errors mean to the caller.
+// answer calls the driver, and translates its errors for the caller.
 func (s *service) answer(ctx context.Context, name string, do method, call Call) (*driverv1.LifecycleTransitionResponse, error) {
 	if !s.calls.enter() {
 		return nil, status.Error(codes.Unavailable, ErrShutdown.Error())
@@ -81,7 +81,7 @@ func (s *service) answer(ctx context.Context, name string, do method, call Call)
 	}
 }
 
-// check refuses what must not reach the driver.
+// check rejects calls that must not reach the driver.
 func (s *service) check(call Call) error {
 	switch {
 	case s.config.AnyNode && call.Node == "":
@@ -105,13 +105,13 @@ type panicError struct{ value any }
 
 func (p panicError) Error() string { return fmt.Sprintf("the driver panicked: %v", p.value) }
 
-// guarded makes an error of a panic; [Driver] says why.
+// guarded converts a panic into an error; [Driver] has the reason.
 func guarded(ctx context.Context, do method, call Call) (answer Answer, err error) {
 	defer func() { err = recovered(ctx, recover(), err) }()
 	return do(ctx, call)
 }
 
-// recovered is err, or the panic with that value.
+// recovered returns err, or the panic with that value as an error.
 func recovered(ctx context.Context, value any, err error) error {
 	if value == nil {
 		return err

@@ -22,9 +22,8 @@ type socket struct {
 	file fs.FileInfo
 }
 
-// listen makes the socket with mode 0600 under a name that watchers ignore, and then
-// moves it to its place: it appears with its mode, and takes the place of one that a
-// dead process has left behind.
+// listen creates the socket with mode 0600 under a name that watchers ignore, and then
+// renames it: it appears with its mode, and replaces the socket of a dead process.
 func listen(ctx context.Context, path string) (*socket, error) {
 	if err := refuseLive(ctx, path); err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func publishSocket(draft, path string) (fs.FileInfo, error) {
 	}
 	file, err := os.Lstat(draft)
 	if err != nil {
-		return nil, fmt.Errorf("look at socket: %w", err)
+		return nil, fmt.Errorf("inspect socket: %w", err)
 	}
 	if err := os.Rename(draft, path); err != nil {
 		return nil, fmt.Errorf("put socket in place: %w", err)
@@ -59,37 +58,37 @@ func publishSocket(draft, path string) (fs.FileInfo, error) {
 	return file, nil
 }
 
-// refuseLive fails if some process listens at path: it is another process of the
-// same driver, whose calls would silently go astray.
+// refuseLive fails if a process listens at path: it is another process of the same
+// driver, which would silently lose its calls.
 func refuseLive(ctx context.Context, path string) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
 		return errors.Join(
-			fmt.Errorf("socket %s is in use by another process: end it, or give each process an Instance of its own", path),
+			fmt.Errorf("socket %s is in use by another process: end it, or set a different Instance in each process", path),
 			conn.Close())
 	}
-	// EAGAIN: so many wait to be accepted that there must be a listener.
+	// EAGAIN: the queue of the listener is full, so there is a listener.
 	if errors.Is(err, syscall.EAGAIN) {
 		return fmt.Errorf("socket %s is in use by another process that does not answer: end it", path)
 	}
 	return nil
 }
 
-// removeStale removes the sockets that instances have left behind which were killed
-// and never came back: the agent would try each of them for ever. Nobody can listen
-// again to a socket that refuses connections. What cannot be removed does no more harm
-// than that, so it is only logged.
+// removeStale removes the sockets of killed instances that never restarted: the agent
+// would try each of them forever. No process can listen again on a socket that refuses
+// connections. A socket that cannot be removed causes no other harm, so the function only
+// logs it.
 func removeStale(ctx context.Context, paths socketPaths) {
 	for _, pattern := range paths.ofInstances {
 		dir := filepath.Dir(pattern)
-		entries, _ := os.ReadDir(dir) // what there is to read
+		entries, _ := os.ReadDir(dir) // all readable entries
 		for _, entry := range entries {
 			path := filepath.Join(dir, entry.Name())
 			if !isOf(pattern, entry) || !isStale(ctx, path) {
 				continue
 			}
 			if err := ignoreAbsent(os.Remove(path)); err != nil {
-				klog.FromContext(ctx).Info("A socket that was left behind could not be removed", "path", path, "reason", err.Error())
+				klog.FromContext(ctx).Info("A stale socket could not be removed", "path", path, "reason", err.Error())
 			}
 		}
 	}
@@ -103,19 +102,19 @@ func isOf(pattern string, entry fs.DirEntry) bool {
 func isStale(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
-		_ = conn.Close() // nothing was sent on it
+		_ = conn.Close() // the connection is unused
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// inPlace says whether the file is still there and still this socket's.
+// inPlace reports whether the file still exists and still belongs to this socket.
 func (s *socket) inPlace() bool {
 	file, err := os.Lstat(s.path)
 	return err == nil && os.SameFile(file, s.file)
 }
 
-// unlink removes the file, unless another process has put its own there. It must be
-// called before the listener is closed: until then, the inode is not used again.
+// unlink removes the file, unless another process has replaced it. Call it before you
+// close the listener: until then, the inode is not used again.
 func (s *socket) unlink() error {
 	if !s.inPlace() {
 		return nil

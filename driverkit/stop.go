@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// closeGrace is how long a Close that was told to give up may take to return.
+// closeGrace limits the return of a Close after its context has ended.
 const closeGrace = time.Second
 
-// stop ends in an order that loses nothing: nobody new comes, the work ends, those
-// who are waiting get an answer, the door closes.
+// stop ends in an order that loses no answer: it first rejects new callers, then ends the
+// work, answers waiting callers, and closes the sockets.
 func (p *plugin) stop(ctx context.Context) error {
 	errs := []error{p.registrationSocket.unlink()}
 	p.registrationServer.Stop()
@@ -51,7 +51,7 @@ func (p *plugin) closeDriver(ctx context.Context) error {
 	}
 }
 
-// drainCalls lets the calls that are going on end, or cuts them off.
+// drainCalls waits for the calls in progress, or aborts them.
 func (p *plugin) drainCalls(idle <-chan struct{}) error {
 	timer := p.config.Clock.NewTimer(shutdownGrace)
 	defer timer.Stop()
@@ -59,9 +59,9 @@ func (p *plugin) drainCalls(idle <-chan struct{}) error {
 	case <-idle:
 	case <-timer.C():
 		p.driverServer.Stop()
-		return fmt.Errorf("calls were cut off: they had not ended %s after the shutdown began", shutdownGrace)
+		return fmt.Errorf("aborted calls that had not ended %s after the beginning of the shutdown", shutdownGrace)
 	}
-	// The answers still have to be sent, which takes no time if they are read.
+	// Send the remaining answers, which is fast if the callers read them.
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxWait is the longest that an answer is held, whatever the caller says.
+	// maxWait limits the delay of an answer, regardless of the caller's value.
 	maxWait = 30 * time.Second
-	// maxBlockers are passed on. The total says that there are more.
+	// maxBlockers limits the blockers in an answer. The total shows that there are more.
 	maxBlockers = 20
-	// maxLeft are passed on. The others follow when those are gone.
+	// maxLeft limits the pods in an answer. More pods follow after their deletion.
 	maxLeft = 500
 )
 
-// request is what the requests of both methods have in common.
+// request has the common fields of the requests of both methods.
 type request interface {
 	GetTransitionName() string
 	GetEventName() string
@@ -50,7 +50,7 @@ func toCall(req request, ownNode string) Call {
 	return call
 }
 
-// toWait reads how long an answer may be held.
+// toWait reads the permitted delay of an answer.
 func toWait(req *driverv1.EndLifecycleTransitionRequest) time.Duration {
 	return min(max(req.GetWait().AsDuration(), 0), maxWait)
 }

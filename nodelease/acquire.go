@@ -13,20 +13,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// attempts is how often a write is tried that others were faster than. Each time one of them
-// has succeeded, so this many have come before.
+// attempts limits the retries of a write after conflicts. In each conflict another writer has
+// succeeded.
 const attempts = 5
 
-// change is what to make of a Lease: the Lease to write, or why not. It is pure, and asked
-// again about what others have written.
+// change computes the Lease to write, or an error. It is pure, and is called again with the
+// version of another writer.
 type change func(lease *coordinationv1.Lease, now time.Time) (*coordinationv1.Lease, error)
 
-// Acquire takes the lease of the node for d, or renews it if the holder has it. If somebody
-// else holds it, the error is a [*TakenError]. Purpose says for people what for.
+// Acquire acquires the lease of the node for d, or renews it if the holder has it. If another
+// holder has it, the error is a [*TakenError]. Purpose is a description for users.
 //
-// If the error is another one, as that of a request that timed out, the lease may have been
-// taken all the same: acquire it again, or let it expire. D is from 1 s to [MaxDuration]; an
-// administrator's lease does not expire, whatever it is.
+// After any other error, such as a timeout of a request, the holder may have the lease
+// nevertheless: acquire it again, or let it expire. D is from 1 s to [MaxDuration]; an
+// administrator's lease does not expire, regardless of d.
 func (c *Client) Acquire(ctx context.Context, node, holder, purpose string, d time.Duration) (Held, error) {
 	if err := check(node, holder, d); err != nil {
 		return Held{}, fmt.Errorf("acquire the lease of node %q: %w", node, err)
@@ -39,9 +39,9 @@ func (c *Client) Acquire(ctx context.Context, node, holder, purpose string, d ti
 	return c.outcome("acquire", node, written, err)
 }
 
-// Renew holds the lease for d more from now on. If the holder has it no more, the error is
-// [ErrNotHolder]: the lease has expired, or went to somebody else, and whoever works on the
-// node stops. Purpose is as of now; an empty one takes away the one before.
+// Renew extends the lease to d from now. If the holder has lost it, the error is
+// [ErrNotHolder]: the lease has expired, or another holder has it, and work on the node must
+// stop. Purpose replaces the previous purpose; an empty one removes it.
 func (c *Client) Renew(ctx context.Context, node, holder, purpose string, d time.Duration) (Held, error) {
 	if err := check(node, holder, d); err != nil {
 		return Held{}, fmt.Errorf("renew the lease of node %q: %w", node, err)
@@ -50,8 +50,8 @@ func (c *Client) Renew(ctx context.Context, node, holder, purpose string, d time
 	return c.outcome("renew", node, written, err)
 }
 
-// Release gives the lease back. If the holder does not hold it, the error is [ErrNotHolder],
-// and the lease stays as it is. Who breaks a lease releases it with its holder's name.
+// Release releases the lease. If the holder does not have it, the error is [ErrNotHolder], and
+// the lease is unchanged. To break a lease, release it with its holder's name.
 func (c *Client) Release(ctx context.Context, node, holder string) error {
 	if err := check(node, holder, MaxDuration); err != nil {
 		return fmt.Errorf("release the lease of node %q: %w", node, err)
@@ -73,8 +73,8 @@ func acquisition(node *corev1.Node, holder, purpose string, d time.Duration) cha
 	}
 }
 
-// renewal is pure. A lease that has expired is not renewed, though nobody seems to have taken
-// it: somebody may have, and have given it back.
+// renewal is pure. It does not renew an expired lease, even if its holder is unchanged: another
+// holder may have acquired and released it.
 func renewal(holder, purpose string, d time.Duration) change {
 	return func(lease *coordinationv1.Lease, now time.Time) (*coordinationv1.Lease, error) {
 		held, is := Read(lease, now)
@@ -101,13 +101,13 @@ func release(holder string) change {
 
 func notHolder(holder string, held Held) error {
 	if held.Holder == "" {
-		return fmt.Errorf("%q %w: nobody does", holder, ErrNotHolder)
+		return fmt.Errorf("%q %w: the lease is free", holder, ErrNotHolder)
 	}
-	return fmt.Errorf("%q %w: %q does", holder, ErrNotHolder, held.Holder)
+	return fmt.Errorf("%q %w: the holder is %q", holder, ErrNotHolder, held.Holder)
 }
 
-// swap reads the Lease, changes it, and writes it if nobody has written it in between; else
-// it begins anew.
+// swap reads the Lease, changes it, and writes it if it is unchanged since. Otherwise it starts
+// again.
 func (c *Client) swap(ctx context.Context, node string, change change) (*coordinationv1.Lease, error) {
 	var beaten error
 	for range attempts {
@@ -124,16 +124,17 @@ func (c *Client) swap(ctx context.Context, node string, change change) (*coordin
 		case err == nil:
 			return written, nil
 		case isMissingNamespace(err):
-			return nil, fmt.Errorf("there is no namespace %s: create it, the Leases of nodes are there: %w", Namespace, err)
+			return nil, fmt.Errorf("there is no namespace %s: create it for the Leases of nodes: %w", Namespace, err)
 		case !wasBeaten(err):
 			return nil, fmt.Errorf("write Lease %s/%s: %w", Namespace, node, err)
 		}
 		beaten = err
 	}
-	return nil, fmt.Errorf("write Lease %s/%s: others were faster %d times: %w", Namespace, node, attempts, beaten)
+	return nil, fmt.Errorf("write Lease %s/%s: conflicts with other writers, %d times: %w", Namespace, node, attempts, beaten)
 }
 
-// wasBeaten: somebody has written, created or deleted the Lease since it was read.
+// wasBeaten reports whether another client has written, created or deleted the Lease since it
+// was read.
 func wasBeaten(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
@@ -143,8 +144,8 @@ func isMissingNamespace(err error) bool {
 	return ok && apierrors.IsNotFound(err) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Kind == "namespaces"
 }
 
-// outcome is what the holder has now, by its own words on the server: times there are shorter
-// than here.
+// outcome returns the holder's new state, from the server's answer: times there are less
+// precise than here.
 func (c *Client) outcome(verb, node string, written *coordinationv1.Lease, err error) (Held, error) {
 	if err != nil {
 		return Held{}, fmt.Errorf("%s the lease of node %s: %w", verb, node, err)

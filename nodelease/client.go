@@ -17,37 +17,37 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Clients reach the API server; any kubernetes.Interface is one.
+// Clients provide access to the API server; any kubernetes.Interface implements it.
 type Clients interface {
 	CoordinationV1() coordinationclient.CoordinationV1Interface
 	CoreV1() coreclient.CoreV1Interface
 }
 
-// Client reads, takes and gives back leases of nodes. Several goroutines may use one.
+// Client reads, acquires and releases leases of nodes. Several goroutines may share one.
 type Client struct {
 	leases coordinationclient.LeaseInterface
 	nodes  coreclient.NodeInterface
 	clock  clock.Clock
 }
 
-// New makes a client. The clock is the holder's, and what is written into Leases are its
-// times: clock.RealClock{}, unless it is a test.
+// New returns a client. The clock is the holder's, and its times are written into Leases:
+// clock.RealClock{}, except in tests.
 func New(clients Clients, c clock.Clock) *Client {
 	return &Client{leases: clients.CoordinationV1().Leases(Namespace), nodes: clients.CoreV1().Nodes(), clock: c}
 }
 
-// Standing is how it stands with the lease of a node.
+// Standing is the state of the lease of a node.
 type Standing struct {
-	// Node whose lease it is.
+	// Node is the name of the node.
 	Node string
-	// Held as [Read] gives it.
+	// Held is the result of [Read].
 	Held Held
-	// Taken: it is held now. Else anybody may take it; if Held has a holder then, it is the
-	// one that let it expire.
+	// Taken reports whether a holder has the lease now. Otherwise any holder may acquire it,
+	// and a holder in Held has let it expire.
 	Taken bool
 }
 
-// Get reads the lease of a node. A node of which there is no Lease is free.
+// Get reads the lease of a node. A node without a Lease is free.
 func (c *Client) Get(ctx context.Context, node string) (Standing, error) {
 	lease, err := c.read(ctx, node)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Client) Get(ctx context.Context, node string) (Standing, error) {
 	return c.standing(node, lease), nil
 }
 
-// List reads the leases of all nodes that have one, in the order of the nodes' names.
+// List reads the leases of all nodes that have one, sorted by the names of the nodes.
 func (c *Client) List(ctx context.Context) ([]Standing, error) {
 	all, err := c.leases.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -75,12 +75,12 @@ func (c *Client) standing(node string, lease *coordinationv1.Lease) Standing {
 	return Standing{Node: node, Held: held, Taken: is}
 }
 
-// read gives nil if there is no Lease.
+// read returns nil if there is no Lease.
 func (c *Client) read(ctx context.Context, node string) (*coordinationv1.Lease, error) {
 	lease, err := c.leases.Get(ctx, node, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // as Read takes it: nobody has taken it yet
+		return nil, nil //nolint:nilnil // nil is a free lease, as for Read
 	case err != nil:
 		return nil, fmt.Errorf("read Lease %s/%s: %w", Namespace, node, err)
 	default:
@@ -88,7 +88,7 @@ func (c *Client) read(ctx context.Context, node string) (*coordinationv1.Lease, 
 	}
 }
 
-// write creates the Lease, or updates it if nobody has written it since it was read.
+// write creates the Lease, or updates it if it is unchanged since it was read.
 func (c *Client) write(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	if lease.ResourceVersion != "" {
 		return c.leases.Update(ctx, lease, metav1.UpdateOptions{})
@@ -96,7 +96,7 @@ func (c *Client) write(ctx context.Context, lease *coordinationv1.Lease) (*coord
 	return c.leases.Create(ctx, lease, metav1.CreateOptions{})
 }
 
-// owner is the Node that the Lease goes with.
+// owner returns the Node that owns the Lease.
 func (c *Client) owner(ctx context.Context, name string) (*corev1.Node, error) {
 	node, err := c.nodes.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -82,12 +82,12 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"there is no namespace": {
 			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": notFound, "POST kube-node-maintenance/leases": noNamespace},
 			acquire,
-			`acquire the lease of node worker-1: there is no namespace kube-node-maintenance: create it, the Leases of nodes are there: namespaces "kube-node-maintenance" not found`,
+			`acquire the lease of node worker-1: there is no namespace kube-node-maintenance: create it for the Leases of nodes: namespaces "kube-node-maintenance" not found`,
 		},
 		"others are always faster": {
 			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": conflict},
 			acquire,
-			"acquire the lease of node worker-1: write Lease kube-node-maintenance/worker-1: others were faster 5 times: the object has been modified",
+			"acquire the lease of node worker-1: write Lease kube-node-maintenance/worker-1: conflicts with other writers, 5 times: the object has been modified",
 		},
 		"it may not write": {
 			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": free, "PUT leases/worker-1": forbidden},
@@ -102,12 +102,12 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"what was broken is not renewed": {
 			map[string]string{"GET leases/worker-1": free},
 			renew,
-			`renew the lease of node worker-1: "fwup" does not hold the lease: nobody does`,
+			`renew the lease of node worker-1: "fwup" does not hold the lease: the lease is free`,
 		},
 		"what somebody else holds is not renewed": {
 			map[string]string{"GET leases/worker-1": others},
 			renew,
-			`renew the lease of node worker-1: "fwup" does not hold the lease: "upgrader" does`,
+			`renew the lease of node worker-1: "fwup" does not hold the lease: the holder is "upgrader"`,
 		},
 		"nor what has expired": {
 			map[string]string{"GET leases/worker-1": strings.NewReplacer("upgrader", "fwup", "T11:59", "T11:58").Replace(others)},
@@ -117,12 +117,12 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"what somebody else holds is not given back": {
 			map[string]string{"GET leases/worker-1": others},
 			release,
-			`release the lease of node worker-1: "fwup" does not hold the lease: "upgrader" does`,
+			`release the lease of node worker-1: "fwup" does not hold the lease: the holder is "upgrader"`,
 		},
 		"what went with its node cannot be given back": {
 			map[string]string{"GET leases/worker-1": notFound},
 			release,
-			`release the lease of node worker-1: "fwup" does not hold the lease: nobody does`,
+			`release the lease of node worker-1: "fwup" does not hold the lease: the lease is free`,
 		},
 		"nothing is kept that cannot be had": {
 			map[string]string{"GET nodes/worker-1": node, "GET leases/worker-1": others},
@@ -168,8 +168,8 @@ func TestWhatCannotBeAskedForIsRefused(t *testing.T) {
 	}{
 		"no node":   {"", "fwup", time.Minute, `acquire the lease of node "": node: the name of the node is missing`},
 		"no holder": {"worker-1", "", time.Minute, `acquire the lease of node "worker-1": holder: the name of the holder is missing`},
-		"no time":   {"worker-1", "fwup", 0, `acquire the lease of node "worker-1": duration: 0s must be between 1s and 1h0m0s, and be renewed before it is over`},
-		"too long":  {"worker-1", "fwup", time.Hour + 1, `acquire the lease of node "worker-1": duration: 1h0m0.000000001s must be between 1s and 1h0m0s, and be renewed before it is over`},
+		"no time":   {"worker-1", "fwup", 0, `acquire the lease of node "worker-1": duration: 0s must be between 1s and 1h0m0s, and must be renewed before it ends`},
+		"too long":  {"worker-1", "fwup", time.Hour + 1, `acquire the lease of node "worker-1": duration: 1h0m0.000000001s must be between 1s and 1h0m0s, and must be renewed before it ends`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := c.Acquire(t.Context(), tc.node, tc.holder, "", tc.d); text(err) != tc.want {

@@ -9,31 +9,32 @@ import (
 	"time"
 )
 
-// ErrNotHolder is that who renews or gives back the lease does not hold it (any more).
+// ErrNotHolder means that the caller of a renewal or release does not hold the lease (or has
+// lost it).
 var ErrNotHolder = errors.New("does not hold the lease")
 
-// ErrLost is why the work of [Client.Keep] was canceled: the lease has expired before it
-// could be renewed, or somebody has taken it away.
+// ErrLost is the cause of the cancellation of the work of [Client.Keep]: the lease expired
+// before it could be renewed, or another client has taken it.
 var ErrLost = errors.New("the lease is lost")
 
-// TakenError is that somebody else holds the lease.
+// TakenError means that another holder has the lease.
 type TakenError struct {
-	// Node whose lease it is.
+	// Node is the name of the node.
 	Node string
-	// Held is who holds it.
+	// Held describes the holder.
 	Held Held
 }
 
-// Error names the holder. It does not say until when, as that changes with each renewal.
+// Error names the holder. It omits the expiry, which changes with each renewal.
 func (e *TakenError) Error() string {
 	text := fmt.Sprintf("the lease of node %s is held by %q since %s", e.Node, e.Held.Holder, e.Held.Since.UTC().Format(time.RFC3339))
 	if e.Held.Purpose != "" {
-		text += ": " + strings.Join(strings.Fields(e.Held.Purpose), " ") // on one line, whoever wrote it
+		text += ": " + strings.Join(strings.Fields(e.Held.Purpose), " ") // on one line
 	}
 	return text
 }
 
-// check names what is wrong with what a holder asks for.
+// check returns an error for invalid arguments of a holder.
 func check(node, holder string, d time.Duration) error {
 	switch {
 	case node == "":
@@ -41,9 +42,9 @@ func check(node, holder string, d time.Duration) error {
 	case holder == "":
 		return errors.New("holder: the name of the holder is missing")
 	case IsAdministrator(holder):
-		return nil // for as long as they like
+		return nil // no limit for persons
 	case d < time.Second || d > MaxDuration:
-		return fmt.Errorf("duration: %s must be between 1s and %s, and be renewed before it is over", d, MaxDuration)
+		return fmt.Errorf("duration: %s must be between 1s and %s, and must be renewed before it ends", d, MaxDuration)
 	default:
 		return nil
 	}

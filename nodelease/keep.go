@@ -13,25 +13,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// releaseTimeout is how long giving back may take, when the work is over. It is not cut off
-// when the process ends: who waits for the node waits for this.
+// releaseTimeout limits the release after the work. The end of the process does not abort it:
+// other tools wait for the release.
 const releaseTimeout = 10 * time.Second
 
-// Keep acquires the lease, runs fn while it keeps it, and gives it back when fn is done. If
-// somebody else holds it, fn is not run, and the error is a [*TakenError].
+// Keep acquires the lease, runs fn while it keeps the lease, and releases it after fn has
+// returned. If another holder has the lease, Keep does not run fn, and the error is a
+// [*TakenError].
 //
-// It renews at a third of d, and more often when that fails. If the lease expires before it
-// could be renewed, or was taken away, the context of fn is canceled with a cause that is
-// [ErrLost]: fn must stop at once, as somebody else may begin. What Keep returns then is both
-// that and what fn returns. Choose d so that fn can stop within [Skew], and so that an outage
-// of the API server of two thirds of d does no harm.
+// Keep renews at a third of d, and more often after failures. If the lease expires before a
+// renewal succeeds, or another client has taken it, Keep cancels the context of fn with a cause
+// that is [ErrLost]: fn must stop at once, because another holder may begin. Keep then returns
+// this error joined with the error of fn. Choose d so that fn can stop within [Skew], and so
+// that an outage of the API server for two thirds of d causes no harm.
 func (c *Client) Keep(ctx context.Context, node, holder, purpose string, d time.Duration, fn func(context.Context) error) error {
 	held, err := c.Acquire(ctx, node, holder, purpose, d)
 	if err != nil {
 		return err
 	}
 	if held.Administrator {
-		d = MaxDuration // renewed all the same: that is how it is found out that it was broken
+		d = MaxDuration // renewed nevertheless, to detect a broken lease
 	}
 	k := keeper{clock: c.clock, every: d / 3, renew: func(ctx context.Context) (Held, error) {
 		return c.Renew(ctx, node, holder, purpose, d)
@@ -45,18 +46,18 @@ func (c *Client) Keep(ctx context.Context, node, holder, purpose string, d time.
 	return errors.Join(err, c.Release(ending, node, holder))
 }
 
-// keeper renews a lease while somebody works.
+// keeper renews a lease during the work.
 type keeper struct {
 	clock clock.Clock
 	every time.Duration
 	renew func(context.Context) (Held, error)
 }
 
-// again is in how many parts the time between two renewals is cut after one that failed.
+// again is the number of attempts, after a failed renewal, in the time between two renewals.
 const again = 4
 
-// during runs fn and renews until it returns, also while it winds up after ctx is done. Lost
-// is why the lease was lost.
+// during runs fn and renews until fn returns, also during its cleanup after the end of ctx.
+// Lost is the cause of a lost lease.
 func (k keeper) during(ctx context.Context, held Held, fn func(context.Context) error) (lost, err error) {
 	working, stopWork := context.WithCancelCause(ctx)
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
@@ -65,7 +66,7 @@ func (k keeper) during(ctx context.Context, held Held, fn func(context.Context) 
 		lost = k.untilLost(keeping, held)
 		stopWork(lost)
 	})
-	// Also when fn panics: nobody is to renew for a work that is over.
+	// The renewal must also end when fn panics.
 	defer renewing.Wait()
 	defer stopKeeping()
 	err = fn(working)
@@ -74,18 +75,18 @@ func (k keeper) during(ctx context.Context, held Held, fn func(context.Context) 
 	return lost, err
 }
 
-// answer is what a renewal gave.
+// answer is the result of a renewal.
 type answer struct {
 	held Held
 	err  error
 }
 
-// untilLost renews until the context is done, or the lease is lost, and says why it is.
+// untilLost renews until the context ends or the lease is lost, and returns the cause.
 func (k keeper) untilLost(ctx context.Context, held Held) error {
 	ctx, stop := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	defer stop() // a request that hangs goes on no longer than the lease
+	defer stop() // a hanging request ends with the lease
 
 	answers := make(chan answer, 1)
 	expiry, next := k.clock.NewTimer(k.left(held)), k.clock.NewTimer(k.every)
@@ -118,10 +119,10 @@ func (k keeper) untilLost(ctx context.Context, held Held) error {
 	}
 }
 
-// left is how long the holder may count on the lease from now on.
+// left returns the remaining time for which the holder may rely on the lease.
 func (k keeper) left(held Held) time.Duration {
 	if held.Until.IsZero() {
-		return math.MaxInt64 // for ever
+		return math.MaxInt64 // no limit
 	}
 	return held.Until.Sub(k.clock.Now())
 }

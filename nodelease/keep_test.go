@@ -42,7 +42,7 @@ func TestKeep(t *testing.T) {
 		"a server that never answers stops it, and is not awaited": {hangs: true, works: time.Hour, renewed: []int{20}, stopped: lasts, lost: "the lease is lost: it has expired: the API server has not answered"},
 		"somebody who breaks the lease stops it at once": {
 			renewals: []error{nil, fmt.Errorf("renew: %w", notHolder("fwup", Held{Holder: "other"}))}, works: time.Hour, renewed: []int{20, 40},
-			stopped: 40 * time.Second, lost: `the lease is lost: renew: "fwup" does not hold the lease: "other" does`,
+			stopped: 40 * time.Second, lost: `the lease is lost: renew: "fwup" does not hold the lease: the holder is "other"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// Namespace is where the Leases of nodes are.
+	// Namespace contains the Leases of nodes.
 	Namespace = "kube-node-maintenance"
 
-	// Slipway is the holder as which all of Slipway's processes take leases.
+	// Slipway is the holder for all of Slipway's processes.
 	Slipway = "slipway"
 
-	// AdministratorPrefix is what the name of a holder begins with that never expires: a
-	// person. The proposal says "kubeadm" in its place, and those names are read as well.
+	// AdministratorPrefix begins the name of a holder that never expires: a person. The
+	// proposal uses "kubeadm" instead, and this package also accepts those names.
 	AdministratorPrefix = "kubeadmin"
-	// proposedPrefix is the proposal's literal.
+	// proposedPrefix is the literal in the proposal.
 	proposedPrefix = "kubeadm"
 
-	// Skew is how long after its end a lease stays its holder's for all others. It makes good
-	// for clocks that differ by as much.
+	// Skew is the time after its end for which a lease still belongs to its holder for all
+	// other tools. It covers clocks that differ by this time.
 	Skew = 3 * time.Second
 
-	// MaxDuration is the longest time for which a lease is taken or renewed.
+	// MaxDuration limits the time of an acquisition or renewal.
 	MaxDuration = time.Hour
 
-	// Annotation of a Node is a copy for people and monitoring of who holds its lease, whoever
-	// that is, in JSON: {"holder","purpose","since"}. It may lag behind: who takes a lease, or
-	// works under one, goes by the Lease. Admission policies cannot read that, and go by the copy.
+	// Annotation of a Node is a copy of the lease of any holder, for users and monitoring, in
+	// JSON: {"holder","purpose","since"}. It may be outdated: a tool that acquires or holds a
+	// lease uses the Lease. Admission policies cannot read Leases, and use the copy.
 	Annotation = "slipway.dev/node-lease"
 
-	// PurposeAnnotation of a Lease says for people what its holder does with the node.
+	// PurposeAnnotation of a Lease describes the work of its holder to users.
 	PurposeAnnotation = "slipway.dev/purpose"
 )
 
-// IsAdministrator tells that a holder of this name is a person, whose lease never expires.
+// IsAdministrator reports whether a holder of this name is a person, whose lease never expires.
 func IsAdministrator(holder string) bool { return strings.HasPrefix(holder, proposedPrefix) }

@@ -8,30 +8,31 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// Held is what a Lease says of its holder.
+// Held describes the holder in a Lease.
 type Held struct {
-	// Holder is its name. Empty: nobody's.
+	// Holder is its name. Empty: no holder.
 	Holder string
-	// Purpose is for people: what the holder does with the node. May be empty.
+	// Purpose describes the holder's work to users. May be empty.
 	Purpose string
-	// Since is when the holder took it.
+	// Since is the time of the acquisition.
 	Since time.Time
-	// Until is how long the holder may count on it, unless it renews it. For all others it is
-	// the holder's for [Skew] longer. Zero: it never expires.
+	// Until is the time until which the holder may rely on the lease, unless it renews it. For
+	// all other tools the lease belongs to the holder for [Skew] longer. Zero: it never
+	// expires.
 	Until time.Time
-	// Administrator: the holder is a person.
+	// Administrator means that the holder is a person.
 	Administrator bool
-	// Transitions counts how often the lease went from one holder to another.
+	// Transitions counts the changes of the holder.
 	Transitions int32
 }
 
-// Valid tells that the holder itself, whose clock says now, may go on.
+// Valid reports whether the holder itself, with the time now on its clock, may continue.
 func (h Held) Valid(now time.Time) bool {
 	return h.Holder != "" && (h.Administrator || !now.After(h.Until))
 }
 
-// FreeAfter is the time after which others may take the lease, unless it is renewed. Zero:
-// it never expires.
+// FreeAfter returns the time after which other holders may acquire the lease, unless it is
+// renewed. Zero: it never expires.
 func (h Held) FreeAfter() time.Time {
 	if h.Until.IsZero() {
 		return time.Time{}
@@ -39,9 +40,9 @@ func (h Held) FreeAfter() time.Time {
 	return h.Until.Add(Skew)
 }
 
-// Read says who holds the lease, in the eyes of somebody whose clock says now. If is is false
-// nobody does, and anybody may take it; a holder that held then is who had it last and let it
-// expire. A nil Lease is one that nobody has taken yet.
+// Read returns the holder of the lease, for a reader with the time now on its clock. If is is
+// false, the lease is free, and a holder in held is the last one, which let it expire. A nil
+// Lease is a lease without a first holder.
 func Read(lease *coordinationv1.Lease, now time.Time) (held Held, is bool) {
 	if lease == nil {
 		return Held{}, false
@@ -60,8 +61,8 @@ func Read(lease *coordinationv1.Lease, now time.Time) (held Held, is bool) {
 		held.Administrator = true
 		return held, true
 	}
-	// Without a time or a duration it cannot be known until when it would be: the proposal
-	// writes a duration of 0 to give it back.
+	// Without a time or a duration the expiry is unknown: the proposal writes a duration of 0
+	// to release the lease.
 	if spec.RenewTime == nil {
 		return held, false
 	}

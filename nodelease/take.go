@@ -11,13 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Take is the Lease to create (if lease is nil) or to update (with the resourceVersion of
-// lease, so that the server refuses it if somebody was faster) for the holder to have it from
-// now on for d. It asks nobody: who calls it has seen by [Read] that the lease is free, or the
-// holder's own. It sets all fields; what else is in the Lease stays.
+// Take returns the Lease to create (if lease is nil) or to update, with which the holder has
+// the lease from now on for d. An update has the resourceVersion of lease, so that the server
+// rejects it after a conflict. Take does not check the current holder: the caller has verified
+// with [Read] that the lease is free, or the holder's own. It sets all fields of the protocol,
+// and keeps all other fields of the Lease.
 //
-// Node becomes the owner. It may be nil if lease is not, and its owners stay as they are then.
-// The server counts whole seconds: d is rounded up, to at least one and at most [MaxDuration].
+// Node becomes the owner. It may be nil if lease is not nil; the owners are then unchanged. The
+// server counts whole seconds: Take rounds d up, to at least one second and at most
+// [MaxDuration].
 func Take(lease *coordinationv1.Lease, node *corev1.Node, holder, purpose string, d time.Duration, now time.Time) *coordinationv1.Lease {
 	before, held := Read(lease, now)
 	taken := lease.DeepCopy()
@@ -32,7 +34,7 @@ func Take(lease *coordinationv1.Lease, node *corev1.Node, holder, purpose string
 	spec.HolderIdentity = &holder
 	spec.LeaseDurationSeconds = new(seconds(d))
 	spec.RenewTime = &metav1.MicroTime{Time: now}
-	// A lease that was free in between is another one, though the same holder takes it again.
+	// A lease that was free in between is a new one, even with the same holder.
 	if !held || before.Holder != holder || spec.AcquireTime == nil {
 		spec.AcquireTime = &metav1.MicroTime{Time: now}
 	}
@@ -43,8 +45,8 @@ func Take(lease *coordinationv1.Lease, node *corev1.Node, holder, purpose string
 	return taken
 }
 
-// Give is the Lease as its holder gives it back: nobody's. The proposal sets the duration to
-// 0, which the server does not take: it is 1, and the holder is empty. Nil stays nil.
+// Give returns the released Lease. The proposal sets the duration to 0, which the server
+// rejects: Give sets 1, and an empty holder. Nil stays nil.
 func Give(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	if lease == nil {
 		return nil
@@ -57,7 +59,7 @@ func Give(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	return given
 }
 
-// own makes the Node an owner, in the place of one of the same name that is gone.
+// own makes the Node an owner, and replaces a deleted Node of the same name.
 func own(lease *coordinationv1.Lease, node *corev1.Node) {
 	lease.OwnerReferences = slices.DeleteFunc(lease.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return o.APIVersion == "v1" && o.Kind == "Node"
@@ -65,7 +67,7 @@ func own(lease *coordinationv1.Lease, node *corev1.Node) {
 	lease.OwnerReferences = append(lease.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID})
 }
 
-// describe writes the purpose; an empty one takes away the one before.
+// describe writes the purpose; an empty purpose removes the previous one.
 func describe(lease *coordinationv1.Lease, purpose string) {
 	switch {
 	case purpose == "":

@@ -17,23 +17,23 @@ import (
 	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
 )
 
-// requestTimeout is how long one request may take. Requests are not cut off when the
-// process ends: a completion that is under way should arrive.
+// requestTimeout limits one request. The end of the process does not abort requests: a
+// completion in progress should arrive.
 const requestTimeout = 10 * time.Second
 
-// evictions are the requests that a run makes about its Eviction.
+// evictions are the requests of a run for its Eviction.
 type evictions interface {
-	// read reads it anew.
+	// read reads it again.
 	read(ctx context.Context, of *evictionv1alpha1.Eviction) (*evictionv1alpha1.Eviction, error)
-	// write writes the responder's entry if the Eviction is still as it was seen, and
-	// gives what it is then. It fails with a conflict if it is not.
+	// write writes the responder's entry if the Eviction is unchanged since seen, and
+	// returns its new state. Otherwise it fails with a conflict.
 	write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) (*evictionv1alpha1.Eviction, error)
 }
 
 type server struct {
 	client lifecycleclient.EvictionsGetter
-	// manager is the responder's own: who applies with another's name takes away what
-	// that one has written.
+	// manager is the field manager of the responder: an apply with the name of another
+	// manager removes that manager's fields.
 	manager string
 }
 
@@ -46,12 +46,13 @@ func (s server) read(ctx context.Context, of *evictionv1alpha1.Eviction) (*evict
 func (s server) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) (*evictionv1alpha1.Eviction, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	// By force: what is in the entry besides startTime is the responder's, even if it was
-	// set by whoever made the entry.
+	// By force: all fields of the entry except startTime belong to the responder, even if
+	// another client has set them with the entry.
 	return s.client.Evictions(seen.Namespace).ApplyStatus(ctx, patch(seen, entry), metav1.ApplyOptions{FieldManager: s.manager, Force: true})
 }
 
-// patch is the entry in its Eviction. startTime is the controller's, and left to it.
+// patch returns the entry in its Eviction. The controller owns startTime, so the patch
+// omits it.
 func patch(seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) *applylifecycle.EvictionApplyConfiguration {
 	own := applylifecycle.ResponderStatus().WithName(entry.Name)
 	own.HeartbeatTime = entry.HeartbeatTime
@@ -64,10 +65,10 @@ func patch(seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderSta
 		WithStatus(applylifecycle.EvictionStatus().WithResponders(own))
 }
 
-// maxManager is the longest name that the server takes for a field manager.
+// maxManager is the server's limit for the name of a field manager.
 const maxManager = 128
 
-// managerOf is the responder's name, or what tells it from others where that is too long.
+// managerOf returns the responder's name, or a unique short form of an overlong name.
 func managerOf(name string) string {
 	if len(name) <= maxManager {
 		return name
@@ -76,11 +77,11 @@ func managerOf(name string) string {
 	return name[:maxManager-len(sum)] + sum
 }
 
-// advice says what may help against a write that was refused, if that can be known.
+// advice returns a remedy for a rejected write, if one is known.
 func advice(err error, now time.Time) string {
 	switch {
 	case isAboutTime(err):
-		return fmt.Sprintf("the server takes only times within %s of its own; this process says it is %s: set the clock of its node, or the server's",
+		return fmt.Sprintf("the server accepts only times within %s of its clock; the time of this process is %s: correct the clock of its node, or the server's",
 			serverSkew, now.UTC().Format(time.RFC3339))
 	case apierrors.IsForbidden(err):
 		return "let this process get evictions and patch evictions/status in API group " + evictionv1alpha1.GroupName

@@ -13,26 +13,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Config says who the responder is and where it works.
+// Config identifies the responder and its cluster.
 type Config struct {
 	// Name is required: the domain-prefixed key ("backup.example.com/database") that pods
 	// have in spec.evictionResponders[].name. Names in k8s.io and kubernetes.io are
-	// Kubernetes' own; of these, only imperative-eviction.k8s.io/evictor is allowed.
+	// reserved; of these, only imperative-eviction.k8s.io/evictor is allowed.
 	Name string
-	// RESTConfig is required: how to reach the API server, and as whom.
+	// RESTConfig is required: the connection to the API server.
 	RESTConfig *rest.Config
-	// Namespace is the one whose Evictions are watched. Empty: all.
+	// Namespace is the namespace of the watched Evictions. Empty: all.
 	Namespace string
-	// MaxRuns is how many runs may go on at the same time. 0: any number. An Eviction
-	// beyond that waits, the oldest first, and without a heartbeat, because nothing is
-	// being done for it: after 20 minutes Kubernetes goes on to the next responder.
+	// MaxRuns limits the number of simultaneous runs. 0: no limit. Further Evictions wait,
+	// the oldest first, and without a heartbeat, because no work is in progress for them:
+	// after 20 minutes Kubernetes activates the next responder.
 	MaxRuns int
-	// Clock is for tests. Nil: the real one. What is written into Evictions are its times:
-	// the API server refuses times that are more than 30 s off its own.
+	// Clock is for tests. Nil: the real clock. Its times are written into Evictions: the
+	// API server rejects times that differ by more than 30 s from its own.
 	Clock clock.Clock
 }
 
-// Validate reports all that is wrong, each with the name of its field.
+// Validate reports all errors, each with the name of its field.
 func (c *Config) Validate() error {
 	var errs []error
 	add := func(field, format string, args ...any) {
@@ -44,7 +44,7 @@ func (c *Config) Validate() error {
 	case len(wrong) > 0:
 		add("Name", "%q must be a domain-prefixed key (as acme.io/foo): %s", c.Name, strings.Join(wrong, "; "))
 	case isReserved(c.Name):
-		add("Name", "%q is in a domain that is reserved for Kubernetes: use a domain of your own", c.Name)
+		add("Name", "%q is in a domain that is reserved for Kubernetes: use your own domain", c.Name)
 	}
 	if c.RESTConfig == nil {
 		add("RESTConfig", "is required")
@@ -73,7 +73,7 @@ func isReserved(name string) bool {
 	return false
 }
 
-// withDefaults is the config with its optional fields filled in.
+// withDefaults returns the config with its optional fields set.
 func (c Config) withDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

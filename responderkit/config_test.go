@@ -49,7 +49,7 @@ func TestServeRefuses(t *testing.T) {
 		want   string
 	}{
 		"a config that is not valid": {Config{Name: own}, run, "responder " + own + ": invalid config: RESTConfig: is required"},
-		"to run nothing":             {Config{Name: own, RESTConfig: &rest.Config{}}, nil, "responder " + own + ": there is no RunFunc"},
+		"to run nothing":             {Config{Name: own, RESTConfig: &rest.Config{}}, nil, "responder " + own + ": the RunFunc is missing"},
 		"a server that is none":      {Config{Name: own, RESTConfig: &rest.Config{Host: "://"}}, run, "responder " + own + ": build client: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,29 +17,29 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// job is one run for one Eviction, and what is to be said about it.
+// job is one run for one Eviction, and its reports.
 type job struct {
 	responder string
 	clock     clock.Clock
 	evictions evictions
-	// uid is the Eviction's, pod its pod's.
+	// uid is the UID of the Eviction, pod the UID of its pod.
 	uid, pod types.UID
 
 	cancelRun context.CancelCauseFunc
-	changed   chan struct{} // has something in it after each change
-	over      chan struct{} // closed when nothing goes on any more
+	changed   chan struct{} // receives a value after each change
+	over      chan struct{} // closed when run and updates have ended
 
 	mu       sync.Mutex
 	seen     *evictionv1alpha1.Eviction // the newest
 	progress Progress
-	stopped  error // why the turn is over; nil: it is not
+	stopped  error // the cause of the stop; nil: not stopped
 	returned bool
 	failure  error
 	written  time.Time
-	complete bool // and written
+	complete bool // the completion was written
 }
 
-// newJob is a job that has not begun.
+// newJob returns a job that has not begun.
 func newJob(responder string, c clock.Clock, server evictions, e *evictionv1alpha1.Eviction) *job {
 	j := &job{
 		responder: responder, clock: c, evictions: server,
@@ -54,17 +54,17 @@ func newJob(responder string, c clock.Clock, server evictions, e *evictionv1alph
 	return j
 }
 
-// begin starts the run and what keeps its entry. Both end after stop, or when the run has
-// returned and that was written; then ended is called.
+// begin starts the run, and the goroutine that updates its entry. Both end after stop, or
+// when the run has returned and its completion was written; then ended is called.
 func (j *job) begin(ctx context.Context, run func(context.Context, func(Progress)) error, ended func()) {
-	// stop ends the run, with a cause, not the end of ctx.
+	// stop ends the run, with a cause; the end of ctx does not.
 	ctx, j.cancelRun = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		err := errNoReturn
 		defer func() { j.finish(ctx, err) }()
 		err = guarded(ctx, func() error { return run(ctx, j.report) })
 	}()
-	// Whoever calls stop waits for over.
+	// The caller of stop waits for over.
 	go func() {
 		defer ended()
 		defer close(j.over)
@@ -73,15 +73,15 @@ func (j *job) begin(ctx context.Context, run func(context.Context, func(Progress
 	}()
 }
 
-// errNoReturn is what a run ends with that calls runtime.Goexit.
+// errNoReturn is the result of a run that calls runtime.Goexit.
 var errNoReturn = errors.New("the run ended without returning")
 
-// guarded makes an error of a panic; [RunFunc] says why.
+// guarded converts a panic into an error; [RunFunc] has the reason.
 func guarded(ctx context.Context, run func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("the responder panicked: %v", value)
-			klog.FromContext(ctx).Error(err, "The responder panicked; its turn ends", "stack", string(debug.Stack()))
+			klog.FromContext(ctx).Error(err, "The responder panicked; it completes", "stack", string(debug.Stack()))
 		}
 	}()
 	return run()
@@ -103,14 +103,14 @@ func (j *job) finish(ctx context.Context, err error) {
 	case j.stopped != nil:
 		logger.Info("The run has stopped", "cause", j.stopped.Error(), "result", fmt.Sprint(err))
 	case err != nil:
-		logger.Info("The run has failed; the next responder will have its turn", "reason", err.Error())
+		logger.Info("The run has failed; the next responder becomes active", "reason", err.Error())
 	default:
 		logger.Info("The run is done")
 	}
 	j.signal()
 }
 
-// stop ends the turn: the run is told to end, and nothing is written any more.
+// stop cancels the run, and ends all writes.
 func (j *job) stop(cause error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -126,7 +126,8 @@ func (j *job) stopLocked(cause error) {
 	j.signal()
 }
 
-// see takes in the Eviction as it is shown, and ends the turn if that is what it says.
+// see processes a new version of the Eviction, and stops the job if the responder is no
+// longer active.
 func (j *job) see(e *evictionv1alpha1.Eviction) {
 	if e.UID != j.uid {
 		j.stop(ErrGone)
@@ -143,17 +144,17 @@ func (j *job) see(e *evictionv1alpha1.Eviction) {
 	}
 }
 
-// isOlder is false where that cannot be known.
+// isOlder returns false if the order is unknown.
 func isOlder(a, b *evictionv1alpha1.Eviction) bool {
 	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && order < 0
 }
 
-// signal wakes what keeps the entry. The lock is held.
+// signal wakes the goroutine that updates the entry. The caller holds the lock.
 func (j *job) signal() {
 	select {
 	case j.changed <- struct{}{}:
-	default: // it is awake
+	default: // the goroutine is awake
 	}
 }
 

@@ -214,7 +214,7 @@ func TestAdviceAboutWritesThatAreRefused(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a time that is off":   {invalid("status.responders[0].heartbeatTime"), "takes only times within 30s of its own; this process says it is 2026-01-01T00:00:00Z"},
+		"a time that is off":   {invalid("status.responders[0].heartbeatTime"), "accepts only times within 30s of its clock; the time of this process is 2026-01-01T00:00:00Z"},
 		"another field":        {invalid("status.targetResponders"), ""},
 		"a right is missing":   {apierrors.NewForbidden(resource, "a", errors.New("no")), "patch evictions/status in API group lifecycle.k8s.io"},
 		"the server is away":   {errDown, ""},

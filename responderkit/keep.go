@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keep keeps the entry up to date until there is nothing to say any more.
+// keep updates the entry until no write is left.
 func (j *job) keep(ctx context.Context) {
 	trouble := freshTrouble()
 	for {
@@ -37,7 +37,7 @@ func (j *job) keep(ctx context.Context) {
 	}
 }
 
-// trouble is how long to leave the server alone after writes that did not succeed.
+// trouble is the delay after failed writes.
 type trouble struct {
 	until            time.Time
 	conflict, refuse wait.Backoff
@@ -45,7 +45,7 @@ type trouble struct {
 
 func freshTrouble() *trouble {
 	return &trouble{
-		// Somebody else wrote first: that is over in no time.
+		// A conflict with another writer resolves quickly.
 		conflict: wait.Backoff{Duration: 5 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 8, Cap: time.Second},
 		refuse:   wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute},
 	}
@@ -58,12 +58,12 @@ func (t *trouble) step(err error) time.Duration {
 	return t.refuse.Step()
 }
 
-// view is a job at one moment.
+// view is a snapshot of a job.
 type view struct {
 	facts
 
 	seen *evictionv1alpha1.Eviction
-	// stopped: nothing is written any more. over: and nothing is going on.
+	// stopped: no further writes. over: the run has ended, too.
 	stopped, over bool
 }
 
@@ -84,7 +84,7 @@ func (j *job) look() view {
 	}
 }
 
-// next is as the function of that name, and nothing once the turn is over.
+// next returns the next write, like the function of that name, and none after the stop.
 func (v view) next(now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
 	if v.stopped {
 		return nil, forever
@@ -92,10 +92,10 @@ func (v view) next(now time.Time) (*evictionv1alpha1.ResponderStatus, time.Durat
 	return next(v.facts, now)
 }
 
-// forever is until something changes.
+// forever means: until the next change.
 const forever = time.Duration(-1)
 
-// await returns when something has changed, or after that time.
+// await returns after a change, or after pause.
 func (j *job) await(pause time.Duration) {
 	if pause == forever {
 		<-j.changed
@@ -109,7 +109,7 @@ func (j *job) await(pause time.Duration) {
 	}
 }
 
-// write writes the entry. After a conflict it has seen what the Eviction is now.
+// write writes the entry. After a conflict it reads the Eviction again.
 func (j *job) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) error {
 	after, err := j.evictions.write(ctx, seen, entry)
 	logger := klog.FromContext(ctx)
@@ -120,14 +120,14 @@ func (j *job) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry 
 		j.see(after)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		logger.V(2).Info("The Eviction was written by somebody else, or is gone; looking again", "reason", err.Error())
+		logger.V(2).Info("Another client has written or deleted the Eviction; reading it again", "reason", err.Error())
 		return j.lookAgain(ctx, seen, err)
 	}
 	logger.Info("The Eviction could not be written; trying again", "reason", err.Error(), "advice", advice(err, j.clock.Now()))
 	return err
 }
 
-// lookAgain sees what the Eviction is now, and returns the error that was the reason.
+// lookAgain reads the Eviction again, and returns the error that was the reason.
 func (j *job) lookAgain(ctx context.Context, seen *evictionv1alpha1.Eviction, reason error) error {
 	now, err := j.evictions.read(ctx, seen)
 	switch {

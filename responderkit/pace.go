@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// heartbeatEvery is what the KEP recommends: of the 20 minutes after which a
-	// responder counts as silent, it leaves enough for the process to be disturbed.
+	// heartbeatEvery follows the recommendation of the KEP: it leaves enough of the 20
+	// minutes until the responder counts as silent, even if the process is interrupted.
 	heartbeatEvery = 3 * time.Minute
-	// heartbeatGap is the least that the API asks to leave between two heartbeats.
+	// heartbeatGap is the minimum time between two heartbeats that the API recommends.
 	heartbeatGap = 20 * time.Second
-	// serverSkew is how far the server lets a time be from its own.
+	// serverSkew is the server's limit for the difference of a time from its own.
 	serverSkew = 30 * time.Second
 	// maxMessage is in characters.
 	maxMessage = 4000
 )
 
-// facts are what is known of one run.
+// facts are the known facts of one run.
 type facts struct {
-	// entry is the responder's, as the Eviction was seen last.
+	// entry is the responder's entry in the last seen version of the Eviction.
 	entry evictionv1alpha1.ResponderStatus
-	// progress was reported last.
+	// progress is the last report.
 	progress Progress
-	// returned: the run is done, with failure or without.
+	// returned: the run has returned, with or without an error.
 	returned bool
 	failure  error
-	// written is when the entry was written last by this process.
+	// written is the time of the last write by this process.
 	written time.Time
 }
 
-// next is the entry to write now; or, where that is nil, how long there will be nothing
-// to write unless something changes.
+// next returns the entry to write now. If it is nil, the duration is the time until the
+// next write, if there is no change before.
 func next(f facts, now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
 	entry := *f.entry.DeepCopy()
 	entry.Message = message(f)
@@ -58,8 +58,8 @@ func next(f facts, now time.Time) (*evictionv1alpha1.ResponderStatus, time.Durat
 	return &entry, 0
 }
 
-// lastWrite is the last heartbeat, also that of a process before. One that is further
-// ahead than clocks may be says nothing.
+// lastWrite returns the time of the last heartbeat, also of an earlier process. It ignores
+// a time that is further ahead than clocks may differ.
 func lastWrite(f facts, now time.Time) time.Time {
 	seen := f.entry.HeartbeatTime
 	if seen == nil || !seen.After(f.written) || seen.Sub(now) > serverSkew {
@@ -87,7 +87,7 @@ func message(f facts) *string {
 	return &said
 }
 
-// clip keeps what the API allows of a message.
+// clip shortens a message to the API's limit.
 func clip(message string) string {
 	characters := []rune(strings.ToValidUTF8(message, "\uFFFD"))
 	if len(characters) > maxMessage {
@@ -96,8 +96,8 @@ func clip(message string) string {
 	return string(characters)
 }
 
-// expected is the estimate to write. The server refuses one that has passed, and nobody
-// has any use for it once the run is done.
+// expected returns the estimate to write. The server rejects a time in the past, and the
+// estimate is useless after the end of the run.
 func expected(f facts, now time.Time) *metav1.Time {
 	at := f.progress.ExpectedCompletion.Truncate(time.Second)
 	if f.returned || !at.After(timestamp(f.entry, now).Time) {
@@ -106,9 +106,9 @@ func expected(f facts, now time.Time) *metav1.Time {
 	return &metav1.Time{Time: at}
 }
 
-// timestamp is now, in whole seconds. The server refuses a time before the responder's
-// start or its last heartbeat, and those were perhaps written by processes whose clocks
-// are ahead: by as much as the server bears, it is theirs that is taken.
+// timestamp returns now, in whole seconds. The server rejects a time before the responder's
+// start or its last heartbeat. Processes whose clocks are ahead may have written these:
+// within the server's tolerance, timestamp returns their time instead.
 func timestamp(entry evictionv1alpha1.ResponderStatus, now time.Time) metav1.Time {
 	stamp := now.Truncate(time.Second)
 	for _, before := range []*metav1.Time{entry.StartTime, entry.HeartbeatTime} {

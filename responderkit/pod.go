@@ -13,7 +13,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// toEviction is what a run is told of an Eviction.
+// toEviction returns the description of an Eviction for its run.
 func toEviction(e *evictionv1alpha1.Eviction, pods coreclient.PodsGetter) Eviction {
 	target := e.Spec.Target.Pod
 	told := Eviction{Namespace: e.Namespace, Name: e.Name, UID: e.UID, PodName: target.Name, PodUID: target.UID}
@@ -29,7 +29,7 @@ func readPod(ctx context.Context, e Eviction, pods coreclient.PodsGetter) (*core
 	case err != nil:
 		return nil, fmt.Errorf("read pod %s/%s: %w", e.Namespace, e.PodName, err)
 	case pod.UID != e.PodUID:
-		return nil, fmt.Errorf("%w: pod %s/%s is another one by now, with UID %s instead of %s", ErrPodGone, e.Namespace, e.PodName, pod.UID, e.PodUID)
+		return nil, fmt.Errorf("%w: pod %s/%s was replaced by a pod with UID %s instead of %s", ErrPodGone, e.Namespace, e.PodName, pod.UID, e.PodUID)
 	}
 	return pod, nil
 }

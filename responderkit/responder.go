@@ -11,76 +11,77 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RunFunc is what a responder does before, or to make, a pod go. It returns nil when it
-// has done its part, whether the pod is gone by then or not: the next responder then has
-// its turn.
+// RunFunc is the action of a responder before or for the eviction of a pod. It returns nil
+// when its part is complete, whether the pod still exists or not: the next responder then
+// becomes active.
 //
-// The protocol knows no failure. An error, and a panic as well, completes the responder's
-// turn like success does; the message of its entry then says "failed: " and the error,
-// and the next responder has its turn. The last one evicts the pod. Who must not lose the
-// pod before the work is done tries again inside the run, for as long as that makes
-// sense, and says so in a report; a PodDisruptionBudget is what keeps a pod.
+// The protocol has no failure. An error or a panic completes the responder like success;
+// the message of its entry is then "failed: " and the error, and the next responder becomes
+// active. The last responder evicts the pod. If the pod must survive until the work is
+// complete, retry inside the run, and report that; only a PodDisruptionBudget protects a
+// pod.
 //
-// It is written for the level, not for the edge: it looks at what there is and does what
-// is left to do, because it is run again for the same Eviction when the process
-// restarted. When ctx ends, it stops what it has begun and returns: nothing must go on
-// after that. context.Cause(ctx) says why: [ErrCanceled], [ErrInterrupted], [ErrGone] or
-// [ErrShutdown]. What it returns then does not count: nothing is written any more.
+// Write it level-triggered, not edge-triggered: it checks the current state and does the
+// remaining work, because it runs again for the same Eviction after a restart of the
+// process. When ctx ends, it stops its work and returns: no work may continue after that.
+// context.Cause(ctx) is the reason: [ErrCanceled], [ErrInterrupted], [ErrGone] or
+// [ErrShutdown]. The kit then ignores the result, and writes nothing.
 //
-// There is at most one run for an Eviction (its UID) and for a pod at a time, and one that
-// has returned does not begin again in this process. While it goes on, the kit writes a heartbeat every 3 minutes, so a run that does nothing must not go on:
-// the Eviction API asks not to hold a pod by heartbeats alone. A run goes on while the API
-// server cannot be reached, although Kubernetes may have called it silent by then.
+// There is at most one run for an Eviction (its UID) and for a pod at a time, and a
+// completed run does not begin again in this process. During the run, the kit writes a
+// heartbeat every 3 minutes, so an idle run must end: the Eviction API forbids delaying an
+// eviction by heartbeats alone. A run continues while the API server is unreachable,
+// although Kubernetes may already treat it as silent.
 //
-// report says how far the work is. It may be called from any goroutine, as often as
-// something changes; it does not block. A change is written at once, or 20 s after the
-// last heartbeat, as the API asks of responders.
+// report sends the progress. It may be called from any goroutine, after each change; it
+// does not block. The kit writes a change at once, or 20 s after the last heartbeat, as the
+// API recommends.
 //
 // ctx carries a logger that names the Eviction and the pod (klog.FromContext).
 type RunFunc func(ctx context.Context, e Eviction, report func(Progress)) error
 
-// Eviction is what a run is for.
+// Eviction describes the Eviction of a run.
 type Eviction struct {
-	// Namespace is that of the Eviction and of its pod.
+	// Namespace of the Eviction and of its pod.
 	Namespace string
-	// Name and UID are those of the Eviction. Its name may change for the same pod.
+	// Name and UID of the Eviction. The name may change for the same pod.
 	Name string
 	UID  types.UID
-	// PodName and PodUID are those of the pod that is to go.
+	// PodName and PodUID identify the pod to evict.
 	PodName string
 	PodUID  types.UID
-	// ReadPod reads the pod from the API server. The error wraps [ErrPodGone] if there
-	// is none of that name, or if it is another pod that has the name by now.
+	// ReadPod reads the pod from the API server. The error wraps [ErrPodGone] if the pod
+	// does not exist, or if another pod has its name.
 	ReadPod func(ctx context.Context) (*corev1.Pod, error)
 }
 
-// Progress is what a run reports. Each report takes the place of the one before. After a
-// restart, what was reported last stays until the new run reports.
+// Progress is the report of a run. Each report replaces the previous one. After a restart,
+// the last report stays until the new run reports.
 type Progress struct {
-	// Message for people: what is going on. Of a longer one, 4000 characters are kept.
+	// Message for users: the current activity. The kit keeps 4000 characters.
 	Message string
-	// ExpectedCompletion is when the run will be done, as well as can be said. Zero: that
-	// is not known. One that has passed is taken back with the next heartbeat.
+	// ExpectedCompletion is the estimated end of the run. Zero: unknown. The next heartbeat
+	// removes an estimate in the past.
 	ExpectedCompletion time.Time
 }
 
-// ErrPodGone in an error of [Eviction].ReadPod: the pod of the Eviction is not there any
-// more. Another pod may have its name.
-var ErrPodGone = errors.New("the pod of the Eviction is gone")
+// ErrPodGone in an error of [Eviction].ReadPod means that the pod of the Eviction no longer
+// exists. Another pod may have its name.
+var ErrPodGone = errors.New("the pod of the Eviction no longer exists")
 
 // The causes (context.Cause) for which the context of a [RunFunc] ends.
 var (
-	// ErrCanceled: nobody wants the pod gone any more. The run stops, and brings the pod
-	// back to a healthy state if it has disturbed it.
-	ErrCanceled = errors.New("the eviction was canceled: nobody requests it any more")
-	// ErrInterrupted: the responder was silent for 20 minutes, because the process was
-	// not running or could not reach the API server. The next responder may be at work
-	// already: the run stops and does nothing more.
-	ErrInterrupted = errors.New("the responder was silent too long: its turn is over")
-	// ErrGone: there is nothing left to do. The pod is gone, the Eviction has ended or is
-	// (being) deleted, or another process has completed this responder's turn.
-	ErrGone = errors.New("the Eviction has ended, or is gone")
-	// ErrShutdown: the process ends. The responder's turn goes on: whoever is started
-	// next runs again for the same Eviction, if that is within 20 minutes.
+	// ErrCanceled means that all requesters have withdrawn. The run stops, and restores the
+	// pod to a healthy state if it has disturbed the pod.
+	ErrCanceled = errors.New("the eviction was canceled: all requesters have withdrawn")
+	// ErrInterrupted means that the responder was silent for 20 minutes, because the
+	// process was not running or could not reach the API server. The next responder may
+	// already be active: the run stops without further actions.
+	ErrInterrupted = errors.New("the responder was silent too long and was replaced")
+	// ErrGone means that there is no work left. The pod or the Eviction was deleted, the
+	// Eviction has ended, or another process has completed this responder's part.
+	ErrGone = errors.New("the Eviction has ended, or was deleted")
+	// ErrShutdown means that the process ends. The responder stays active: if the process
+	// restarts within 20 minutes, it runs again for the same Eviction.
 	ErrShutdown = errors.New("the responder is shutting down")
 )

@@ -19,14 +19,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Serve runs the function for each Eviction in which it is the responder's turn, until
-// ctx ends. Then it ends the runs with [ErrShutdown], waits until they have returned, and
-// returns nil. Everything it started has ended by then.
+// Serve runs the function for each Eviction in which the responder is active, until ctx
+// ends. Then it cancels the runs with [ErrShutdown], waits until they have returned, and
+// returns nil. When it returns, everything that it started has ended.
 //
-// It fails if the config is not valid. A server that cannot be reached, does not serve
-// the API or refuses it is not a failure: that is logged, and tried again.
+// It fails if the config is invalid. A server that is unreachable, does not serve the API
+// or denies access is not a failure: Serve logs it, and retries.
 //
-// The logger is ctx's (klog.NewContext).
+// The logger comes from ctx (klog.NewContext).
 func Serve(ctx context.Context, config Config, run RunFunc) error {
 	r, err := newResponder(config, run)
 	if err != nil {
@@ -51,10 +51,10 @@ func newResponder(config Config, run RunFunc) (*responder, error) {
 		return nil, fmt.Errorf("invalid config: %w", err)
 	}
 	if run == nil {
-		return nil, errors.New("there is no RunFunc")
+		return nil, errors.New("the RunFunc is missing")
 	}
 	r := &responder{config: config.withDefaults(), run: run, queue: workqueue.NewTyped[cache.ObjectName]()}
-	// The group may be served by CRDs, which speak no protobuf.
+	// CRDs may serve the group, and they do not support protobuf.
 	asJSON := rest.CopyConfig(config.RESTConfig)
 	asJSON.ContentType, asJSON.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := lifecycleclient.NewForConfig(asJSON)
@@ -96,11 +96,11 @@ func (r *responder) serve(ctx context.Context) error {
 func (r *responder) start(ctx context.Context, key cache.ObjectName, e *evictionv1alpha1.Eviction) *job {
 	target := e.Spec.Target.Pod
 	logger := klog.FromContext(ctx).WithValues("eviction", key, "evictionUID", e.UID, "pod", klog.KRef(e.Namespace, target.Name), "podUID", target.UID)
-	logger.Info("It is this responder's turn", "responder", r.config.Name)
+	logger.Info("The responder is active", "responder", r.config.Name)
 	j := newJob(r.config.Name, r.config.Clock, server{client: r.client, manager: managerOf(r.config.Name)}, e)
-	told := toEviction(e, r.pods)
+	description := toEviction(e, r.pods)
 	j.begin(klog.NewContext(ctx, logger), func(ctx context.Context, report func(Progress)) error {
-		return r.run(ctx, told, report)
+		return r.run(ctx, description, report)
 	}, func() { r.queue.Add(key) })
 	return j
 }

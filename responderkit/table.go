@@ -13,29 +13,29 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// table is which runs there are. One goroutine works on it: what is shown and the ends of
-// runs wake it by a key, and it looks at what there is.
+// table contains the runs. One goroutine uses it: watch events and the ends of runs add a
+// key to the queue, and the goroutine checks the current state.
 type table struct {
-	// name is the responder's.
+	// name is the name of the responder.
 	name  string
 	queue workqueue.TypedInterface[cache.ObjectName]
-	// find is the Eviction as the watch shows it; nil: there is none.
+	// find returns the last seen version of the Eviction, or nil.
 	find func(cache.ObjectName) *evictionv1alpha1.Eviction
 	// start begins a job, whose end adds the key to the queue.
 	start func(context.Context, cache.ObjectName, *evictionv1alpha1.Eviction) *job
-	// maxRuns is as in [Config].
+	// maxRuns is the limit in [Config].
 	maxRuns int
 
-	// jobs are those of the Evictions that there are, also when they are over: what the
-	// watch shows can be older than how they ended.
+	// jobs are the jobs of all existing Evictions, including completed jobs: the watch may
+	// still show a version before the completion.
 	jobs map[cache.ObjectName]*job
-	// going are the jobs that are not over, by the UID of the pod.
+	// going are the jobs that have not ended, by the UID of the pod.
 	going map[types.UID]*job
-	// waiting is whose turn it is, but which cannot begin yet, in the order they came.
+	// waiting are the Evictions that cannot begin yet, in their order of arrival.
 	waiting []cache.ObjectName
 }
 
-// run works until ctx ends. Then it ends all runs, and returns when they have.
+// run works until ctx ends. Then it stops all runs, and returns when they have ended.
 func (t *table) run(ctx context.Context) {
 	defer context.AfterFunc(ctx, t.queue.ShutDown)()
 	for {
@@ -54,7 +54,7 @@ func (t *table) run(ctx context.Context) {
 	}
 }
 
-// settle does what there is to do about an Eviction.
+// settle brings the job of an Eviction up to date.
 func (t *table) settle(ctx context.Context, key cache.ObjectName) {
 	e := t.find(key)
 	if j := t.jobs[key]; j != nil {
@@ -64,7 +64,7 @@ func (t *table) settle(ctx context.Context, key cache.ObjectName) {
 			j.see(e)
 		}
 		if !j.isOver() {
-			return // its end comes back here
+			return // its end adds the key again
 		}
 		t.release(ctx, j)
 		if e != nil && e.UID == j.uid {
@@ -88,12 +88,12 @@ func (t *table) begin(ctx context.Context, key cache.ObjectName, e *evictionv1al
 		return
 	}
 	if !slices.Contains(t.waiting, key) {
-		klog.FromContext(ctx).Info("The Eviction waits until another run is over", "eviction", key, "runs", len(t.going))
+		klog.FromContext(ctx).Info("The Eviction waits for the end of another run", "eviction", key, "runs", len(t.going))
 		t.waiting = append(t.waiting, key)
 	}
 }
 
-// release lets others begin once the job is over.
+// release lets waiting Evictions begin after the end of the job.
 func (t *table) release(ctx context.Context, j *job) {
 	if t.going[j.pod] != j {
 		return

@@ -19,8 +19,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// watch is an informer of the Evictions that name the responder. Each change adds a key
-// to the queue.
+// watch returns an informer of the Evictions that name the responder. Each change adds a
+// key to the queue.
 func (r *responder) watch() (cache.SharedIndexInformer, error) {
 	ours, err := selectorOf(r.config.Name)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *responder) watch() (cache.SharedIndexInformer, error) {
 	return informer, nil
 }
 
-// selectorOf selects the Evictions that name the responder: the evictionrequest-controller
-// labels them so.
+// selectorOf selects the Evictions that name the responder, by the label of the
+// evictionrequest-controller.
 func selectorOf(name string) (string, error) {
 	requirement, err := labels.NewRequirement(name, selection.In, []string{
 		string(evictionv1alpha1.EvictionParticipantRoleResponder),
@@ -65,7 +65,7 @@ func selectorOf(name string) (string, error) {
 }
 
 func (r *responder) enqueue(e any) {
-	if key, err := cache.DeletionHandlingObjectToName(e); err == nil { // what is watched has a name
+	if key, err := cache.DeletionHandlingObjectToName(e); err == nil { // watched objects have a name
 		r.queue.Add(key)
 	}
 }
@@ -81,13 +81,13 @@ func finder(store cache.Store) func(cache.ObjectName) *evictionv1alpha1.Eviction
 	}
 }
 
-// logWatchError says what keeps Evictions from being seen, and what would help. The
-// watch goes on by itself.
+// logWatchError logs the reason for a failed watch of Evictions, and a remedy. The
+// reflector restarts the watch.
 func logWatchError(ctx context.Context, _ *cache.Reflector, err error) {
 	advice := ""
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		klog.FromContext(ctx).V(4).Info("The watch of Evictions has ended; it begins again", "reason", err.Error())
+		klog.FromContext(ctx).V(4).Info("The watch of Evictions has ended; restarting it", "reason", err.Error())
 		return
 	case apierrors.IsNotFound(err):
 		advice = "kube-apiserver serves the API with --feature-gates=EvictionRequestAPI=true and --runtime-config=lifecycle.k8s.io/v1alpha1=true"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controller does for a cluster's nodes what they cannot do for themselves.
+// Command controller manages the LifecycleEvents of all nodes of a cluster.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() { os.Exit(daemon.Main(newCommand())) }
 
 func newCommand() *cobra.Command {
 	var (
-		// It asks for the whole cluster.
+		// It sends requests for the whole cluster.
 		client  = daemon.Client{QPS: 200, Burst: 400}
 		options controller.Options
 		mode    string
@@ -26,29 +26,30 @@ func newCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "controller",
-		Short: "Look after the LifecycleEvents of a cluster",
-		Long: `controller does what no node can do for itself. It ends the LifecycleEvents of nodes that
-do not exist, says so on those of nodes whose agent is missing or dead (conditions
-Claimable and Stalled) and ends them after their deadline, and lets pass the events that
-wait at the gate slipway.dev/guards when nothing is against it: they do not take out the
-last node that pods can go to, nor a second node of the control plane at a time, or list
-that in spec.allow (condition GuardsPassed).
+		Short: "Manage the LifecycleEvents of a cluster",
+		Long: `controller does the work that no node can do itself. It ends the LifecycleEvents of nodes
+that do not exist. If the agent of a node is missing or dead, it reports this on the events
+(conditions Claimable and Stalled) and ends them after their deadline. It removes the gate
+slipway.dev/guards from an event unless a guard objects (condition GuardsPassed): the event
+would take out the last schedulable node, or a second node of the control plane at a time,
+and does not list this in spec.allow.
 
 A cluster runs in one claim mode:
 
   node      the node-agent on each node claims the events of its node, and drains it
   central   the controller claims the events of all nodes, and drains them itself: no
-            DaemonSet is needed, and the rights to evict are in one place
+            DaemonSet is needed, and one process has the permission to evict
 
-Run two of it: one is the leader and works, the other takes over within 15 s when the
-leader dies, and at once when it is ended. What the one has begun, the other goes on with.`,
+Run two replicas: the leader works, and the other replica takes over within 15 s after a
+crash of the leader, and at once after its termination. It continues the work of its
+predecessor.`,
 		Example: `  # In a Deployment, with agents on the nodes:
   controller
 
-  # Without agents, and events kept for an hour to look at after they have ended:
+  # Without agents; keep ended events for an hour:
   controller --claim-mode=central --finished-event-ttl=1h
 
-  # On one's own machine, while nobody else runs:
+  # On your own machine, while no other controller runs:
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -66,22 +67,22 @@ leader dies, and at once when it is ended. What the one has begun, the other goe
 	daemon.Logging(command)
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&mode, "claim-mode", string(controller.ClaimByNode), "who claims events: node (the agents) or central (the controller)")
+	flags.StringVar(&mode, "claim-mode", string(controller.ClaimByNode), "claimer of events: node (the agents) or central (the controller)")
 	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace,
-		"Slipway's own namespace: the agents' pods, the Lease of the leader and the DrainRules of the cluster are in it")
-	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "of several controllers, let one work; without it, run one only")
+		"Slipway's own namespace: it contains the agents' pods, the Lease of the leader and the DrainRules of the cluster")
+	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "elect a leader among several controllers; false: run only one controller")
 	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
-		"do what EvictionRequests (KEP-4563) ask for, which no controller of Kubernetes does yet; needs the rights in config/rbac/evictions")
+		"act on EvictionRequests (KEP-4563), which no controller of Kubernetes does yet; requires the permissions in config/rbac/evictions")
 	flags.BoolVar(&options.NodeLeases, "node-leases", false,
-		"take the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out, and hold it until it is back; drains wait for "+
-			"leases of others, at the gate slipway.dev/lease; needs the rights in config/rbac/leases")
+		"acquire the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out of service, and hold it until the node returns; "+
+			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")
 	flags.StringVar(&scope, "surge", string(surgecontroller.Labelled),
-		"with --eviction-requests, for which pods of Deployments a replacement is started first: off; labelled (label slipway.dev/surge=true on "+
-			"the pod or its Namespace); blocked (these, and pods whose budget can never allow an eviction)")
+		"with --eviction-requests, pods of Deployments whose replacement starts first: off; labelled (label slipway.dev/surge=true on "+
+			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,
-		"how long events that the controller ends are kept: in central mode, all of them")
+		"time for which the controller keeps events after it has ended them; in central mode, it ends all events")
 	flags.StringVar(&options.SocketDir, "socket-dir", "",
-		"directory for the sockets of the drain driver in central mode, which this process alone uses (default: that of temporary files)")
+		"directory for the sockets of the drain driver in central mode, which only this process uses (default: the directory of temporary files)")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command

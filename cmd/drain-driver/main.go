@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command drain-driver is the server-side drain as a lifecycle driver of its own.
+// Command drain-driver is the server-side drain as a standalone lifecycle driver.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() { os.Exit(daemon.Main(newCommand())) }
 func newCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "drain-driver",
-		Short: "Drain a node, and return it, as a lifecycle driver",
+		Short: "Drain and uncordon a node, as a lifecycle driver",
 	}
 	daemon.Logging(command)
 	command.AddCommand(newPluginCommand())
@@ -36,20 +36,20 @@ func newPluginCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubelet-plugin",
 		Short: "Serve one node over the driver contract",
-		Long: `kubelet-plugin registers the drain driver with whoever plays the kubelet's part of
-Specialized Lifecycle Management (SLM) on the node: Slipway's node-agent, or a kubelet
-that speaks SLM. Its two LifecycleTransitions are for all nodes. Unless they exist, it
-publishes them, where it may; with another DRIVER-NAME, or an SLA of its own, an
-administrator applies them beforehand, as in config/transitions:
+		Long: `kubelet-plugin registers the drain driver with the agent of Specialized Lifecycle
+Management (SLM) on the node: Slipway's node-agent, or a kubelet that supports SLM. Its two
+LifecycleTransitions are for all nodes. If they do not exist, it publishes them, if it has
+permission. With another DRIVER-NAME or SLA, an administrator applies them in advance, as
+in config/transitions:
 
   DRIVER-NAME            drain-started -> drain-complete
   DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete
 
-A slash in DRIVER-NAME is a dot in the names of the transitions.`,
+The names of the transitions replace a slash in DRIVER-NAME by a dot.`,
 		Example: `  # In a pod on the node:
   drain-driver kubelet-plugin --node-name=$(NODE_NAME)
 
-  # Under a kubelet that speaks SLM:
+  # Under a kubelet that supports SLM:
   drain-driver kubelet-plugin --node-name=$(NODE_NAME) \
     --datadir=/var/lib/kubelet/plugins \
     --plugin-registration-path=/var/lib/kubelet/plugins_registry`,
@@ -70,13 +70,13 @@ A slash in DRIVER-NAME is a dot in the names of the transitions.`,
 	flags.StringVar(&options.DriverName, "driver-name", draindriver.DefaultDriverName, "name of the driver and of its drain transition")
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
 	flags.Var(&as, "act-as", identity.ActAsUsage)
-	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace, "Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
-	flags.DurationVar(&options.SLA, "sla", draindriver.DefaultSLA, "how long a drain may take, written into the transitions when they are published")
-	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", draindriver.DefaultEvictionTimeout, "how long one eviction request may take")
-	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "seconds that each pod may take to end; -1: the pod's own")
+	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace, "Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
+	flags.DurationVar(&options.SLA, "sla", draindriver.DefaultSLA, "time limit for a drain, which the driver writes into the transitions that it publishes")
+	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", draindriver.DefaultEvictionTimeout, "time limit for one eviction request")
+	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "grace period of each pod in seconds; -1: the pod's own")
 	flags.StringVar(&options.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory in which the driver registers")
-	flags.StringVar(&options.Instance, "instance", "", "name of this process, where two of the driver run side by side during an update")
+	flags.StringVar(&options.Instance, "instance", "", "name of this process, if two processes of the driver run side by side during an update")
 	flags.StringVar(&addresses.health, "health-probe-bind-address", "0", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&addresses.metrics, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command

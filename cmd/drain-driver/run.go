@@ -24,11 +24,10 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
-// probeTimeout is how long the driver may take to answer a probe, which itself may take
-// a second.
+// probeTimeout limits the answer of the driver to a probe, whose own limit is a second.
 const probeTimeout = 500 * time.Millisecond
 
-// addresses are where a driver by itself is looked at; "0": nowhere.
+// addresses are the listen addresses of a standalone driver; "0" disables one.
 type addresses struct{ health, metrics string }
 
 // run serves the driver, its health and its metrics until ctx ends.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-slipway is a plugin of kubectl: kubectl slipway drains nodes, returns
-// them, and says what holds them up.
+// Command kubectl-slipway is a plugin of kubectl: kubectl slipway drains and uncordons
+// nodes, and explains blockers.
 package main
 
 import (

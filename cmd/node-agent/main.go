@@ -32,23 +32,23 @@ func newCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "node-agent",
-		Short: "Work on the LifecycleEvents of one node",
+		Short: "Process the LifecycleEvents of one node",
 		Long: `node-agent claims the LifecycleEvents of one node, calls the lifecycle drivers that
-are registered on it, and reports on the events and the Node: the part of Specialized
-Lifecycle Management (SLM) that a kubelet may play one day.
+are registered on it, and reports on the events and the Node. A future kubelet may play
+this part of Specialized Lifecycle Management (SLM).
 
-Drivers register over unix sockets in --plugin-registration-path, as plugins do with a
-kubelet. The drain driver is built in: it runs in this process, behind a socket like
-any other (--builtin-drivers=drain).
+Drivers register over unix sockets in --plugin-registration-path, like plugins of a
+kubelet. The drain driver is built in: it runs in this process, and also uses a socket
+(--builtin-drivers=drain).
 
-It needs a service account token that is bound to a pod on the node. To pods, and to
-the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer);
-with --act-as=self, with rights of its own that hold for all nodes, which is weaker.
-What rights are missing it says when it starts.`,
+It needs a service account token that is bound to a pod on the node. For pods and for
+the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer). With
+--act-as=self, it uses its own permissions for all nodes, which is weaker. At its start it
+reports missing permissions.`,
 		Example: `  # In a pod of a DaemonSet:
   node-agent --node-name=$(NODE_NAME) --builtin-drivers=drain
 
-  # With drivers of others only, kept for an hour to look at after they have ended:
+  # With third-party drivers only; keep ended events for an hour:
   node-agent --node-name=$(NODE_NAME) --builtin-drivers= --finished-event-ttl=1h`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -72,15 +72,15 @@ What rights are missing it says when it starts.`,
 	daemon.Logging(command)
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that the agent is for (required)")
+	flags.StringVar(&options.NodeName, "node-name", "", "name of the agent's node (required)")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir,
 		"directory in which drivers register")
 	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
 	flags.StringVar(&namespace, "namespace", draindriver.DefaultNamespace,
-		"Slipway's own namespace: DrainRules of the cluster are in it, and its pods leave last")
+		"Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
 	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
-	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "how long events are kept after they have ended")
+	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "time for which the agent keeps ended events")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command
@@ -88,7 +88,7 @@ What rights are missing it says when it starts.`,
 
 func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (agent.Builtin, error) {
 	if name != "drain" {
-		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: there is no driver %q; there is: drain", name)
+		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: unknown driver %q; known: drain", name)
 	}
 	return agent.Builtin{Name: draindriver.DefaultDriverName, Serve: func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway-host holds the shutdown of a machine until its node is drained.
+// Command slipway-host delays the shutdown of a machine until its node is drained.
 package main
 
 import (
@@ -24,23 +24,23 @@ func newCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "slipway-host",
-		Short: "Hold the shutdown of a machine until its node is drained",
-		Long: `slipway-host has a lock of systemd-logind that delays shutdowns of the machine. When one
-begins, it says so on the Node, as the node; Slipway's controller then asks for the drain.
-When the pods are gone, or logind waits no longer (InhibitDelayMaxSec), the machine goes
-down. When it has booted again, the controller returns the node.
+		Short: "Delay the shutdown of a machine until its node is drained",
+		Long: `slipway-host holds a lock of systemd-logind that delays shutdowns of the machine. When a
+shutdown begins, it records this on the Node, as the node. Slipway's controller then
+requests the drain. When the pods have left, or logind's limit is reached
+(InhibitDelayMaxSec), the machine shuts down. After the boot, the controller returns the
+node to service.
 
-logind counts a lock as given back when no process has it open any more. Beside
-slipway-host, "slipway-host keep" has it open too: then neither of the two may be missed
-in the middle of a shutdown.
+logind releases a lock when no process holds it open. "slipway-host keep" also holds it
+open: then slipway-host may restart during a shutdown, and so may "slipway-host keep".
 
-With --static-pods, it also takes the manifests of static pods out of the kubelet's folder
-when a drain is asked for them and all other pods have left, and puts them back when the
-node returns. Meanwhile they are in the folder .slipway there, under their own names.
+With --static-pods, it also moves the manifests of static pods out of the kubelet's folder
+when a drain requests this and all other pods have left, and moves them back when the
+node returns. In between they are in its subfolder .slipway, under their own names.
 
 It needs a service account token that is bound to a pod on the node, and Kubernetes 1.36
 or newer (constrained impersonation).`,
-		Example: `  # In two containers of a pod, on each node, with a directory in common:
+		Example: `  # In two containers of a pod, on each node, with a shared directory:
   slipway-host keep --keeper=/run/slipway/keeper
   slipway-host --node-name=$(NODE_NAME) --keeper=/run/slipway/keeper`,
 		Args: cobra.NoArgs,
@@ -61,10 +61,10 @@ or newer (constrained impersonation).`,
 	client.AddFlags(flags)
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node of this machine (required)")
 	flags.StringVar(&options.Bus, "system-bus", logind.DefaultBus, "socket of the machine's D-Bus system bus")
-	flags.StringVar(&options.Keeper, "keeper", "", "socket of slipway-host keep, which keeps the lock besides; without it, who kills this process lets the machine go")
+	flags.StringVar(&options.Keeper, "keeper", "", "socket of slipway-host keep, which also holds the lock; empty: a crash of this process releases the machine")
 	flags.StringVar(&options.BootIDFile, "boot-id-file", holder.DefaultBootIDFile, "file with the boot ID of the machine, as its kubelet reports it")
-	flags.StringVar(&options.StaticPods, "static-pods", "", "folder from which the kubelet reads static pods (its staticPodPath): their manifests are taken away for drains that ask for it; empty: never")
-	flags.BoolVar(&options.ControlPlane, "control-plane-static-pods", false, "take those of the control plane away, too: without them the machine has no API server of its own, and no etcd member")
+	flags.StringVar(&options.StaticPods, "static-pods", "", "folder from which the kubelet reads static pods (its staticPodPath): slipway-host moves their manifests aside for drains that request it; empty: never")
+	flags.BoolVar(&options.ControlPlane, "control-plane-static-pods", false, "also move the manifests of the control plane aside: the machine then has no API server and no etcd member")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command
@@ -75,8 +75,8 @@ func newKeepCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "keep",
 		Short: "Keep the lock open beside slipway-host",
-		Long: `keep keeps the lock of logind that slipway-host has taken, until slipway-host lets the
-machine go. It speaks with nobody else, and needs no rights.`,
+		Long: `keep holds the lock of logind that slipway-host has acquired, until slipway-host releases
+the machine. It communicates only with slipway-host, and needs no permissions.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if socket == "" {
@@ -85,6 +85,6 @@ machine go. It speaks with nobody else, and needs no rights.`,
 			return keeper.Serve(command.Context(), socket)
 		},
 	}
-	command.Flags().StringVar(&socket, "keeper", "", "socket on which slipway-host finds it (required)")
+	command.Flags().StringVar(&socket, "keeper", "", "socket for slipway-host (required)")
 	return command
 }

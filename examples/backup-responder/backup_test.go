@@ -35,7 +35,7 @@ func TestBackUp(t *testing.T) {
 	}{
 		"it is told of the pod": {
 			script:      `test "{namespace} {pod} {uid}" = "shop cart-0 u"`,
-			wantMessage: "the backup is there",
+			wantMessage: "the backup is complete",
 		},
 		"a failure is said in the command's words": {
 			script: "echo no space left; exit 3", wantErr: "sh: exit status 3: no space left",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Backup-responder takes a backup of a pod before the pod goes. See
+// Backup-responder takes a backup of a pod before its eviction. See
 // docs/how-to/write-a-responder.md.
 package main
 
@@ -18,14 +18,14 @@ import (
 	"github.com/slipway-k8s/slipway/responderkit"
 )
 
-const usage = `A responder of Kubernetes' Eviction API that runs a command before a pod goes.
+const usage = `A responder of Kubernetes' Eviction API that runs a command before the eviction of a pod.
 
-It runs COMMAND when it is its turn in an Eviction of a pod that names it in
-spec.evictionResponders. In the arguments, {namespace}, {pod} and {uid} stand
-for those of the pod. When the command has ended, the next responder has its
-turn, also if it has failed. When the eviction is canceled, the command gets
-SIGTERM, and SIGKILL 30 s later. If the responder restarts in between, the
-command is run again: it must bear that.
+It runs COMMAND when it is active in an Eviction of a pod that names it in
+spec.evictionResponders. It replaces {namespace}, {pod} and {uid} in the
+arguments by the values of the pod. After the end of the command, the next
+responder becomes active, also after a failure. When the eviction is canceled,
+the command gets SIGTERM, and SIGKILL 30 s later. If the responder restarts in
+between, it runs the command again: the command must tolerate that.
 
 Usage:
   backup-responder [flags] -- COMMAND [ARGUMENT...]
@@ -49,9 +49,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	var config responderkit.Config
 	flags := flag.NewFlagSet("backup-responder", flag.ContinueOnError)
-	flags.StringVar(&config.Name, "name", "backup.example.com/command", "what pods have in spec.evictionResponders[].name")
-	flags.StringVar(&config.Namespace, "namespace", "", "whose pods to back up (default all)")
-	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server (default: the pod's service account)")
+	flags.StringVar(&config.Name, "name", "backup.example.com/command", "name of the responder, as in spec.evictionResponders[].name of pods")
+	flags.StringVar(&config.Namespace, "namespace", "", "namespace of the pods to back up (default all)")
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig file (default: the pod's service account)")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()

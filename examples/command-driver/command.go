@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 )
 
-// command is what is run, with its arguments.
+// command is the command to run, with its arguments.
 type command []string
 
 // run is the driver: the kit calls it in the background, and again after a restart.
@@ -23,7 +23,7 @@ func (c command) run(ctx context.Context, call driverkit.Call, report func(drive
 	cmd := exec.CommandContext(ctx, c[0], c[1:]...)
 	cmd.Env = append(os.Environ(),
 		"NODE_NAME="+call.Node, "EVENT_NAME="+call.Event, "EVENT_UID="+call.EventUID, "PARAMETERS="+string(call.Parameters))
-	// What the command has started ends with it: it is a process group of its own.
+	// A separate process group: child processes end with the command.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -36,7 +36,7 @@ func (c command) run(ctx context.Context, call driverkit.Call, report func(drive
 	_ = input.Close() // a pipe's Close does not fail
 	last := <-lastLine
 	if ctx.Err() != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails when nothing is left of the group
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails if the group has no processes
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", c[0], err, last)
@@ -44,7 +44,7 @@ func (c command) run(ctx context.Context, call driverkit.Call, report func(drive
 	return nil
 }
 
-// reportLines makes each line of the output the event's message, and returns the last.
+// reportLines reports each line of the output as the event's message, and returns the last line.
 func reportLines(output *io.PipeReader, report func(driverkit.Answer)) (last string) {
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -52,6 +52,6 @@ func reportLines(output *io.PipeReader, report func(driverkit.Answer)) (last str
 			report(driverkit.Answer{Message: last})
 		}
 	}
-	_, _ = io.Copy(io.Discard, output) // after a line too long: the command must not block
+	_, _ = io.Copy(io.Discard, output) // after an overlong line: the command must not block
 	return last
 }

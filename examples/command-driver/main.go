@@ -20,18 +20,19 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 )
 
-// name is that of the driver, and of its transition.
+// name is the name of the driver and of its transition.
 const name = "command.example.com"
 
 const usage = `A lifecycle driver that runs a command on the node between two states.
 
 It publishes the LifecycleTransition command.example.com (command-started to
 command-finished). For each LifecycleEvent of that transition it runs COMMAND:
-exit status 0 means finished, another one fails the event with the last line of
-the output. The command sees NODE_NAME, EVENT_NAME, EVENT_UID and PARAMETERS
-(JSON). When the event is canceled or its deadline passes, it gets SIGTERM, and
-SIGKILL 5 s later. If the driver restarts in between, it is run again, perhaps
-while the first one still runs: it must bear that.
+exit status 0 means finished, any other status fails the event with the last line
+of the output. The environment has NODE_NAME, EVENT_NAME, EVENT_UID and PARAMETERS
+(JSON). When the event is canceled or its deadline passes, the command gets
+SIGTERM, and SIGKILL 5 s later. If the driver restarts in between, it runs the
+command again, perhaps while the first one still runs: the command must tolerate
+that.
 
 Usage:
   command-driver --node-name NODE [flags] -- COMMAND [ARGUMENT...]
@@ -55,11 +56,11 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	config := driverkit.Config{DriverName: name}
 	flags := flag.NewFlagSet("command-driver", flag.ContinueOnError)
-	flags.StringVar(&config.NodeName, "node-name", os.Getenv("NODE_NAME"), "the node that the driver runs on (default $NODE_NAME)")
+	flags.StringVar(&config.NodeName, "node-name", os.Getenv("NODE_NAME"), "node of the driver (default $NODE_NAME)")
 	flags.StringVar(&config.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
 	flags.StringVar(&config.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory that the agent watches")
-	flags.StringVar(&config.Instance, "instance", os.Getenv("POD_UID"), "lets two instances run during an update: a name for this one (default $POD_UID)")
-	kubeconfig := flags.String("kubeconfig", "", "to publish the transition with (default: the pod's service account; without one, nothing is published)")
+	flags.StringVar(&config.Instance, "instance", os.Getenv("POD_UID"), "name of this instance, so that two instances can run during an update (default $POD_UID)")
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig file to publish the transition (default: the pod's service account; outside of a pod: do not publish)")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
@@ -85,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 	return driverkit.Serve(ctx, config, driverkit.Background(command(flags.Args()).run))
 }
 
-// restConfig is nil outside of a cluster, without a kubeconfig.
+// restConfig returns nil outside of a cluster, without a kubeconfig.
 func restConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig != "" {
 		return clientcmd.BuildConfigFromFlags("", kubeconfig)

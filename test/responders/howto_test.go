@@ -56,7 +56,7 @@ func theHowTo(t *testing.T, s *server) {
 		_ = exec.Command(launcher, "down", "--dir", filepath.Join(dir, "evictions")).Run() // where the script has failed
 	})
 	out := s.Shell(t, script)
-	if want := `"message":"the backup is there"`; !strings.Contains(out, want) {
+	if want := `"message":"the backup is complete"`; !strings.Contains(out, want) {
 		t.Errorf("the output has no %s:\n%s", want, out)
 	}
 }

@@ -107,7 +107,7 @@ func aKilledResponder(t *testing.T, server *server) {
 		}
 	}
 	e = s.awaitCompleted(e)
-	if got := message(s.entry(e, s.name)); got != "the backup is there" {
+	if got := message(s.entry(e, s.name)); got != "the backup is complete" {
 		t.Errorf("the message is %q", got)
 	}
 	next.Stop()
@@ -137,7 +137,7 @@ func aClockThatIsOff(t *testing.T, server *server) {
 	off.by.Store(int64(-2 * time.Minute))
 	served := s.serve(untilToldToEnd, func(c *responderkit.Config) { c.Clock = off })
 	e := s.evict(s.pod("cart-0"))
-	served.log.await(t, "the server takes only times within 30s of its own; this process says it is 20")
+	served.log.await(t, "the server accepts only times within 30s of its clock; the time of this process is 20")
 	off.by.Store(0)
 	s.awaitHeartbeat(e)
 }

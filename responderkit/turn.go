@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// isTurnOf says whether it is the responder's turn in the Eviction. If it is not, the
-// error is why a run that goes on must end.
+// isTurnOf reports whether the responder is active in the Eviction. If it is not, the error
+// is the reason for the end of its run.
 func isTurnOf(name string, e *evictionv1alpha1.Eviction) (bool, error) {
 	state := stateOf(name, e)
 	switch {
-	// A pod that is gone was not canceled, whatever the responder's state says then.
+	// A deleted pod was not canceled, regardless of the responder's state.
 	case e.DeletionTimestamp != nil, isTrue(e, evictionv1alpha1.EvictionConditionTargetEvicted):
 		return false, ErrGone
 	case state == evictionv1alpha1.ResponderStateCanceled:
@@ -24,7 +24,7 @@ func isTurnOf(name string, e *evictionv1alpha1.Eviction) (bool, error) {
 	case state != evictionv1alpha1.ResponderStateActive,
 		isTrue(e, evictionv1alpha1.EvictionConditionFailed),
 		entryOf(name, e).CompletionTime != nil,
-		e.Spec.Target.Pod == nil: // a kind of target that this version does not know
+		e.Spec.Target.Pod == nil: // an unknown kind of target
 		return false, ErrGone
 	}
 	return true, nil
@@ -34,7 +34,8 @@ func isTrue(e *evictionv1alpha1.Eviction, condition evictionv1alpha1.EvictionCon
 	return meta.IsStatusConditionTrue(e.Status.Conditions, string(condition))
 }
 
-// stateOf is empty where the responder is none of the Eviction's.
+// stateOf returns the state of the responder, or an empty state if the Eviction does not
+// list it.
 func stateOf(name string, e *evictionv1alpha1.Eviction) evictionv1alpha1.ResponderStateType {
 	i := slices.IndexFunc(e.Status.TargetResponders, func(r evictionv1alpha1.TargetResponder) bool { return r.Name == name })
 	if i < 0 {
@@ -43,7 +44,7 @@ func stateOf(name string, e *evictionv1alpha1.Eviction) evictionv1alpha1.Respond
 	return e.Status.TargetResponders[i].State
 }
 
-// entryOf is the responder's own entry, with nothing but the name where there is none.
+// entryOf returns the responder's own entry. If there is none, the entry has only the name.
 func entryOf(name string, e *evictionv1alpha1.Eviction) evictionv1alpha1.ResponderStatus {
 	i := slices.IndexFunc(e.Status.Responders, func(r evictionv1alpha1.ResponderStatus) bool { return r.Name == name })
 	if i < 0 {
