@@ -38,11 +38,7 @@ func (r Results) projection() string {
 	}
 	table := report.NewTable(header...)
 	for _, p := range r.project() {
-		name := p.name
-		if p.unit != "" {
-			name += ", in " + p.unit
-		}
-		cells := []string{name, p.formula}
+		cells := []string{quantity{name: p.name, unit: p.unit}.title(", in "), p.formula}
 		for _, c := range all {
 			cells = append(cells, report.Number(p.of(c)))
 		}
@@ -51,10 +47,11 @@ func (r Results) projection() string {
 	return table.String()
 }
 
+// project returns what the lines say of the controller, of drains, and of agents instead of the controller.
 func (r Results) project() []projected {
 	perNode := float64(r.Pods) / float64(r.Nodes)
-	memory, work := ofRest(restMemory, r.Rest).rising(), ofDrains(drainMemory, r.Steps, r.Rest)
-	received := ofRest(restReceived, r.Rest).rising()
+	memory, work, received := ofRest(restMemory, r.Rest).rising(), ofDrains(drainMemory, r.Steps, r.Rest), ofRest(restReceived, r.Rest).rising()
+	event := r.nodeEvent()
 	all := []projected{
 		byNodes("memory of the controller, at rest", memory),
 		{
@@ -64,12 +61,10 @@ func (r Results) project() []projected {
 		},
 		byNodes("CPU of the controller, at rest", ofRest(restCPU, r.Rest).rising()),
 		byNodes("received by the controller, at rest, without heartbeats", received),
-	}
-	if size := r.nodeEvent(); size > 0 {
-		all = append(all, projected{
-			"and with those of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, report.Number(size)), "B/s",
-			func(c cluster) float64 { return received.value(c.nodes) + c.nodes/heartbeat*size },
-		})
+		{
+			"and with those of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, report.Number(event)), "B/s",
+			func(c cluster) float64 { return received.value(c.nodes) + c.nodes/heartbeat*event },
+		},
 	}
 	return append(append(all, r.projectDrains(perNode)...), r.projectAgents()...)
 }
@@ -86,52 +81,39 @@ func byNodes(name string, s series) projected {
 // nodeEvent returns how many bytes one event of a watch of Nodes has.
 func (r Results) nodeEvent() float64 {
 	var bytes, events float64
-	add := func(m period) {
-		if m.Used != nil {
-			bytes, events = bytes+m.Used.WatchBytes["nodes"], events+m.Used.WatchEvents["nodes"]
-		}
+	for _, u := range r.used() {
+		bytes, events = bytes+u.WatchBytes["nodes"], events+u.WatchEvents["nodes"]
 	}
-	for _, s := range r.Steps {
-		add(s.period)
-	}
-	for _, rest := range r.Rest {
-		add(rest.period)
-	}
-	if events == 0 {
-		return 0
-	}
-	return bytes / events
+	return bytes / max(events, 1)
 }
 
 // projectDrains says what it takes to drain each node once.
-func (r Results) projectDrains(perNode float64) (all []projected) {
+func (r Results) projectDrains(perNode float64) []projected {
 	var nodes, evictions, requests float64
 	for _, s := range r.Steps {
-		nodes, evictions, requests = nodes+float64(s.Nodes), evictions+float64(s.Evictions), requests+float64(s.total())
+		if s.Nodes > 0 {
+			nodes, evictions, requests = nodes+float64(s.Nodes), evictions+float64(s.Evictions), requests+float64(s.total())
+		}
 	}
 	if nodes == 0 {
 		return nil
 	}
-	requests -= float64(r.Steps[0].total())
 	fixed, perPod := (requests-evictions)/nodes, evictions/nodes/perNode
-	all = append(all, projected{
-		"each node drained once: requests of Slipway", fmt.Sprintf("N · (%s + %s · p)", report.Number(fixed), report.Number(perPod)), "",
-		func(c cluster) float64 { return c.nodes * (fixed + perPod*c.perNode()) },
-	})
-	for _, q := range []struct {
-		name string
-		quantity
-	}{
-		{"and CPU of the controller", drainCPU},
-		{"and CPU of the API server, all that it does", drainServer},
-		{"and CPU of etcd", drainEtcd},
-		{"and writes to etcd, of all", drainWrites},
-		{"and sent to all watchers, by all", drainWatched},
-	} {
-		each := ofDrains(q.quantity, r.Steps, r.Rest).each / perNode
-		all = append(all, projected{q.name, report.Number(each) + " · P", q.unit, func(c cluster) float64 { return each * c.pods }})
+	byPods := func(name string, q quantity) projected {
+		each := ofDrains(q, r.Steps, r.Rest).each / perNode
+		return projected{name, report.Number(each) + " · P", q.unit, func(c cluster) float64 { return each * c.pods }}
 	}
-	return all
+	return []projected{
+		{
+			"each node drained once: requests of Slipway", fmt.Sprintf("N · (%s + %s · p)", report.Number(fixed), report.Number(perPod)), "",
+			func(c cluster) float64 { return c.nodes * (fixed + perPod*c.perNode()) },
+		},
+		byPods("and CPU of the controller", drainCPU),
+		byPods("and CPU of the API server, all that it does", drainServer),
+		byPods("and CPU of etcd", drainEtcd),
+		byPods("and writes to etcd, of all", drainWrites),
+		byPods("and sent to all watchers, by all", drainWatched),
+	}
 }
 
 // projectAgents says what agents take instead, where the line is more than chance.
@@ -140,15 +122,13 @@ func (r Results) projectAgents() (all []projected) {
 		return nil
 	}
 	for _, q := range []quantity{watches, connections, serverHeap, routines, restReceived} {
-		s := ofRest(q, r.Agents.Rest)
-		if !s.known() {
-			continue
-		}
-		name := q.name + ", for the agents"
+		s, name := ofRest(q, r.Agents.Rest), q.name+", for the agents"
 		if q.name == restReceived.name {
 			name = "received by all agents, at rest"
 		}
-		all = append(all, projected{name, report.Number(s.each) + " · N", q.unit, func(c cluster) float64 { return s.each * c.nodes }})
+		if s.known() {
+			all = append(all, projected{name, report.Number(s.each) + " · N", q.unit, func(c cluster) float64 { return s.each * c.nodes }})
+		}
 	}
 	return all
 }

@@ -5,6 +5,7 @@ package soak
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,17 @@ type step struct {
 	// Evictions are the requests that are, and Refused those of these that were not accepted.
 	Evictions int `json:"evictions"`
 	Refused   int `json:"refused"`
+}
+
+// used returns what the controller used in each period in which it was measured.
+func (r Results) used() (all []*meter.Used) {
+	for _, rest := range r.Rest {
+		all = append(all, rest.Used)
+	}
+	for _, s := range r.Steps {
+		all = append(all, s.Used)
+	}
+	return slices.DeleteFunc(all, func(u *meter.Used) bool { return u == nil })
 }
 
 // count counts the requests of all periods.
