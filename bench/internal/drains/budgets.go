@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// versions reads, from what was written of the budgets of a namespace, when each of
-// them allowed an eviction. The API server itself writes them, too: with each eviction.
+// versions returns when each PodDisruptionBudget of a namespace allowed an eviction, from
+// the writes in the audit log. The API server writes them, too: with each eviction.
 func versions(requests []auditlog.Request, namespace string) map[string][]idle.Version {
 	by := map[string][]written{}
 	for _, r := range requests {
@@ -45,8 +45,8 @@ type written struct {
 	idle.Version
 }
 
-// order is that in which they were written. The log has them in that in which they were
-// answered: a version held no later than from the time when the next was answered.
+// order sorts versions by their resource version. The log has them in the order of their
+// answers: a version was valid at the latest when the next one was answered.
 func order(all []written) []idle.Version {
 	slices.SortStableFunc(all, func(a, b written) int { return cmp.Compare(a.number, b.number) })
 	versions := make([]idle.Version, len(all))

@@ -36,7 +36,7 @@ func Drain(ctx context.Context, clients kubernetes.Interface, namespace string, 
 	return d.run(ctx)
 }
 
-// drain is what has been done so far.
+// drain records the evictions so far.
 type drain struct {
 	clients kubernetes.Interface
 	view    *view
@@ -44,8 +44,8 @@ type drain struct {
 	used    map[types.UID]usage // by budget
 }
 
-// usage is the last eviction under a budget: until the watch shows its effect, what the
-// budget says is out of date.
+// usage is the last eviction under a budget. The budget's status is out of date until the
+// watch shows the effect of this eviction.
 type usage struct {
 	pod      string
 	version  string // of the budget, when the eviction was sent
@@ -73,7 +73,7 @@ func (d *drain) run(ctx context.Context) error {
 	}
 }
 
-// next is the first pod, by name, that may go, and its budget.
+// next returns the first pod, by name, whose budget allows an eviction, and that budget.
 func (d *drain) next(pods []*corev1.Pod, budgets []*policyv1.PodDisruptionBudget) (*corev1.Pod, *policyv1.PodDisruptionBudget) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for _, pod := range pods {

@@ -10,7 +10,7 @@ import (
 // Drain is what happened in a drain.
 type Drain struct {
 	Began, Ended time.Time
-	// Pods are those in scope, each with its budget; an empty one allows always.
+	// Pods are those in scope, each with the name of its budget; an empty name allows always.
 	Pods map[string]string
 	// Budgets are the versions of each budget, in the order of time.
 	Budgets map[string][]Version
@@ -33,11 +33,10 @@ type Eviction struct {
 
 // Shares of the drain, from 0 to 1.
 type Shares struct {
-	// All is that in which some budget allowed an eviction and none at all was in
-	// flight.
+	// All is the share in which a budget allowed an eviction and none was in flight.
 	All float64 `json:"all"`
-	// PerBudget is the mean over budgets of that in which the budget allowed an
-	// eviction and none under it was in flight.
+	// PerBudget is the mean over budgets of the share in which the budget allowed an
+	// eviction and none of its pods was being evicted.
 	PerBudget float64 `json:"perBudget"`
 }
 
@@ -71,7 +70,7 @@ func Of(d Drain) Shares {
 
 // budget has pods in scope, and their evictions.
 type budget struct {
-	always    bool // it is none, and allows always
+	always    bool // there is no budget: evictions are always allowed
 	pods      int
 	versions  []Version
 	evictions []Eviction
