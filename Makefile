@@ -145,13 +145,13 @@ fuzz: ## Run each fuzz test for FUZZTIME=30s: whatever is parsed, from parameter
 		$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) "./$$(dirname "$$file")"; \
 	done < <(git grep -o --untracked -E '^func Fuzz[A-Za-z0-9]+' -- '*_test.go')
 
-# PACKAGES of make mutation, and MUTATION: further flags of test/mutation, as in
-# make mutation PACKAGES=./drain MUTATION='-only ledger.go'
+# PACKAGES of make mutation, and MUTATION: further flags of gremlins unleash, as in
+# make mutation PACKAGES=./drain MUTATION='--diff main'. .gremlins.yaml has the others.
 PACKAGES ?= ./internal/lifecycle/transition ./internal/eviction/request ./internal/maintenance ./drain
 
 .PHONY: mutation
-mutation: ## Make one mistake after the other in PACKAGES=..., and see which their own tests do not find (an hour)
-	@$(GO) run ./test/mutation $(MUTATION) $(PACKAGES)
+mutation: $(TOOLS)/.gremlins ## Make one mistake after the other in PACKAGES=..., and list those that their own tests do not find (hours)
+	@for package in $(PACKAGES); do echo "mutation: $$package"; GOFLAGS='$(GOFLAGS) -short' gremlins unleash -S lt -E / $(MUTATION) $$package; done
 
 # BENCH: further flags of bench drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
@@ -287,6 +287,7 @@ protoc-gen-go_TOOL := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12-0.20
 protoc-gen-go-grpc_TOOL := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1
 controller-gen_TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 helm_TOOL := helm.sh/helm/v3/cmd/helm@v3.22.0
+gremlins_TOOL := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 gotestsum_TOOL := gotest.tools/gotestsum@v1.13.0
 vale_TOOL := github.com/errata-ai/vale/v3/cmd/vale@v3.17.1
 golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
