@@ -123,8 +123,8 @@ func (d *demo) prepare(ctx context.Context) error {
 }
 
 // show applies an event, follows it to its end, and shows the node.
-func (d *demo) show(ctx context.Context, e errand) error {
-	manifest := d.place.sample(e.sample)
+func (d *demo) show(ctx context.Context, a action) error {
+	manifest := d.place.sample(a.sample)
 	text, err := os.ReadFile(filepath.Join(d.place.root, manifest))
 	if err != nil {
 		return err
@@ -132,14 +132,14 @@ func (d *demo) show(ctx context.Context, e errand) error {
 	d.heading("$ kubectl apply -f " + manifest)
 	fmt.Fprintf(d.out, "%s\n", text)
 	began := time.Now()
-	told, err := e.follow(ctx, d.cluster.Admin, d.out, sampleNode, func(ctx context.Context) error {
+	told, err := a.follow(ctx, d.cluster.Admin, d.out, sampleNode, func(ctx context.Context) error {
 		_, err := d.kubectl.run(ctx, nil, "apply", "-f", manifest)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.verdict(outcome(told).Phase, sampleNode); err != nil {
+	if err := a.verdict(outcome(told).Phase, sampleNode); err != nil {
 		return err
 	}
 	d.acts = append(d.acts, act{manifest: manifest, took: time.Since(began), story: told})

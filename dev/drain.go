@@ -23,9 +23,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// errand is what an event is asked for.
-type errand struct {
-	verb   string // is the beginning of the event's name as well
+// action is what a LifecycleEvent requests.
+type action struct {
+	verb   string // also the beginning of the event's name
 	target string // of make
 	sample string
 }
@@ -34,16 +34,16 @@ type errand struct {
 const sampleNode = "worker-1"
 
 var (
-	drain    = errand{verb: "drain", target: "drain", sample: "drain-worker-1.yaml"}
-	giveBack = errand{verb: "uncordon", target: "maintenance-complete", sample: "uncordon-worker-1.yaml"}
+	drain    = action{verb: "drain", target: "drain", sample: "drain-worker-1.yaml"}
+	giveBack = action{verb: "uncordon", target: "maintenance-complete", sample: "uncordon-worker-1.yaml"}
 )
 
 // event is the name of the event for a node.
-func (e errand) event(node string) string { return e.verb + "-" + node }
+func (a action) event(node string) string { return a.verb + "-" + node }
 
 // manifest is the event for a node: the sample, with the node's name in it.
-func (e errand) manifest(here place, node string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(here.root, here.sample(e.sample)))
+func (a action) manifest(here place, node string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(here.root, here.sample(a.sample)))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func newMaintenanceComplete(local where) *cobra.Command {
 }
 
 // do applies the event on the cluster of `dev up` and follows it.
-func (e errand) do(command *cobra.Command, local where, node string) error {
+func (a action) do(command *cobra.Command, local where, node string) error {
 	here, err := local()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err != nil {
 		return fmt.Errorf("there is no local cluster; 'make up' starts one: %w", err)
 	}
-	manifest, err := e.manifest(here, node)
+	manifest, err := a.manifest(here, node)
 	if err != nil {
 		return err
 	}
@@ -90,22 +90,22 @@ func (e errand) do(command *cobra.Command, local where, node string) error {
 	if err := checkNode(command.Context(), config, node); err != nil {
 		return err
 	}
-	told, err := e.follow(command.Context(), config, command.OutOrStdout(), node, func(ctx context.Context) error {
+	told, err := a.follow(command.Context(), config, command.OutOrStdout(), node, func(ctx context.Context) error {
 		_, err := k.run(ctx, manifest, "apply", "-f", "-")
 		applied = err == nil
 		return err
 	})
 	if errors.Is(err, context.Canceled) && applied {
-		e.sayLeft(command.ErrOrStderr(), here, node)
+		a.sayLeft(command.ErrOrStderr(), here, node)
 	}
 	if err != nil {
 		return err
 	}
-	return e.verdict(outcome(told).Phase, node)
+	return a.verdict(outcome(told).Phase, node)
 }
 
 // follow has the event applied, and shows what becomes of it.
-func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*progress.Model, error) {
+func (a action) follow(ctx context.Context, config *rest.Config, out io.Writer, node string, apply func(context.Context) error) (*progress.Model, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
@@ -115,7 +115,7 @@ func (e errand) follow(ctx context.Context, config *rest.Config, out io.Writer, 
 		return nil, err
 	}
 	cluster := follow.Cluster{Config: config, HTTP: httpClient, Home: found}
-	asked := progress.Asked{Node: node, Event: e.event(node)}
+	asked := progress.Asked{Node: node, Event: a.event(node)}
 	return follow.New(cluster, screenOn(out), clock.RealClock{}, asked).Follow(ctx, apply)
 }
 
@@ -131,19 +131,19 @@ func screenOn(out io.Writer) follow.Screen {
 func outcome(told *progress.Model) progress.Outcome { return told.All()[0].Outcome() }
 
 // verdict is an error unless the event has succeeded.
-func (e errand) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {
+func (a action) verdict(phase lifecyclev1alpha1.ClaimStatus, node string) error {
 	if phase == lifecyclev1alpha1.Succeeded {
 		return nil
 	}
 	return fmt.Errorf("LifecycleEvent %s ended as %s; 'bin/kubectl describe node %s' has more, and 'make %s NODE=%s' tries again",
-		e.event(node), phase, node, e.target, node)
+		a.event(node), phase, node, a.target, node)
 }
 
 // sayLeft tells somebody who has stopped following that the event goes on.
-func (e errand) sayLeft(out io.Writer, here place, node string) {
+func (a action) sayLeft(out io.Writer, here place, node string) {
 	fmt.Fprintf(out, `
 Stopped following. LifecycleEvent %[1]s goes on.
   make %[2]s NODE=%[3]s   follows it again
   bin/kubectl --kubeconfig %[4]s delete lifecycleevent %[1]s   cancels it
-`, e.event(node), e.target, node, here.kubeconfig())
+`, a.event(node), a.target, node, here.kubeconfig())
 }

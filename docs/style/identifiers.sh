@@ -8,7 +8,6 @@ parts='Shel(f|ves)|Errands?|Ledgers?|Rivalry|Rivals?|Noted|Tellers?|Postman|Last
 
 # Directories that still have such names: remove one with its last name.
 pending=(
-	dev
 	drain
 	internal
 	test

@@ -23,10 +23,9 @@ import (
 const (
 	// Namespace is where Slipway's own pods are.
 	Namespace = "slipway-system"
-	// AgentServiceAccount is whose tokens the agents have. Their DaemonSet has the same
-	// name.
+	// AgentServiceAccount is the agents' service account, and the name of their DaemonSet.
 	AgentServiceAccount = "slipway-node-agent"
-	// ControllerServiceAccount is whose tokens the controllers have.
+	// ControllerServiceAccount is the controllers' service account.
 	ControllerServiceAccount = "slipway-controller"
 )
 
@@ -65,20 +64,20 @@ func (c *Cluster) CreateAgentPods(ctx context.Context) error {
 	return nil
 }
 
-// StartPod runs a command as the process of a pod, until the pod or the cluster goes: with
-// the pod's token, which the launcher renews.
+// StartPod runs a command as the process of a pod until the pod or the cluster is deleted. The
+// process has the pod's token, which the launcher renews.
 func (c *Cluster) StartPod(ctx context.Context, pod *corev1.Pod, command ...string) error {
 	arguments := append([]string{"pod", Namespace + "/" + pod.Name, "--dir", c.Dir, "--quiet", "--detach", "--"}, command...)
 	return c.launch(ctx, io.Discard, arguments...)
 }
 
-// AgentDir is a directory for the sockets of a node's agent. It is beside the
-// cluster's, which holds nothing but what the launcher has made.
+// AgentDir is a directory for the sockets of a node's agent. It is beside the cluster's directory,
+// which holds only files of the launcher.
 func (c *Cluster) AgentDir(node string) string {
 	return filepath.Join(filepath.Dir(c.Dir), "agents", node)
 }
 
-// AgentCommand is the command line of a node's agent: binary is that of node-agent.
+// AgentCommand returns the command line of a node's agent: binary is that of node-agent.
 func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
 	dir := c.AgentDir(node)
 	return append([]string{
@@ -88,36 +87,35 @@ func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
 	}, flags...)
 }
 
-// AgentConfig are credentials of the node's agent pod, good for [tokenLife].
+// AgentConfig returns credentials of the node's agent pod.
 func (c *Cluster) AgentConfig(ctx context.Context, node string) (*rest.Config, error) {
 	pod, err := c.AgentPod(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	return c.tokenOf(ctx, AgentServiceAccount, authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
-	})
+	return c.TokenOf(ctx, AgentServiceAccount, pod)
 }
 
-// ControllerConfig are credentials of the controller, good for [tokenLife].
+// ControllerConfig returns credentials of the controller.
 func (c *Cluster) ControllerConfig(ctx context.Context) (*rest.Config, error) {
-	return c.tokenOf(ctx, ControllerServiceAccount, authenticationv1.TokenRequestSpec{})
+	return c.TokenOf(ctx, ControllerServiceAccount, nil)
 }
 
-// tokenLife is longer than anybody keeps such a cluster. In a pod, the kubelet renews the token: here nobody does.
-const tokenLife = 7 * 24 * time.Hour
-
-// tokenOf are credentials with a token of the service account.
-func (c *Cluster) tokenOf(ctx context.Context, account string, spec authenticationv1.TokenRequestSpec) (*rest.Config, error) {
+// TokenOf returns credentials with a token of the service account, bound to the pod if there is
+// one. The token outlives the cluster: a kubelet would renew it, and there is none here.
+func (c *Cluster) TokenOf(ctx context.Context, account string, pod *corev1.Pod) (*rest.Config, error) {
+	const life = 7 * 24 * time.Hour
 	clients, err := kubernetes.NewForConfig(c.Admin)
 	if err != nil {
 		return nil, fmt.Errorf("build the administrator's client: %w", err)
 	}
-	spec.ExpirationSeconds = new(int64(tokenLife.Seconds()))
-	token, err := clients.CoreV1().ServiceAccounts(Namespace).
-		CreateToken(ctx, account, &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(life.Seconds()))}}
+	if pod != nil {
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+	}
+	token, err := clients.CoreV1().ServiceAccounts(Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("ask for a token of %s: %w", account, err)
+		return nil, fmt.Errorf("request a token of %s: %w", account, err)
 	}
 	config := rest.AnonymousClientConfig(c.Admin)
 	config.BearerToken = token.Status.Token

@@ -28,11 +28,11 @@ type Options struct {
 	Nodes int
 	// Args are further flags of the launcher.
 	Args []string
-	// Stderr gets what the launcher reports while it works.
+	// Stderr gets the launcher's progress reports.
 	Stderr io.Writer
 }
 
-// Facts is what the launcher says of a cluster.
+// Facts is what the launcher reports about a cluster.
 type Facts struct {
 	Dir        string   `json:"dir"`
 	Kubeconfig string   `json:"kubeconfig"`
@@ -43,7 +43,7 @@ type Facts struct {
 	Nodes      []string `json:"nodes"`
 	// Components are the processes of the control plane, as they were when it had started.
 	Components []Component `json:"components"`
-	// Pods are those that a process was started for.
+	// Pods are those with a process.
 	Pods []Pod `json:"pods"`
 }
 
@@ -68,7 +68,7 @@ type Cluster struct {
 	release  func() error
 }
 
-// Up starts a cluster that stays, or attaches to it if it runs.
+// Up starts a cluster that outlives this process, or attaches to it if it runs.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
 	c, err := newCluster(options)
 	if err != nil {
@@ -81,7 +81,7 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 	return c, c.read(out.Bytes())
 }
 
-// Attach looks at a cluster that stays. One that is not there is an error.
+// Attach returns a cluster that runs, or an error if it does not.
 func Attach(ctx context.Context, options Options) (*Cluster, error) {
 	c, err := newCluster(options)
 	if err != nil {
@@ -94,7 +94,7 @@ func Attach(ctx context.Context, options Options) (*Cluster, error) {
 	return c, c.read(out.Bytes())
 }
 
-// Run starts a cluster that goes with this process, or with [Cluster.Close].
+// Run starts a cluster that is removed when this process ends, or by [Cluster.Close].
 func Run(ctx context.Context, options Options) (*Cluster, error) {
 	c, err := newCluster(options)
 	if err != nil {
@@ -180,17 +180,17 @@ func (c *Cluster) launch(ctx context.Context, out io.Writer, arguments ...string
 	return nil
 }
 
-// read takes the facts in.
+// read parses the facts.
 func (c *Cluster) read(text []byte) error {
 	if err := json.Unmarshal(text, &c.Facts); err != nil {
-		return fmt.Errorf("read what the launcher said, %q: %w", text, err)
+		return fmt.Errorf("read the facts from the launcher, %q: %w", text, err)
 	}
 	admin, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", c.Kubeconfig, err)
 	}
-	// Files of certificates are watched by goroutines until a garbage collection finds that
-	// nobody uses them: these ones never change.
+	// Goroutines would watch the files of certificates until a garbage collection: these files
+	// never change.
 	if err := rest.LoadTLSFiles(admin); err != nil {
 		return fmt.Errorf("read the certificates of %s: %w", c.Kubeconfig, err)
 	}

@@ -30,14 +30,14 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// fieldManager is who installs.
+// fieldManager is the field manager of the installation.
 const fieldManager = "slipway-install"
 
-// release is what people install on clusters whose API server leaves lifecycle.k8s.io to us.
+// release is the manifest for clusters whose API server does not serve lifecycle.k8s.io.
 const release = "install.yaml"
 
-// InstallRelease applies what people install: the manifest with the workloads in it, whose
-// pods kwok simulates, and then the transitions. It returns when events can be created.
+// InstallRelease applies the released manifest with its workloads, whose pods kwok simulates, and
+// then the transitions. It returns when events can be created.
 func (c *Cluster) InstallRelease(ctx context.Context) error {
 	root, admin, err := c.installer()
 	if err != nil {
@@ -49,9 +49,9 @@ func (c *Cluster) InstallRelease(ctx context.Context) error {
 	return c.finishInstall(ctx, admin, root, lifecyclev1alpha1.GroupKubernetes)
 }
 
-// Install applies the CRDs of one home and those that have none, the rights of agents and
-// others, the transitions of the drain driver, and the admission policies but the optional
-// ones. It returns when events can be created.
+// Install applies the CRDs of one API group and Slipway's own, the permissions of agents and
+// controllers, the transitions of the drain driver, and the admission policies without the
+// optional ones. It returns when events can be created.
 func (c *Cluster) Install(ctx context.Context, group string) error {
 	root, admin, err := c.installer()
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Cluster) InstallEvictions(ctx context.Context) error {
 	return awaitCRDs(ctx, admin, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
 }
 
-// InstallEvictionRights applies the permissions and policies of those who serve EvictionRequests.
+// InstallEvictionRights applies the permissions and policies of the eviction controllers.
 func (c *Cluster) InstallEvictionRights(ctx context.Context) error {
 	return c.InstallFolders(ctx, "rbac/evictions", "admission/evictions")
 }
@@ -106,7 +106,7 @@ func (c *Cluster) WithManifests(root string) *Cluster {
 	return &other
 }
 
-// installer is what to install, and by whom.
+// installer returns the repository and the administrator's client.
 func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
 	if root = c.root; root == "" {
 		if root, err = Root(); err != nil {
@@ -117,7 +117,7 @@ func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
 	return root, admin, err
 }
 
-// finishInstall applies the transitions, which can only be when their kind is served.
+// finishInstall applies the transitions when the API server serves their kind.
 func (c *Cluster) finishInstall(ctx context.Context, admin client.WithWatch, root, group string) error {
 	own := slipwayv1alpha1.GroupVersion.Group
 	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own, "nodemaintenances."+own); err != nil {
@@ -143,12 +143,12 @@ func (c *Cluster) kindsClient(group string) (client.Client, error) {
 	return kinds, nil
 }
 
-// admissionPeriod is how often it is tried whether events can be created.
+// admissionPeriod is the time between two attempts to create events.
 const admissionPeriod = 50 * time.Millisecond
 
-// awaitAdmission returns when the admission policies are in force, and the API server has
-// the schemas that they need. Until then it may answer 503, which no watch shows: it has
-// when an event and a maintenance that would be created get their requester.
+// awaitAdmission returns when the admission policies are in force, and the API server has the
+// schemas that they need. Until then it may answer 503, which no watch shows. It creates an event
+// and a maintenance in a dry run, and waits until the policies set their requesters.
 func awaitAdmission(ctx context.Context, kinds client.Client) error {
 	event := lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"},
@@ -230,10 +230,10 @@ func applyAll(ctx context.Context, admin client.Client, text []byte) error {
 	}
 }
 
-// awaitCRDs returns when the server has taken the CRDs in.
+// awaitCRDs returns when the API server serves the CRDs.
 func awaitCRDs(ctx context.Context, admin client.WithWatch, names ...string) error {
 	for _, name := range names {
-		lister := listerOf(admin, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
+		lister := ListerOf(admin, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
 		_, err := watchtools.UntilWithSync(ctx, lister, &apiextensionsv1.CustomResourceDefinition{}, nil, established)
 		if err != nil {
 			return fmt.Errorf("wait until %s is served: %w", name, err)
@@ -255,8 +255,8 @@ func established(e watch.Event) (bool, error) {
 	return false, nil
 }
 
-// listerOf lists and watches what the given list is of.
-func listerOf(c client.WithWatch, list client.ObjectList, selected ...client.ListOption) cache.ListerWatcher {
+// ListerOf lists and watches the kind of the given list.
+func ListerOf(c client.WithWatch, list client.ObjectList, selected ...client.ListOption) cache.ListerWatcher {
 	raw := func(options metav1.ListOptions) []client.ListOption {
 		return append([]client.ListOption{&client.ListOptions{Raw: &options}}, selected...)
 	}

@@ -16,10 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// FollowPods plays the kubelets for the pods of Slipway, whoever installs it: as long as ctx
-// goes on, each of them gets a process of its own, with the arguments of its container, but
-// those that had one when the cluster was attached to. The programs are in the directory
-// bin. told gets what has been done.
+// FollowPods acts as the kubelets for the pods of Slipway until ctx is done: it starts a process
+// for each pod, with the arguments of its container, unless the pod had one when the cluster was
+// attached to. The programs are in the directory bin. told gets a line for each pod.
 func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string)) error {
 	admin, err := c.installClient()
 	if err != nil {
@@ -30,16 +29,16 @@ func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(sockets) }() // what is left is in the way of nobody
+	defer func() { _ = os.RemoveAll(sockets) }() // what remains disturbs no process
 	started := c.running()
-	lister := listerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "slipway"})
+	lister := ListerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "slipway"})
 	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
 		pod, ok := e.Object.(*corev1.Pod)
 		if !ok || e.Type == watch.Deleted || pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" || started[pod.Name] {
 			return false, nil
 		}
 		started[pod.Name] = true
-		// One that cannot be started holds up no other.
+		// A pod that cannot be started delays no other.
 		if err := c.StartPod(ctx, pod, commandOf(pod, bin, filepath.Join(sockets, strconv.Itoa(len(started))))...); err != nil {
 			told(fmt.Sprintf("pod %s has no process: %v", pod.Name, err))
 		} else {
@@ -48,12 +47,12 @@ func (c *Cluster) FollowPods(ctx context.Context, bin string, told func(string))
 		return false, nil
 	})
 	if ctx.Err() != nil {
-		return nil // it was to end
+		return nil // it was asked to end
 	}
 	return fmt.Errorf("follow the pods of Slipway: %w", err)
 }
 
-// running are the names of Slipway's pods that have a process.
+// running returns the names of Slipway's pods that have a process.
 func (c *Cluster) running() map[string]bool {
 	names := map[string]bool{}
 	for _, p := range c.Pods {
@@ -64,8 +63,8 @@ func (c *Cluster) running() map[string]bool {
 	return names
 }
 
-// commandOf is the command of a pod's container, as it runs on this machine: without
-// addresses that several would share, and with a directory of its own for sockets.
+// commandOf returns the command of a pod's container for this machine: without addresses that
+// several processes would share, and with its own directory for sockets.
 func commandOf(pod *corev1.Pod, bin, sockets string) []string {
 	container := pod.Spec.Containers[0]
 	program := filepath.Base(container.Command[0])

@@ -54,8 +54,8 @@ func (c *Cluster) ControllerPods(ctx context.Context, many int) ([]*corev1.Pod, 
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// awaitPods waits until the pods of Slipway's own namespace that the options list are as wanted. Who
-// should create them, and does not, is quoted.
+// awaitPods waits until the listed pods of Slipway's own namespace satisfy wanted. If they do not come,
+// its error quotes the logs of the components that should create them.
 func (c *Cluster) awaitPods(ctx context.Context, wanted func(watch.Event, *corev1.Pod) bool, options ...client.ListOption) error {
 	admin, err := c.installClient()
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Cluster) awaitPods(ctx context.Context, wanted func(watch.Event, *corev
 	}
 	within, cancel := context.WithTimeoutCause(ctx, patience, errNoPods)
 	defer cancel()
-	lister := listerOf(admin, &corev1.PodList{}, append(options, client.InNamespace(Namespace))...)
+	lister := ListerOf(admin, &corev1.PodList{}, append(options, client.InNamespace(Namespace))...)
 	_, err = watchtools.UntilWithSync(within, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
 		pod, ok := e.Object.(*corev1.Pod)
 		return ok && wanted(e, pod), nil
@@ -72,14 +72,14 @@ func (c *Cluster) awaitPods(ctx context.Context, wanted func(watch.Event, *corev
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && within.Err() != nil:
-		return errors.Join(errNoPods, c.lastWords("kube-controller-manager"), c.lastWords("kube-scheduler"))
+		return errors.Join(errNoPods, c.logEnd("kube-controller-manager"), c.logEnd("kube-scheduler"))
 	default:
 		return err
 	}
 }
 
-// lastWords are the end of a component's log.
-func (c *Cluster) lastWords(component string) error {
+// logEnd quotes the end of a component's log.
+func (c *Cluster) logEnd(component string) error {
 	const lines = 8
 	path := filepath.Join(c.Dir, "logs", component+".log")
 	log, err := os.ReadFile(path)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestTheLastWordsOfAComponent(t *testing.T) {
+func TestTheEndOfALogIsQuoted(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "logs"), 0o700); err != nil {
 		t.Fatal(err)
@@ -26,10 +26,10 @@ func TestTheLastWordsOfAComponent(t *testing.T) {
 	c := &Cluster{}
 	c.Dir = dir
 	want := path + " ends with:\nline 12\nline 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19"
-	if got := c.lastWords("kube-scheduler").Error(); got != want {
+	if got := c.logEnd("kube-scheduler").Error(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := c.lastWords("kube-controller-manager").Error(); !strings.Contains(got, "kube-controller-manager.log") {
+	if got := c.logEnd("kube-controller-manager").Error(); !strings.Contains(got, "kube-controller-manager.log") {
 		t.Errorf("of one without a log: %q", got)
 	}
 }

@@ -4,39 +4,37 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// Await waits until one of the listed objects is as wanted, and returns it. list is
-// an empty list of the kind.
+// Await waits until one of the listed objects satisfies wanted, and returns it. list is an empty
+// list of the kind.
 func Await[T client.Object](t *testing.T, e *Env, what string, list client.ObjectList, wanted func(T) bool, options ...client.ListOption) T {
 	t.Helper()
 	var last T
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
-	defer cancel()
-	_, err := watchtools.UntilWithSync(ctx, lister(e, list, options), last, nil, func(event watch.Event) (bool, error) {
-		object, ok := event.Object.(T)
-		if !ok || event.Type == watch.Deleted {
-			return false, nil
+	err := e.follow(t, list, options, nil, func(o client.Object, gone bool) bool {
+		object, ok := o.(T)
+		if !ok || gone {
+			return false
 		}
 		last = object
-		return wanted(object), nil
+		return wanted(object)
 	})
 	if err != nil {
 		t.Fatalf("waiting until it %s: %v; it was last seen as %+v", what, err, last)
@@ -47,47 +45,61 @@ func Await[T client.Object](t *testing.T, e *Env, what string, list client.Objec
 // AwaitNone waits until there is no object that the options list.
 func AwaitNone[T client.Object](t *testing.T, e *Env, list client.ObjectList, options ...client.ListOption) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
-	defer cancel()
-	present := map[string]T{}
-	none := errors.New("none")
-	var sample T
-	_, err := watchtools.UntilWithSync(ctx, lister(e, list, options), sample, func(store cache.Store) (bool, error) {
+	e.AwaitNoneThat(t, list, func(client.Object) bool { return true }, options...)
+}
+
+// AwaitNoneThat waits until no listed object satisfies unwanted.
+func (e *Env) AwaitNoneThat(t *testing.T, list client.ObjectList, unwanted func(client.Object) bool, options ...client.ListOption) {
+	t.Helper()
+	present := map[string]client.Object{}
+	see := func(o client.Object, gone bool) bool {
+		key := o.GetNamespace() + "/" + o.GetName()
+		if delete(present, key); !gone && unwanted(o) {
+			present[key] = o
+		}
+		return len(present) == 0
+	}
+	err := e.follow(t, list, options, func(store cache.Store) bool {
 		for _, object := range store.List() {
-			o := object.(T)
-			present[o.GetNamespace()+"/"+o.GetName()] = o
+			see(object.(client.Object), false)
 		}
-		return len(present) == 0, nil
-	}, func(event watch.Event) (bool, error) {
-		o, ok := event.Object.(T)
-		if !ok {
-			return false, nil
-		}
-		if event.Type == watch.Deleted {
-			delete(present, o.GetNamespace()+"/"+o.GetName())
-		} else {
-			present[o.GetNamespace()+"/"+o.GetName()] = o
-		}
-		return len(present) == 0, nil
-	})
-	if err != nil && !errors.Is(err, none) {
-		t.Fatalf("waiting until none is left: %v; there is %+v", err, present)
+		return len(present) == 0
+	}, see)
+	if err != nil {
+		t.Fatalf("waiting until none of %T is unwanted: %v; there are %+v", list, err, present)
 	}
 }
 
-func lister(e *Env, list client.ObjectList, options []client.ListOption) cache.ListerWatcher {
-	all := func(raw metav1.ListOptions) []client.ListOption {
-		return append([]client.ListOption{&client.ListOptions{Raw: &raw}}, options...)
+// AwaitAll waits until each of the named objects has satisfied wanted once.
+func (e *Env) AwaitAll(t *testing.T, what string, list client.ObjectList, names []string, wanted func(client.Object) bool, options ...client.ListOption) {
+	t.Helper()
+	missing := sets.New(names...)
+	err := e.follow(t, list, options, nil, func(o client.Object, gone bool) bool {
+		if !gone && wanted(o) {
+			missing.Delete(o.GetName())
+		}
+		return len(missing) == 0
+	})
+	if err != nil {
+		t.Fatalf("waiting until each %s is as wanted: %v; not yet %v", what, err, sets.List(missing))
 	}
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
-			into := list.DeepCopyObject().(client.ObjectList)
-			return into, e.Client.List(ctx, into, all(raw)...)
-		},
-		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
-			return e.Client.Watch(ctx, list.DeepCopyObject().(client.ObjectList), all(raw)...)
-		},
-	}, e.Client)
+}
+
+// follow calls see for each change of the listed objects until it returns true. begin, if there
+// is one, is called with the objects that are there at first.
+func (e *Env) follow(t *testing.T, list client.ObjectList, options []client.ListOption, begin func(cache.Store) bool, see func(o client.Object, gone bool) bool) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	var first watchtools.PreconditionFunc
+	if begin != nil {
+		first = func(store cache.Store) (bool, error) { return begin(store), nil }
+	}
+	_, err := watchtools.UntilWithSync(ctx, devcluster.ListerOf(e.Client, list, options...), nil, first, func(event watch.Event) (bool, error) {
+		o, ok := event.Object.(client.Object)
+		return ok && see(o, event.Type == watch.Deleted), nil
+	})
+	return err
 }
 
 // Named lists the object of that name.
@@ -157,4 +169,55 @@ func (n *Node) AwaitReady(pod *corev1.Pod) {
 func (n *Node) AwaitPodsGone(selector client.MatchingLabels) {
 	n.t.Helper()
 	AwaitNone[*corev1.Pod](n.t, n.env, &corev1.PodList{}, selector, client.MatchingFields{"spec.nodeName": n.Name})
+}
+
+// observed guards something that changes while a test waits for it. Its zero value is ready.
+type observed struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed with the next change; nil unless a test waits
+}
+
+// change makes a change, and wakes up those who wait.
+func (o *observed) change(do func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	do()
+	if o.changed != nil {
+		close(o.changed)
+		o.changed = nil
+	}
+}
+
+// look reads what changes.
+func (o *observed) look(read func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	read()
+}
+
+// await waits until holds returns true. It returns false if ended is closed first, or nothing
+// comes for too long.
+func (o *observed) await(ended <-chan struct{}, holds func() bool) bool {
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	for {
+		var changed chan struct{}
+		held := false
+		o.look(func() {
+			if held = holds(); !held && o.changed == nil {
+				o.changed = make(chan struct{})
+			}
+			changed = o.changed
+		})
+		if held {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ended:
+			return false
+		case <-deadline.C:
+			return false
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -32,11 +33,10 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
-// Patience is how long a test waits for something that should come. It is only
-// reached when the test fails.
+// Patience is how long a test waits for a condition. Only a test that fails reaches it.
 const Patience = 3 * time.Minute
 
-// Env is a cluster with Slipway's kinds and rights on it.
+// Env is a cluster with Slipway's kinds and permissions.
 type Env struct {
 	*devcluster.Cluster
 	// Client is the administrator's.
@@ -53,13 +53,13 @@ func (e *Env) Close() error { return errors.Join(e.Cluster.Close(), os.RemoveAll
 
 // Options of a cluster.
 type Options struct {
-	// Group is the home of the API. Empty: lifecycle.k8s.io.
+	// Group is the API group of LifecycleEvents. Empty: lifecycle.k8s.io.
 	Group string
 	// LauncherArgs are further flags for the launcher.
 	LauncherArgs []string
-	// Bare: nothing of Slipway is on it yet. The test installs it.
+	// Bare leaves Slipway to the test, which installs it.
 	Bare bool
-	// SideBySide is how many tests of a package run at a time; 0: 8. Only [MainOn] looks at it.
+	// SideBySide is how many tests of a package run at a time; 0: 8. Only [MainOn] reads it.
 	SideBySide int
 }
 
@@ -70,8 +70,8 @@ var shared struct {
 	err     error
 }
 
-// sideBySide is how many tests of a package run at a time, unless -parallel says it:
-// they wait for processes more than they compute.
+// sideBySide is how many tests of a package run at a time without -parallel: they wait for
+// processes more than they compute.
 const sideBySide = 8
 
 // Main runs the tests of a package and takes the shared cluster down after them.
@@ -110,7 +110,7 @@ func MainOn(m *testing.M, options Options) {
 	Main(m)
 }
 
-// Shared is the cluster that the tests of a package share. The first test starts it.
+// Shared returns the cluster that the tests of a package share. The first test starts it.
 func Shared(t *testing.T) *Env {
 	t.Helper()
 	shared.once.Do(func() { shared.env, shared.err = start(shared.options) })
@@ -120,7 +120,7 @@ func Shared(t *testing.T) *Env {
 	return shared.env
 }
 
-// Own is a cluster for one test alone.
+// Own returns a cluster for one test alone.
 func Own(t *testing.T, options Options) *Env {
 	t.Helper()
 	env, err := start(options)
@@ -187,4 +187,66 @@ func (e *Env) newClient() (client.WithWatch, error) {
 		}
 	}
 	return client.NewWithWatch(e.Admin, client.Options{Scheme: scheme})
+}
+
+// QuickPods is a policy that gives each new pod a short grace period. A simulated pod ends within
+// its grace period, which is 30 s by default: a test that replaces or drains the pods of a released
+// manifest would wait for that again and again. 3 s suffice for the process of such a pod to end in
+// order.
+const QuickPods = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata:
+  name: quick-pods.example.com
+spec:
+  failurePolicy: Ignore
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: ["v1"], operations: [CREATE], resources: [pods]}
+  matchConditions:
+    - {name: takes-its-time, expression: "object.spec.?terminationGracePeriodSeconds.orValue(30) > 3"}
+  mutations:
+    - patchType: JSONPatch
+      jsonPatch:
+        expression: '[JSONPatch{op: "add", path: "/spec/terminationGracePeriodSeconds", value: 3}]'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata:
+  name: quick-pods.example.com
+spec:
+  policyName: quick-pods.example.com
+`
+
+// OwnBare returns a cluster for one test alone, without Slipway and with [QuickPods].
+func OwnBare(t *testing.T) *Env {
+	t.Helper()
+	env := Own(t, Options{Bare: true})
+	env.KubectlWith(t, QuickPods, "apply", "-f", "-")
+	return env
+}
+
+// Outage stops a component of the control plane for that time, and returns when it is healthy
+// again. It calls during while the component is stopped.
+func (e *Env) Outage(t *testing.T, component string, length time.Duration, during func()) {
+	t.Helper()
+	if err := e.Stop(t.Context(), component); err != nil {
+		t.Fatal(err)
+	}
+	until := time.Now().Add(length)
+	during()
+	AwaitTime(t, until)
+	if err := e.Start(t.Context(), component); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CoreEvents returns the interesting ones of the present core Events.
+func (e *Env) CoreEvents(t *testing.T, interesting func(corev1.Event) bool) []corev1.Event {
+	t.Helper()
+	var list corev1.EventList
+	if err := e.Client.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !interesting(e) })
 }

@@ -4,12 +4,10 @@ package harness
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,20 +16,18 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// History is what a watcher has seen, in order: the phases of events, as
-// "NAME PHASE", "NAME gone", and the reasons of the Node's LifecycleTransition
-// condition, as "node REASON".
+// History is what a watch has shown, in order: the phases of events, as "NAME PHASE" and "NAME
+// gone", and the reasons of the Node's LifecycleTransition condition, as "node REASON".
 type History struct {
-	t       *testing.T
-	mu      sync.Mutex
-	lines   []string
-	changed chan struct{}
+	t     *testing.T
+	seen  observed
+	lines []string
 }
 
-// Record begins to watch the events of the node and the Node.
+// Record starts to watch the Node and its events.
 func (n *Node) Record() *History {
 	n.t.Helper()
-	h := &History{t: n.t, changed: make(chan struct{})}
+	h := &History{t: n.t}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	n.t.Cleanup(func() { cancel(); watching.Wait() })
@@ -81,43 +77,40 @@ func (h *History) sawNode(event watch.Event) {
 	}
 }
 
-// add appends what is new of an object.
+// add appends a state of an object, unless it is the object's last one.
 func (h *History) add(object, state string) {
-	line := fmt.Sprintf("%s %s", object, state)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, seen := range slices.Backward(h.lines) {
-		if len(seen) > len(object) && seen[:len(object)+1] == object+" " {
-			if seen == line {
-				return
+	line := object + " " + state
+	h.seen.change(func() {
+		for _, seen := range slices.Backward(h.lines) {
+			if strings.HasPrefix(seen, object+" ") {
+				if seen == line {
+					return
+				}
+				break
 			}
-			break
 		}
-	}
-	h.lines = append(h.lines, line)
-	close(h.changed)
-	h.changed = make(chan struct{})
+		h.lines = append(h.lines, line)
+	})
 }
 
-// Lines is what was seen so far.
-func (h *History) Lines() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.lines)
+// Lines returns what was seen so far.
+func (h *History) Lines() (lines []string) {
+	h.seen.look(func() { lines = slices.Clone(h.lines) })
+	return lines
 }
 
-// Of is what was seen so far of one object: its states.
+// Of returns the states of one object that were seen so far.
 func (h *History) Of(object string) []string {
 	var states []string
 	for _, line := range h.Lines() {
-		if len(line) > len(object) && line[:len(object)+1] == object+" " {
-			states = append(states, line[len(object)+1:])
+		if state, found := strings.CutPrefix(line, object+" "); found {
+			states = append(states, state)
 		}
 	}
 	return states
 }
 
-// MostClaimed is the greatest number of events that were Claimed at one moment.
+// MostClaimed returns the greatest number of events that were Claimed at one moment.
 func (h *History) MostClaimed() int {
 	claimed, most := map[string]bool{}, 0
 	for _, line := range h.Lines() {
@@ -134,19 +127,7 @@ func (h *History) MostClaimed() int {
 // Await waits until the line was seen.
 func (h *History) Await(line string) {
 	h.t.Helper()
-	deadline := time.NewTimer(Patience)
-	defer deadline.Stop()
-	for {
-		h.mu.Lock()
-		found, changed := slices.Contains(h.lines, line), h.changed
-		h.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline.C:
-			h.t.Fatalf("%q was not seen; seen was %q", line, h.Lines())
-		}
+	if !h.seen.await(nil, func() bool { return slices.Contains(h.lines, line) }) {
+		h.t.Fatalf("%q was not seen; seen was %q", line, h.Lines())
 	}
 }

@@ -4,11 +4,18 @@ package harness
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
@@ -71,4 +78,113 @@ func File(t *testing.T, elements ...string) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(append([]string{root}, elements...)...)
+}
+
+// Renderer is the program that renders the chart as Helm does. It is in a module of its own.
+func Renderer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "render")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
+	command.Dir = File(t, "charts", "render")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build the renderer: %v\n%s", err, out)
+	}
+	return path
+}
+
+// Rendered is the chart with the given values, in JSON, by the program of [Renderer].
+func Rendered(t *testing.T, renderer, values string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), renderer, values)
+	command.Dir = File(t)
+	var trouble strings.Builder
+	command.Stderr = &trouble
+	rendered, err := command.Output()
+	if err != nil {
+		t.Fatalf("render the chart with %s: %v\n%s", values, err, trouble.String())
+	}
+	return string(rendered)
+}
+
+// Record adds a row to the table at the end of the page that SLIPWAY_RECORD names, if it names
+// one, when the test has passed: of what is too long for each change, people want to know when
+// it was run.
+func Record(t *testing.T, what string) {
+	t.Helper()
+	page := os.Getenv("SLIPWAY_RECORD")
+	if page == "" {
+		return
+	}
+	began := time.Now()
+	t.Cleanup(func() {
+		if t.Failed() || t.Skipped() {
+			return
+		}
+		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", began.Format(time.DateOnly), commit(), t.Name(), what, time.Since(began).Round(time.Second))
+		file, err := os.OpenFile(page, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Errorf("SLIPWAY_RECORD: %v", err)
+			return
+		}
+		_, err = file.WriteString(row)
+		if err := file.Close(); err != nil {
+			t.Errorf("SLIPWAY_RECORD: %v", err)
+		}
+		if err != nil {
+			t.Errorf("SLIPWAY_RECORD: %v", err)
+		}
+	})
+}
+
+// commit is what the working tree is at; it may have been changed since.
+func commit() string {
+	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// FreeAddress is one on loopback that nobody listens at.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// Get asks a process under test, as kubelets and Prometheus do.
+func Get(t *testing.T, address, path string) (code int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// Refused checks that the API server refused something as invalid, and that it said
+// where and why.
+func Refused(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if !apierrors.IsInvalid(err) {
+		t.Fatalf("got error %v; want that it is invalid: %q", err, parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the API server says %q; want it to say %q", err, part)
+		}
+	}
 }

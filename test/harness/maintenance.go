@@ -50,7 +50,7 @@ func (e *Env) Maintenance(t *testing.T, name, group string, changes ...func(*sli
 	}
 	t.Cleanup(func() {
 		none := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-		e.deleteQuietly(m)
+		e.DeleteQuietly(m)
 		_ = e.Client.Patch(context.Background(), m.DeepCopy(), none) // where a test has failed, nobody may be there to do it
 	})
 	return &Maintenance{Name: name, env: e, t: t}

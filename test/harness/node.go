@@ -5,15 +5,19 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,40 +47,49 @@ type Node struct {
 func (e *Env) Node(t *testing.T, group string) *Node {
 	t.Helper()
 	name := fmt.Sprintf("%s-%d", nameOf(t), nodeCount.Add(1))
+	node := newNode(name, group)
+	node.Annotations = simulated()
+	// Without a boot ID, kwok writes an empty one, maybe twice: also over one that a test has
+	// written meanwhile.
+	node.Status.NodeInfo.BootID = name + "-boot-1"
+	dir, from := shortDir(t), e.changesSoFar(t)
+	e.create(t, node)
+	n := &Node{Name: name, Dir: dir, env: e, t: t}
+	n.keepPromises(from)
+	n.Await("is ready", isReady)
+	return n
+}
+
+func newNode(name, group string) *corev1.Node {
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"), corev1.ResourcePods: resource.MustParse("500"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{GroupLabel: group, corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
+		},
+		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
+	}
+}
+
+// simulated are the annotations of a node that kwok simulates.
+func simulated() map[string]string { return map[string]string{"kwok.x-k8s.io/node": "fake"} }
+
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// shortDir is a directory for sockets, whose paths must be short. It goes with the test.
+func shortDir(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "sw")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	capacity := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"),
-		corev1.ResourcePods: resource.MustParse("500"),
-	}
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{GroupLabel: group, corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
-			Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
-		},
-		// Where there is no boot ID, who simulates the node writes an empty one, and maybe twice: also
-		// over one that a test has written meanwhile.
-		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, NodeInfo: corev1.NodeSystemInfo{BootID: name + "-boot-1"}},
-	}
-	from := e.changesSoFar(t)
-	if err := e.Client.Create(t.Context(), node); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.deleteQuietly(node) })
-	n := &Node{Name: name, Dir: dir, env: e, t: t}
-	n.keepPromises(from)
-	n.Await("is ready", func(node *corev1.Node) bool {
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady {
-				return c.Status == corev1.ConditionTrue
-			}
-		}
-		return false
-	})
-	return n
+	return dir
 }
 
 // nameOf is the name of a test as the name of an object.
@@ -88,11 +101,6 @@ func nameOf(t *testing.T) string {
 		return '-'
 	}, strings.ToLower(strings.TrimPrefix(t.Name(), "Test")))
 	return strings.Trim(name[:min(len(name), 40)], "-")
-}
-
-func (e *Env) deleteQuietly(object client.Object) {
-	// The cluster may be gone already, and the object as well.
-	_ = e.Client.Delete(context.Background(), object, client.GracePeriodSeconds(0))
 }
 
 // Agent starts the node's agent, with the token of its pod. faultPoint may be empty.
@@ -156,5 +164,110 @@ func (n *Node) ForgetCredentials() {
 	n.t.Helper()
 	if err := os.Remove(filepath.Join(n.Dir, "kubeconfig")); err != nil {
 		n.t.Fatal(err)
+	}
+}
+
+// Worker is a node that the cluster came with, such as worker-1, put into the given
+// group.
+func (e *Env) Worker(t *testing.T, name, group string) *Node {
+	t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+GroupLabel+`":"`+group+`"}}}`))
+	if err := e.Client.Patch(t.Context(), node, patch); err != nil {
+		t.Fatal(err)
+	}
+	n := &Node{Name: name, Dir: shortDir(t), env: e, t: t}
+	n.keepPromises(0)
+	return n
+}
+
+// In is the same cluster, with LifecycleEvents in another API group.
+func (e *Env) In(t *testing.T, group string) *Env {
+	t.Helper()
+	other := *e
+	other.Group = group
+	var err error
+	if other.Client, err = other.newClient(); err != nil {
+		t.Fatal(err)
+	}
+	return &other
+}
+
+// In is the same node, with LifecycleEvents in another API group.
+func (n *Node) In(group string) *Node {
+	n.t.Helper()
+	other := *n
+	other.env = n.env.In(n.t, group)
+	return &other
+}
+
+// Restart stops the whole control plane and starts it with other flags for the
+// launcher. What was stored is there again, at the same address.
+func (e *Env) Restart(t *testing.T, launcherArgs ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	for _, component := range []string{"kwok", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"} {
+		if err := e.Stop(ctx, component); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := devcluster.Up(ctx, devcluster.Options{Dir: e.Facts.Dir, Nodes: 1, Args: launcherArgs}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Fleet creates simulated nodes in the group, one for each set of labels, and returns their
+// names when all are ready: kwok knows them, and runs pods that are bound to them. What is
+// promised of them is not checked, unless the test says so: [Env.KeepAllPromises].
+func (e *Env) Fleet(t *testing.T, group string, labels []map[string]string) []string {
+	t.Helper()
+	nodes := e.createNodes(t, group, labels, func(node *corev1.Node) { node.Annotations = simulated() })
+	e.AwaitAll(t, "node", &corev1.NodeList{}, nodes, func(o client.Object) bool { return isReady(o.(*corev1.Node)) },
+		client.MatchingLabels{GroupLabel: group})
+	return nodes
+}
+
+// Bystanders creates nodes that nobody simulates: they say that they are Ready, and nothing
+// ever happens on them. They stay Ready where the control plane is patient.
+func (e *Env) Bystanders(t *testing.T, group string, count int) []string {
+	t.Helper()
+	return e.createNodes(t, group, make([]map[string]string, count), func(node *corev1.Node) {
+		node.Status.Conditions = []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+		}}
+	})
+}
+
+// atATime is how many requests the harness makes side by side.
+const atATime = 16
+
+func (e *Env) createNodes(t *testing.T, group string, labels []map[string]string, change func(*corev1.Node)) (names []string) {
+	t.Helper()
+	var nodes []*corev1.Node
+	for i := range labels {
+		node := newNode(fmt.Sprintf("%s-%d", group, nodeCount.Add(1)), group)
+		maps.Copy(node.Labels, labels[i])
+		change(node)
+		nodes, names = append(nodes, node), append(names, node.Name)
+	}
+	t.Cleanup(func() {
+		all := client.MatchingLabels{GroupLabel: group}
+		_ = e.Client.DeleteAllOf(context.Background(), &corev1.Node{}, all) // the cluster may be gone already
+	})
+	SideBySide(t, len(nodes), func(i int) error { return e.Client.Create(t.Context(), nodes[i]) })
+	return names
+}
+
+// SideBySide does something many times, some at a time, and fails the test if one fails.
+func SideBySide(t *testing.T, times int, do func(i int) error) {
+	t.Helper()
+	var doing errgroup.Group
+	doing.SetLimit(atATime)
+	for i := range times {
+		doing.Go(func() error { return do(i) })
+	}
+	if err := doing.Wait(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -5,9 +5,12 @@ package harness
 import (
 	"bufio"
 	"bytes"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,20 +26,18 @@ type Process struct {
 	command *exec.Cmd
 	exited  chan struct{}
 
-	mu      sync.Mutex
+	printed observed
 	log     bytes.Buffer
-	changed chan struct{} // closed, and made anew, with each line of the log
 }
 
-// StartProcess runs a program until it is killed, or the test ends. If the test fails, its log
-// is shown: the end of it only where go test keeps artifacts, the whole being among these.
+// StartProcess runs a program until it is killed, or the test ends. A test that fails shows its log:
+// only the end where go test keeps artifacts, which then have all of it.
 func StartProcess(t *testing.T, name string, environment []string, path string, arguments ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, name: name, added: environment, exited: make(chan struct{}), changed: make(chan struct{})}
+	p := &Process{t: t, name: name, added: environment, exited: make(chan struct{})}
 	p.command = exec.Command(path, arguments...)
 	p.command.Env = append(os.Environ(), environment...)
-	// A Ctrl-C is for this process alone. Should it die, so does the program: nothing
-	// is left behind.
+	// Ctrl-C is for this process alone. If this process dies, the program does, too.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	out, in := io.Pipe()
 	p.command.Stdout, p.command.Stderr = in, in
@@ -47,7 +48,7 @@ func StartProcess(t *testing.T, name string, environment []string, path string, 
 	reading.Go(func() { p.read(out) })
 	go func() {
 		defer close(p.exited)
-		_ = p.command.Wait() // how it ended is of no interest: tests kill it
+		_ = p.command.Wait() // its exit code is of no interest: tests kill it
 		_ = in.Close()
 		reading.Wait()
 	}()
@@ -73,40 +74,21 @@ func (p *Process) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		p.mu.Lock()
-		p.log.WriteString(lines.Text() + "\n")
-		close(p.changed)
-		p.changed = make(chan struct{})
-		p.mu.Unlock()
+		p.printed.change(func() { p.log.WriteString(lines.Text() + "\n") })
 	}
 }
 
-// Log is what the program has printed.
-func (p *Process) Log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
+// Log returns what the program has printed.
+func (p *Process) Log() (text string) {
+	p.printed.look(func() { text = p.log.String() })
+	return text
 }
 
 // AwaitLog waits until the program has printed the text.
 func (p *Process) AwaitLog(text string) {
 	p.t.Helper()
-	deadline := time.NewTimer(Patience)
-	defer deadline.Stop()
-	for {
-		p.mu.Lock()
-		found, changed := strings.Contains(p.log.String(), text), p.changed
-		p.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-changed:
-		case <-p.exited:
-			p.t.Fatalf("%s ended before it said %q", p.name, text)
-		case <-deadline.C:
-			p.t.Fatalf("%s did not say %q", p.name, text)
-		}
+	if !p.printed.await(p.exited, func() bool { return strings.Contains(p.log.String(), text) }) {
+		p.t.Fatalf("%s did not print %q, or ended before", p.name, text)
 	}
 }
 
@@ -116,13 +98,13 @@ func (p *Process) AwaitFaultPoint(point string) {
 	p.AwaitLog("fault point reached: " + point + "\n")
 }
 
-// Release lets a program that has stopped at a fault point go on.
+// Release continues a program that has stopped at a fault point.
 func (p *Process) Release() { p.Signal(syscall.SIGCONT) }
 
-// Kill ends the program at once, as kill -9 does, and waits until it has gone.
+// Kill kills the program, as kill -9 does, and waits until it has ended.
 func (p *Process) Kill() { p.end(syscall.SIGKILL) }
 
-// Stop asks the program to end, and waits until it has.
+// Stop asks the program to end, and waits until it has ended.
 func (p *Process) Stop() { p.end(syscall.SIGTERM) }
 
 func (p *Process) end(signal syscall.Signal) {
@@ -130,7 +112,7 @@ func (p *Process) end(signal syscall.Signal) {
 	<-p.exited
 }
 
-// Signal sends a signal, and says whether the program was there to get it.
+// Signal sends a signal, and returns whether the program ran and got it.
 func (p *Process) Signal(signal syscall.Signal) bool {
 	select {
 	case <-p.exited:
@@ -142,3 +124,39 @@ func (p *Process) Signal(signal syscall.Signal) bool {
 
 // PID is the program's process id.
 func (p *Process) PID() int { return p.command.Process.Pid }
+
+// AwaitExit waits until the program has ended by itself, and returns its output.
+func (p *Process) AwaitExit() string {
+	p.t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	select {
+	case <-p.exited:
+	case <-deadline.C:
+		p.t.Fatalf("%s has not ended", p.name)
+	}
+	return p.Log()
+}
+
+// Exited is closed when the program has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// shownLines of a program's log show how it ended. More would bury the test's own message.
+const shownLines = 50
+
+// showLog shows the log of a program whose test has failed.
+func (p *Process) showLog() {
+	p.t.Helper()
+	log := p.Log()
+	lines := strings.SplitAfter(log, "\n")
+	if keeps := flag.Lookup("test.artifacts"); len(lines) <= shownLines || keeps == nil || keeps.Value.String() != "true" {
+		p.t.Logf("log of %s:\n%s", p.name, log)
+		return
+	}
+	path := filepath.Join(p.t.ArtifactDir(), fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, "/", "-"), p.command.Process.Pid))
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		p.t.Logf("log of %s (it cannot be kept: %v):\n%s", p.name, err, log)
+		return
+	}
+	p.t.Logf("log of %s, the end of %s:\n%s", p.name, path, strings.Join(lines[len(lines)-shownLines:], ""))
+}

@@ -35,25 +35,55 @@ func (n *Node) Expect(exception Exception, why string) {
 
 // promises are those that are made for a node of a test's.
 type promises struct {
-	from     int // of the changes in the log, the first that can matter
 	excepted []Exception
 	why      []string
 }
 
-// keepPromises has the audit log judged when the test ends, and what runs on the node
-// has been stopped: cleanups run in the opposite order.
+// keepPromises has the audit log judged when the test ends and the processes on the node have
+// stopped: cleanups run in the opposite order.
 func (n *Node) keepPromises(from int) {
-	n.promises = &promises{from: from}
-	n.t.Cleanup(func() {
-		broken, err := n.broken()
+	n.promises = &promises{}
+	n.t.Cleanup(func() { // after the judgment
+		if n.t.Failed() && len(n.promises.why) > 0 {
+			n.t.Logf("exceptions: %q", n.promises.why)
+		}
+	})
+	n.env.judgeAtEnd(n.t, from, func() auditcheck.Options {
+		options := auditcheck.Options{Nodes: []string{n.Name}}
+		for _, e := range n.promises.excepted {
+			options.Unfinished = append(options.Unfinished, e.events...)
+			if e.cordon {
+				options.Cordoned = options.Nodes
+			}
+		}
+		return options
+	})
+}
+
+// KeepPromises has the audit log judged when the test ends, without the promises about nodes.
+// The processes on the cluster have to be stopped by then: cleanups run in the opposite order.
+func (e *Env) KeepPromises(t *testing.T) {
+	t.Helper()
+	e.judgeAtEnd(t, 0, func() auditcheck.Options { return auditcheck.Options{Nodes: []string{}} })
+}
+
+// KeepAllPromises has the audit log judged when the test ends, for all nodes, from now on. The
+// processes on the cluster have to be stopped by then: cleanups run in the opposite order. It
+// calls options then.
+func (e *Env) KeepAllPromises(t *testing.T, options func() auditcheck.Options) {
+	t.Helper()
+	e.judgeAtEnd(t, e.changesSoFar(t), options)
+}
+
+func (e *Env) judgeAtEnd(t *testing.T, from int, options func() auditcheck.Options) {
+	t.Helper()
+	t.Cleanup(func() {
+		broken, err := e.broken(from, options())
 		if err != nil {
-			n.t.Errorf("whether promises were kept: %v", err)
+			t.Errorf("judging the audit log: %v", err)
 		}
 		for _, violation := range broken {
-			n.t.Errorf("promise broken: %s", violation)
-		}
-		if len(broken) > 0 && len(n.promises.why) > 0 {
-			n.t.Logf("exceptions: %q", n.promises.why)
+			t.Errorf("promise broken: %s", violation)
 		}
 	})
 }
@@ -62,33 +92,6 @@ func (n *Node) keepPromises(from int) {
 // what the last writes have left is in it when they have been answered, and a test may
 // have seen them before.
 const tries = 3
-
-func (n *Node) broken() (broken []string, err error) {
-	options := auditcheck.Options{Nodes: []string{n.Name}}
-	for _, e := range n.promises.excepted {
-		options.Unfinished = append(options.Unfinished, e.events...)
-		if e.cordon {
-			options.Cordoned = options.Nodes
-		}
-	}
-	return n.env.broken(n.promises.from, options)
-}
-
-// KeepPromises has the audit log judged when the test ends, but for what is promised of
-// nodes. What runs on the cluster is to be stopped by then: cleanups run in the opposite
-// order.
-func (e *Env) KeepPromises(t *testing.T) {
-	t.Helper()
-	t.Cleanup(func() {
-		broken, err := e.broken(0, auditcheck.Options{Nodes: []string{}})
-		if err != nil {
-			t.Errorf("whether promises were kept: %v", err)
-		}
-		for _, violation := range broken {
-			t.Errorf("promise broken: %s", violation)
-		}
-	})
-}
 
 func (e *Env) broken(from int, options auditcheck.Options) (broken []string, err error) {
 	for range tries {

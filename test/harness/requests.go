@@ -3,41 +3,45 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/slipway-k8s/slipway/test/auditcheck"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// Requests are those of anybody that the API server has answered so far and that are
-// wanted.
+// Requests are the wanted ones of those that the API server has answered so far, of any user.
 func (e *Env) Requests(t *testing.T, wanted func(auditlog.Request) bool) []auditlog.Request {
 	t.Helper()
 	if err := e.settle(); err != nil {
 		t.Fatal(err)
 	}
+	return e.logged(t, wanted)
+}
+
+// logged are the wanted ones of the requests that the audit log has now.
+func (e *Env) logged(t *testing.T, wanted func(auditlog.Request) bool) []auditlog.Request {
+	t.Helper()
 	all, err := e.log.upToNow(e.AuditLog)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []auditlog.Request
-	for _, request := range all {
-		if wanted(request) {
-			found = append(found, request)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(all), func(r auditlog.Request) bool { return !wanted(r) })
 }
 
-// Changes are those of the requests so far by which it is seen whether promises were kept,
-// with what they said and what was answered.
+// Changes returns those of the requests so far that auditcheck judges, with their bodies and
+// answers.
 func (e *Env) Changes(t *testing.T) []auditlog.Request {
 	t.Helper()
 	if err := e.settle(); err != nil {
@@ -50,27 +54,11 @@ func (e *Env) Changes(t *testing.T) []auditlog.Request {
 	return changes
 }
 
-// requests are those that the API server has answered so far and that are wanted.
-func (n *Node) requests(wanted func(auditlog.Request) bool) []auditlog.Request {
-	n.t.Helper()
-	all, err := n.env.log.upToNow(n.env.AuditLog)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	var found []auditlog.Request
-	for _, request := range all {
-		if wanted(request) {
-			found = append(found, request)
-		}
-	}
-	return found
-}
-
-// Writes are what was written so far by those who act for the node, or to its events,
-// in the order in which it was answered.
+// Writes returns the writes so far by the node's agent, or to the node's events, in the order in
+// which they were answered.
 func (n *Node) Writes() []auditlog.Request {
 	n.t.Helper()
-	return n.requests(func(r auditlog.Request) bool {
+	return n.env.logged(n.t, func(r auditlog.Request) bool {
 		asNode := r.Impersonated == "system:node:"+n.Name && r.Resource != "events"
 		toEvent := r.Resource == "lifecycleevents" && strings.HasSuffix(r.Name, "-"+n.Name) &&
 			strings.HasPrefix(r.User, "system:serviceaccount:")
@@ -79,7 +67,7 @@ func (n *Node) Writes() []auditlog.Request {
 	})
 }
 
-// LastWrite is the last of [Node.Writes], in a line for people.
+// LastWrite returns the last of [Node.Writes], as a line for people.
 func (n *Node) LastWrite() string {
 	n.t.Helper()
 	writes := n.Writes()
@@ -89,7 +77,7 @@ func (n *Node) LastWrite() string {
 	return writes[len(writes)-1].String()
 }
 
-// LastStatusWrite is the last write of the status of an event.
+// LastStatusWrite returns the last write of the status of an event.
 func (n *Node) LastStatusWrite(event string) auditlog.Request {
 	n.t.Helper()
 	for _, request := range slices.Backward(n.Writes()) {
@@ -101,17 +89,16 @@ func (n *Node) LastStatusWrite(event string) auditlog.Request {
 	return auditlog.Request{}
 }
 
-// Evictions are the requests for evictions that were made for the node, also those
-// that were refused.
+// Evictions returns the requests for evictions by the node's agent, also refused ones.
 func (n *Node) Evictions() []auditlog.Request {
 	n.t.Helper()
-	return n.requests(func(r auditlog.Request) bool {
+	return n.env.logged(n.t, func(r auditlog.Request) bool {
 		return r.Impersonated == "system:node:"+n.Name && r.Resource == "pods" && r.Subresource == "eviction"
 	})
 }
 
-// EvictedOnly checks that evictions were asked for of the given pods and no others, of
-// each at least once, and all by UID.
+// EvictedOnly checks that there were requests to evict the given pods and no others, each at least
+// once, and all by UID.
 func (n *Node) EvictedOnly(pods ...*corev1.Pod) {
 	n.t.Helper()
 	missing := map[string]bool{}
@@ -142,7 +129,7 @@ func (n *Node) EvictedOnly(pods ...*corev1.Pod) {
 	}
 }
 
-// Untouched checks that the pods are as they were.
+// Untouched checks that the pods were neither deleted nor replaced.
 func (e *Env) Untouched(t *testing.T, pods ...*corev1.Pod) {
 	t.Helper()
 	for _, want := range pods {
@@ -155,4 +142,70 @@ func (e *Env) Untouched(t *testing.T, pods ...*corev1.Pod) {
 			t.Errorf("pod %s has UID %s and was deleted at %v; want UID %s, not deleted", pod.Name, pod.UID, pod.DeletionTimestamp, want.UID)
 		}
 	}
+}
+
+// requestLog is the part of the audit log that was read. It is read in steps: it grows by tens of
+// megabytes while many tests read it.
+type requestLog struct {
+	mu       sync.Mutex
+	tail     auditlog.Tail
+	requests []auditlog.Request
+	changed  []auditlog.Request // those that auditcheck judges
+	marks    int
+}
+
+// upToNow reads the rest of the log, and returns all requests, which the caller must not change.
+func (l *requestLog) upToNow(path string) ([]auditlog.Request, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.read(path); err != nil {
+		return nil, err
+	}
+	return slices.Clip(l.requests), nil
+}
+
+// changes returns those of the requests up to now that auditcheck judges.
+func (l *requestLog) changes(path string) ([]auditlog.Request, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.read(path); err != nil {
+		return nil, err
+	}
+	return slices.Clip(l.changed), nil
+}
+
+func (l *requestLog) read(path string) error {
+	text, err := l.tail.Next(path)
+	if err != nil {
+		return err
+	}
+	requests, err := auditlog.Read(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		if auditcheck.Wanted(r) {
+			l.changed = append(l.changed, r)
+		}
+		if r.Subresource != "eviction" {
+			r.Body = nil // only evictions' bodies are read
+		}
+		r.Answer = nil
+		l.requests = append(l.requests, r)
+	}
+	return nil
+}
+
+// nextMark returns a number that no other request has.
+func (l *requestLog) nextMark() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.marks++
+	return strconv.Itoa(l.marks)
+}
+
+// EvictionsSince returns those of [Node.Evictions] that were sent at the given time or later.
+func (n *Node) EvictionsSince(t time.Time) []auditlog.Request {
+	n.t.Helper()
+	return slices.DeleteFunc(n.Evictions(), func(r auditlog.Request) bool { return r.Began.Before(t) })
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,9 +29,8 @@ type StandIn struct {
 	driver       string // the path of its socket
 	registration string
 
-	mu       sync.Mutex
+	state    observed
 	calls    []string
-	changed  chan struct{} // closed, and made anew, with each call
 	failure  string
 	finished chan struct{}
 	onStop   func(event string)
@@ -61,7 +59,7 @@ func (n *Node) absent(name string) *StandIn {
 	d := &StandIn{
 		t: n.t, name: name, driver: filepath.Join(n.DataDir(), name, "slm.sock"),
 		registration: filepath.Join(n.RegistrationDir(), name+"-reg.sock"),
-		changed:      make(chan struct{}), finished: make(chan struct{}),
+		finished:     make(chan struct{}),
 	}
 	for _, path := range []string{d.driver, d.registration} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -91,9 +89,7 @@ func (d *StandIn) register() {
 func (d *StandIn) serve(server *grpc.Server, path string) {
 	d.t.Helper()
 	listener := d.listen(path)
-	d.mu.Lock()
-	d.servers = append(d.servers, server)
-	d.mu.Unlock()
+	d.state.look(func() { d.servers = append(d.servers, server) })
 	go func() { _ = server.Serve(listener) }() // ends with Stop, in Leave
 }
 
@@ -114,10 +110,8 @@ func (d *StandIn) listen(path string) net.Listener {
 
 // Leave ends it as a process that is killed: its sockets stay, and nobody listens.
 func (d *StandIn) Leave() {
-	d.mu.Lock()
-	servers := d.servers
-	d.servers = nil
-	d.mu.Unlock()
+	var servers []*grpc.Server
+	d.state.look(func() { servers, d.servers = d.servers, nil })
 	for _, server := range slices.Backward(servers) {
 		server.Stop()
 	}
@@ -127,53 +121,28 @@ func (d *StandIn) Leave() {
 func (d *StandIn) Finish() { close(d.finished) }
 
 // Fail makes it answer with an error from now on.
-func (d *StandIn) Fail(message string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.failure = message
-}
+func (d *StandIn) Fail(message string) { d.state.look(func() { d.failure = message }) }
 
 // OnLastEnd is called when it is told that an event is over, before it answers.
-func (d *StandIn) OnLastEnd(f func(event string)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.onStop = f
-}
+func (d *StandIn) OnLastEnd(f func(event string)) { d.state.look(func() { d.onStop = f }) }
 
 // Calls are those that came so far, as "Start NAME", "End NAME" and "LastEnd NAME".
-func (d *StandIn) Calls() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.calls)
+func (d *StandIn) Calls() (calls []string) {
+	d.state.look(func() { calls = slices.Clone(d.calls) })
+	return calls
 }
 
 // AwaitCall waits until the call has come.
 func (d *StandIn) AwaitCall(call string) {
 	d.t.Helper()
-	deadline := time.NewTimer(Patience)
-	defer deadline.Stop()
-	for {
-		d.mu.Lock()
-		found, changed := slices.Contains(d.calls, call), d.changed
-		d.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline.C:
-			d.t.Fatalf("driver %s did not get the call %q; it got %q", d.name, call, d.Calls())
-		}
+	if !d.state.await(nil, func() bool { return slices.Contains(d.calls, call) }) {
+		d.t.Fatalf("driver %s did not get the call %q; it got %q", d.name, call, d.Calls())
 	}
 }
 
 func (d *StandIn) called(call string) (failure string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls = append(d.calls, call)
-	close(d.changed)
-	d.changed = make(chan struct{})
-	return d.failure
+	d.state.change(func() { d.calls, failure = append(d.calls, call), d.failure })
+	return failure
 }
 
 // StartLifecycleTransition is the contract's.
@@ -185,9 +154,8 @@ func (d *StandIn) StartLifecycleTransition(_ context.Context, r *driverv1.StartL
 // EndLifecycleTransition is the contract's. It holds its answer until it is finished.
 func (d *StandIn) EndLifecycleTransition(ctx context.Context, r *driverv1.EndLifecycleTransitionRequest) (*driverv1.LifecycleTransitionResponse, error) {
 	if r.GetSlaExpired() {
-		d.mu.Lock()
-		onStop := d.onStop
-		d.mu.Unlock()
+		var onStop func(string)
+		d.state.look(func() { onStop = d.onStop })
 		if onStop != nil {
 			onStop(r.GetEventName())
 		}

@@ -3,21 +3,27 @@
 package harness
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/devcluster"
 	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 )
 
@@ -57,10 +63,7 @@ func (e *Env) Deployment(t *testing.T, app, group string, replicas int32, option
 			Template: PodSpec(app, group, options),
 		},
 	}
-	if err := e.Client.Create(t.Context(), deployment); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.deleteQuietly(deployment) })
+	e.create(t, deployment)
 	return Await(t, e, "deployment "+app+" is ready", &appsv1.DeploymentList{}, func(d *appsv1.Deployment) bool {
 		return d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas == replicas
 	}, Named(app))
@@ -76,10 +79,7 @@ func (e *Env) Budget(t *testing.T, app string, maxUnavailable int) *policyv1.Pod
 			MaxUnavailable: new(intstr.FromInt(maxUnavailable)),
 		},
 	}
-	if err := e.Client.Create(t.Context(), budget); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.deleteQuietly(budget) })
+	e.create(t, budget)
 	return Await(t, e, "budget "+app+" is observed", &policyv1.PodDisruptionBudgetList{}, func(b *policyv1.PodDisruptionBudget) bool {
 		return b.Status.ObservedGeneration == b.Generation && b.Status.ExpectedPods > 0
 	}, Named(app))
@@ -93,10 +93,7 @@ func (n *Node) Pod(app string, options PodOptions) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.GenerateName = metav1.NamespaceDefault, app+"-"
 	pod.Spec.NodeSelector, pod.Spec.NodeName = nil, n.Name
-	if err := n.env.Client.Create(n.t.Context(), pod); err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { n.env.deleteQuietly(pod) })
+	n.env.create(n.t, pod)
 	return pod
 }
 
@@ -117,10 +114,7 @@ func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*life
 	for _, f := range change {
 		f(transition)
 	}
-	if err := e.Client.Create(t.Context(), transition); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.deleteQuietly(transition) })
+	e.create(t, transition)
 }
 
 // PublishDrain creates the transitions of a drain driver with another name than Slipway's:
@@ -129,10 +123,7 @@ func (e *Env) PublishDrain(t *testing.T, driver string) string {
 	t.Helper()
 	transitions := draindriver.Transitions(driver, draindriver.DefaultSLA)
 	for _, transition := range transitions {
-		if err := e.Client.Create(t.Context(), &transition); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { e.deleteQuietly(&transition) })
+		e.create(t, &transition)
 	}
 	return transitions[0].Name
 }
@@ -161,7 +152,7 @@ func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.t.Cleanup(func() { n.env.deleteQuietly(event) })
+	n.t.Cleanup(func() { n.env.DeleteQuietly(event) })
 	return event
 }
 
@@ -198,3 +189,157 @@ func (n *Node) Change(event string, change func(*lifecyclev1alpha1.LifecycleEven
 
 // EventName is a name for an event of the node that no other test uses.
 func (n *Node) EventName(what string) string { return fmt.Sprintf("%s-%s", what, n.Name) }
+
+// Forever is how long work takes that somebody has to end.
+const Forever = 24 * time.Hour
+
+// PodTemplate is what an administrator puts into Slipway's namespace: work that takes so
+// long on a simulated node.
+func (e *Env) PodTemplate(t *testing.T, name string, takes time.Duration) *corev1.PodTemplate {
+	t.Helper()
+	template := &corev1.PodTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: devcluster.Namespace},
+		Template:   PodSpec("work-"+name, "", PodOptions{}),
+	}
+	template.Template.Spec.NodeSelector = nil
+	for _, setting := range []string{"delay", "jitter-delay"} {
+		template.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/"+setting] = max(takes, time.Millisecond).String()
+	}
+	e.create(t, template)
+	return template
+}
+
+// AwaitJob waits until there is the Job of a node, and returns it.
+func (e *Env) AwaitJob(t *testing.T, node string) *batchv1.Job {
+	t.Helper()
+	return Await(t, e, "a Job of node "+node, &batchv1.JobList{}, func(*batchv1.Job) bool { return true },
+		client.MatchingLabels{slipwayv1alpha1.WorkNodeLabel: node}, client.InNamespace(devcluster.Namespace))
+}
+
+// EndJob has the pod of a Job that runs end, well or not.
+func (e *Env) EndJob(t *testing.T, job *batchv1.Job, well bool) {
+	t.Helper()
+	pod := Await(t, e, "the pod of Job "+job.Name+" runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
+	}, client.MatchingLabels{batchv1.JobNameLabel: job.Name}, client.InNamespace(job.Namespace))
+	phase := `{"status":{"phase":"Failed"}}`
+	if well {
+		phase = `{"status":{"phase":"Succeeded"}}`
+	}
+	if err := e.Client.Status().Patch(t.Context(), pod, client.RawPatch(types.MergePatchType, []byte(phase))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WithoutAgents takes the agents' DaemonSet away: in central mode there is none.
+func (e *Env) WithoutAgents(t *testing.T) {
+	t.Helper()
+	e.Kubectl(t, "apply", "-f", File(t, "config", "rbac", "central"))
+	e.Kubectl(t, "delete", "daemonset", "--ignore-not-found", "--wait", "-n", devcluster.Namespace, devcluster.AgentServiceAccount)
+	AwaitNone[*corev1.Pod](t, e, &corev1.PodList{}, client.InNamespace(devcluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "node-agent"})
+}
+
+// HeldPod is a bare pod that no eviction gets past: its budget wants it to stay.
+type HeldPod struct {
+	*corev1.Pod
+	env    *Env
+	budget *policyv1.PodDisruptionBudget
+}
+
+// HeldPod creates a pod on the node that goes within a second once it is evicted, and
+// the budget that holds it; and waits until the budget counts it.
+func (n *Node) HeldPod(app string) *HeldPod {
+	n.t.Helper()
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			MinAvailable: new(intstr.FromInt32(1)),
+		},
+	}
+	n.env.create(n.t, budget)
+	pod := n.Pod(app, PodOptions{Gone: time.Second})
+	Await(n.t, n.env, "budget "+app+" counts its pod", &policyv1.PodDisruptionBudgetList{},
+		func(b *policyv1.PodDisruptionBudget) bool { return b.Status.CurrentHealthy == 1 }, Named(app))
+	return &HeldPod{Pod: pod, env: n.env, budget: budget}
+}
+
+// LetGo deletes the budget.
+func (p *HeldPod) LetGo(t *testing.T) {
+	t.Helper()
+	p.env.Delete(t, p.budget)
+}
+
+// AwaitHeld waits until the event says that the pod holds it up.
+func (p *HeldPod) AwaitHeld(t *testing.T, event string) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
+	return p.env.AwaitEvent(t, event, "is held up by pod "+p.Name, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+		for _, blocker := range e.Status.Blockers {
+			if blocker.Object == "Pod "+p.Namespace+"/"+p.Name {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Rule creates a DrainRule: unless it is changed, one that evicts all pods of its
+// namespace.
+func (e *Env) Rule(t *testing.T, namespace, name string, change ...func(*slipwayv1alpha1.DrainRuleSpec)) *slipwayv1alpha1.DrainRule {
+	t.Helper()
+	rule := &slipwayv1alpha1.DrainRule{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       slipwayv1alpha1.DrainRuleSpec{Behavior: slipwayv1alpha1.DrainEvict},
+	}
+	for _, f := range change {
+		f(&rule.Spec)
+	}
+	e.create(t, rule)
+	return rule
+}
+
+// ForApp is a change of a rule: it is for the pods of an app.
+func ForApp(app string) func(*slipwayv1alpha1.DrainRuleSpec) {
+	return func(s *slipwayv1alpha1.DrainRuleSpec) { s.PodSelector.MatchLabels = map[string]string{"app": app} }
+}
+
+// Behaves is a change of a rule.
+func Behaves(b slipwayv1alpha1.DrainBehavior) func(*slipwayv1alpha1.DrainRuleSpec) {
+	return func(s *slipwayv1alpha1.DrainRuleSpec) { s.Behavior = b }
+}
+
+// InNamespaces is a change of a rule in Slipway's own namespace: it is for namespaces
+// with these labels.
+func InNamespaces(labels map[string]string) func(*slipwayv1alpha1.DrainRuleSpec) {
+	return func(s *slipwayv1alpha1.DrainRuleSpec) {
+		s.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels}
+	}
+}
+
+// RawParameters is a change of an event: what it tells its driver, as JSON.
+func RawParameters(text string) func(*lifecyclev1alpha1.LifecycleEvent) {
+	return func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(text)}
+	}
+}
+
+// Parameters is a change of an event: what it tells the drain driver.
+func Parameters(t *testing.T, change func(*slipwayv1alpha1.DrainParameters)) func(*lifecyclev1alpha1.LifecycleEvent) {
+	t.Helper()
+	parameters := &slipwayv1alpha1.DrainParameters{}
+	parameters.APIVersion, parameters.Kind = slipwayv1alpha1.GroupVersion.String(), "DrainParameters"
+	change(parameters)
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return RawParameters(string(text))
+}
+
+// Namespace creates a namespace of the test's own.
+func (e *Env) Namespace(t *testing.T, labels map[string]string) *corev1.Namespace {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}
+	e.create(t, namespace)
+	return namespace
+}

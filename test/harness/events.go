@@ -14,17 +14,17 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// keptFinalizer is how a test sees how an event has ended, before it is gone.
+// keptFinalizer keeps an event that has ended until a test has seen how.
 const keptFinalizer = "slipway.test/kept"
 
 // Kept is a change of an event: it stays until [Env.Outcome] has seen how it ended.
 func Kept(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = append(e.Finalizers, keptFinalizer) }
 
-// Outcome waits until a [Kept] event has ended and nobody else wants to keep it, lets
-// it go, and returns how it was.
+// Outcome waits until a [Kept] event has ended and has no other finalizer, removes the finalizer, and
+// returns the event.
 func (e *Env) Outcome(t *testing.T, name string) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
-	event := e.AwaitEvent(t, name, "has ended and is left to us", func(event *lifecyclev1alpha1.LifecycleEvent) bool {
+	event := e.AwaitEvent(t, name, "has ended, with only the finalizer of the test", func(event *lifecyclev1alpha1.LifecycleEvent) bool {
 		return event.Status.ClaimStatus.Terminal() && event.DeletionTimestamp != nil &&
 			slices.Equal(event.Finalizers, []string{keptFinalizer})
 	})
@@ -33,12 +33,12 @@ func (e *Env) Outcome(t *testing.T, name string) *lifecyclev1alpha1.LifecycleEve
 	return event
 }
 
-// Finished is why the event ended: the reason and the message of its condition.
+// Finished returns the condition with the reason and the message of the event's end.
 func Finished(event *lifecyclev1alpha1.LifecycleEvent) *metav1.Condition {
 	return Condition(event, lifecyclev1alpha1.ConditionFinished)
 }
 
-// Condition is a condition of the event. It has only zero values if there is none.
+// Condition returns a condition of the event, with only zero values if there is none.
 func Condition(event *lifecyclev1alpha1.LifecycleEvent, conditionType string) *metav1.Condition {
 	if c := apimeta.FindStatusCondition(event.Status.Conditions, conditionType); c != nil {
 		return c
@@ -46,7 +46,7 @@ func Condition(event *lifecyclev1alpha1.LifecycleEvent, conditionType string) *m
 	return &metav1.Condition{}
 }
 
-// StripFinalizers takes all finalizers off the event, as somebody does by hand.
+// StripFinalizers removes all finalizers of the event, as an administrator does by hand.
 func (e *Env) StripFinalizers(t *testing.T, event *lifecyclev1alpha1.LifecycleEvent) {
 	t.Helper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
@@ -64,5 +64,17 @@ func (e *Env) Delete(t *testing.T, object client.Object, how ...client.DeleteOpt
 	}
 }
 
-// DeleteQuietly deletes an object that may be gone already, as when a test ends.
-func (e *Env) DeleteQuietly(object client.Object) { e.deleteQuietly(object) }
+// DeleteQuietly deletes an object if it is still there, as at the end of a test.
+func (e *Env) DeleteQuietly(object client.Object) {
+	// The cluster may be gone already, and the object as well.
+	_ = e.Client.Delete(context.Background(), object, client.GracePeriodSeconds(0))
+}
+
+// create creates an object that is deleted at the end of the test.
+func (e *Env) create(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := e.Client.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.DeleteQuietly(object) })
+}
