@@ -126,7 +126,7 @@ not a power failure.`,
 		if err != nil {
 			return err
 		}
-		return format.print(streams.Out, facts, func(out io.Writer) {
+		return format.write(streams.Out, facts, func(out io.Writer) {
 			printFacts(out, facts)
 			_, _ = fmt.Fprintf(out, "\nexport KUBECONFIG=%s\n", facts.Kubeconfig)
 		})
@@ -165,7 +165,7 @@ func newStatus(streams Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := format.print(streams.Out, facts, func(out io.Writer) { printFacts(out, facts) }); err != nil {
+		if err := format.write(streams.Out, facts, func(out io.Writer) { printFacts(out, facts) }); err != nil {
 			return err
 		}
 		switch facts.State {
@@ -254,7 +254,7 @@ func hold(ctx context.Context, opened *cluster.Cluster, request cluster.Request,
 		return err
 	}
 	format := line
-	if err := format.print(streams.Out, facts, nil); err != nil {
+	if err := format.write(streams.Out, facts, nil); err != nil {
 		return err
 	}
 	<-ctx.Done()

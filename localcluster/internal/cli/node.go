@@ -88,7 +88,7 @@ it. If the node is there already, it starts those of its programs that do not ru
 		if err != nil {
 			return err
 		}
-		return format.print(streams.Out, facts, func(out io.Writer) {
+		return format.write(streams.Out, facts, func(out io.Writer) {
 			_, _ = fmt.Fprintf(out, "node %s is ready at %s\n  containerd   %s\n  static pods  %s\n  pods' logs   %s\n",
 				facts.Name, facts.Address, facts.Socket, facts.Manifests, facts.PodLogs)
 		})

@@ -143,7 +143,7 @@ func (f podFlags) background(ctx context.Context, opened *cluster.Cluster, pod s
 	if err != nil {
 		return fmt.Errorf("pod %s/%s: %w; see %s", pod.Namespace, pod.Name, err, pod.Log)
 	}
-	return f.output.print(streams.Out, facts, func(out io.Writer) {
+	return f.output.write(streams.Out, facts, func(out io.Writer) {
 		_, _ = fmt.Fprintf(out, "pod %s/%s runs on %s; its log is %s\n", pod.Namespace, pod.Name, run.Pod.Spec.NodeName, pod.Log)
 	})
 }

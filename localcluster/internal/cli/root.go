@@ -170,8 +170,8 @@ func addOutput(command *cobra.Command) *output {
 	return &format
 }
 
-// print prints value as one line of JSON, or else by printText.
-func (o *output) print(out io.Writer, value any, printText func(io.Writer)) error {
+// write writes value as one line of JSON, or else by printText.
+func (o *output) write(out io.Writer, value any, printText func(io.Writer)) error {
 	if *o == text {
 		printText(out)
 		return nil

@@ -158,12 +158,14 @@ func (n Node) Prepare(ctx context.Context, kubelet int) error {
 // recognizes a kubelet by its user and group.
 func (n Node) identities() (client, server component.Identity) {
 	user := "system:node:" + n.Name
-	return component.Identity{
-			Name: "node-" + n.Name + "-client", Authority: component.Authority, User: user, Groups: []string{"system:nodes"},
-		}, component.Identity{
-			Name: "node-" + n.Name + "-serving", Authority: component.Authority, User: user,
-			Hosts: []string{n.Name}, Addresses: []net.IP{net.ParseIP(n.Address())},
-		}
+	client = component.Identity{
+		Name: "node-" + n.Name + "-client", Authority: component.Authority, User: user, Groups: []string{"system:nodes"},
+	}
+	server = component.Identity{
+		Name: "node-" + n.Name + "-serving", Authority: component.Authority, User: user,
+		Hosts: []string{n.Name}, Addresses: []net.IP{net.ParseIP(n.Address())},
+	}
+	return client, server
 }
 
 func (n Node) writeIdentity() error {
