@@ -50,7 +50,7 @@ func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (r
 		}
 	}
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, nil //nolint:nilerr // the process ends, which is no failure
 	}
 	c.loop.AddAt(pod, wake)
 	return reconcile.Result{}, errors.Join(failed...)

@@ -30,7 +30,7 @@ func (r *Requester) Reconcile(ctx context.Context, event types.UID) (reconcile.R
 	began := r.clock.Now()
 	failures := r.settle(ctx, event)
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, nil //nolint:nilerr // the process ends, which is no failure
 	}
 	// This pass may have missed the end of a wait that ended while it went on.
 	r.loop.AddAt(event, r.pods.due(event, began))

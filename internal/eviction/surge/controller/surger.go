@@ -156,7 +156,7 @@ func (s *Surger) Reconcile(ctx context.Context, name string) (reconcile.Result, 
 	}
 	busy, wake, err := n.pass(ctx)
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, nil //nolint:nilerr // the process ends, which is no failure
 	}
 	switch now := s.clock.Now(); {
 	case busy || err != nil:
