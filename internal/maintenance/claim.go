@@ -14,7 +14,7 @@ import (
 
 // claim is what a maintenance wants of a node that is out for it.
 type claim struct {
-	MaintenanceRef
+	Ref
 	m      *maintenance // nil: it was deleted
 	job    *batchv1.Job // nil: there is none
 	record *Record      // nil: the maintenance is not done with the node
@@ -35,8 +35,8 @@ const (
 	needs              // it does; also if the node has failed
 )
 
-func (s *selection) claimOf(n *node, ref MaintenanceRef) claim {
-	c := claim{MaintenanceRef: ref, m: s.byUID[ref.UID], job: s.jobs[JobName(n.name, ref.UID, ref.Retry)]}
+func (s *selection) claimOf(n *node, ref Ref) claim {
+	c := claim{Ref: ref, m: s.byUID[ref.UID], job: s.jobs[JobName(n.name, ref.UID, ref.Retry)]}
 	if c.m != nil {
 		c.record = n.recordOf(c.m)
 	}
@@ -76,7 +76,7 @@ func (s *selection) wantOf(n *node, c claim) (want, *slipwayv1alpha1.Maintenance
 			return needs, hooks.late
 		}
 		return leaves, hooks.late
-	case s.yields(n, c.MaintenanceRef), s.waitsAgain(n, c.m):
+	case s.yields(n, c.Ref), s.waitsAgain(n, c.m):
 		return leaves, nil
 	case c.record != nil && c.record.State != RecordFailed:
 		return done, nil

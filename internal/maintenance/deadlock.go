@@ -71,7 +71,7 @@ func (s *selection) findDeadlocks() deadlocks {
 // inDeadlock returns what package deadlock has to know of a node that is out.
 func (s *selection) inDeadlock(n *node) deadlock.Drain {
 	d := deadlock.Drain{Node: n.name, ComesBack: true}
-	yieldsNow := slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool { return s.yields(n, ref) })
+	yieldsNow := slices.ContainsFunc(n.refs, func(ref Ref) bool { return s.yields(n, ref) })
 	if n.drain == nil || n.back != nil || len(s.begins[n.name]) > 0 || released(n.refs) || yieldsNow {
 		return d
 	}
@@ -266,7 +266,7 @@ func (n *node) yielding(m *maintenance) cause {
 // yields reports whether the drain of the node is the one that gives way for a maintenance, and
 // the maintenance has not joined it since. While any of its maintenances is paused, the node
 // stays as it is.
-func (v *view) yields(n *node, ref MaintenanceRef) bool {
+func (v *view) yields(n *node, ref Ref) bool {
 	r := rawRecord(n.Records, ref.UID)
 	return r != nil && r.State == RecordHeldBack && n.drain != nil && r.Event == n.drain.UID && !ref.Since.After(r.At) && !v.pausedFor(n)
 }

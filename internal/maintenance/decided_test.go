@@ -343,11 +343,11 @@ func TestWhoIsStillCordonedAndGoesBack(t *testing.T) {
 		}
 	}
 	same := func(*Record) {}
-	back := []MaintenanceRef{{UID: "blue-1", Name: "blue", Retry: 2, Released: true}}
+	back := []Ref{{UID: "blue-1", Name: "blue", Retry: 2, Released: true}}
 	complete := func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }
 	for name, tc := range map[string]struct {
 		so   []func(*out)
-		want []MaintenanceRef
+		want []Ref
 	}{
 		"it has failed, and is to stay so":           {[]func(*out){failed(same)}, nil},
 		"it has failed, and all are to return":       {[]func(*out){failed(same), complete}, back},

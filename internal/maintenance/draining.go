@@ -17,7 +17,7 @@ import (
 // move is the next step of one maintenance with a node that is out for it.
 type move struct {
 	// ref is what the event is to say of the maintenance.
-	ref MaintenanceRef
+	ref Ref
 	// status is nil while there is nothing to say.
 	status *nodeStatus
 	// record is nil, unless the maintenance is done with the node, or the node has failed.
@@ -32,13 +32,13 @@ type move struct {
 
 // at is the move of a node that stays in a phase.
 func (c claim) at(phase slipwayv1alpha1.MaintenanceNodePhase, why cause, since time.Time) move {
-	return move{ref: c.MaintenanceRef, status: &nodeStatus{phase: phase, cause: why, since: since}}
+	return move{ref: c.Ref, status: &nodeStatus{phase: phase, cause: why, since: since}}
 }
 
 // fails is the move of a node that fails. The next status says so, when the record is written.
 func (c claim) fails(n *node, why cause) move {
 	failure := n.failure(c.m, why)
-	return move{ref: c.MaintenanceRef, record: &failure}
+	return move{ref: c.Ref, record: &failure}
 }
 
 // out is for a node that is out, or about to be: all its maintenances make a step, and their
@@ -50,12 +50,37 @@ func (p *plan) out(n *node) (o outcome) {
 		}
 		return p.release(n)
 	}
-	changed, opens, job := n.drain.DeepCopy(), true, p.jobOn(n)
-	var refs []MaintenanceRef
+	changed := n.drain.DeepCopy()
+	refs, gated := p.continued(n, changed, &o)
+	for _, ref := range p.begins[n.name] {
+		gated = gated || p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain)
+		ref.Since = p.second().Time
+		refs = append(refs, ref)
+		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it was not meant for this one
+		o.at(ref.UID, slipwayv1alpha1.NodeDraining, cause{}, time.Time{})
+	}
+	if !gated {
+		removeGate(changed)
+	}
+	if pending(n.drain) {
+		allow(changed, p.allowedGuards(n, refs))
+	}
+	p.cordonAgain(n, changed)
+	setParameters(changed, p.parameters(n, changed))
+	setRefs(changed, refs)
+	o.change(n.drain, changed)
+	o.steps = append(o.steps, p.fastForward(n)...)
+	return o
+}
+
+// continued makes the next step of each maintenance that the node is out for. It returns what the
+// event is to say of them, and whether its drain must not begin yet.
+func (p *plan) continued(n *node, changed *lifecyclev1alpha1.LifecycleEvent, o *outcome) (refs []Ref, gated bool) {
+	job := p.jobOn(n)
 	for _, c := range p.claims[n.name] {
 		if c.want == leaves {
-			if c.leave(n, &o); c.staysPaused(n) {
-				refs = append(refs, c.MaintenanceRef) // it returns when that is over
+			if c.leave(n, o); c.staysPaused(n) {
+				refs = append(refs, c.Ref) // it returns when that is over
 			}
 			continue
 		}
@@ -73,28 +98,10 @@ func (p *plan) out(n *node) (o outcome) {
 		if mv.forgetsDone {
 			delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation)
 		}
-		opens = opens && !mv.gated
+		gated = gated || mv.gated
 		refs = append(refs, mv.ref)
 	}
-	for _, ref := range p.begins[n.name] {
-		opens = opens && !p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain)
-		ref.Since = p.second().Time
-		refs = append(refs, ref)
-		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it was not meant for this one
-		o.at(ref.UID, slipwayv1alpha1.NodeDraining, cause{}, time.Time{})
-	}
-	if opens {
-		removeGate(changed)
-	}
-	if pending(n.drain) {
-		allow(changed, p.allowedGuards(n, refs))
-	}
-	p.cordonAgain(n, changed)
-	setParameters(changed, p.parameters(n, changed))
-	setRefs(changed, refs)
-	o.change(n.drain, changed)
-	o.steps = append(o.steps, p.fastForward(n)...)
-	return o
+	return refs, gated
 }
 
 // leave records what became of a node for a maintenance that needs it no more, while others do.
@@ -127,13 +134,13 @@ func (p *plan) fastForward(n *node) (steps []Step) {
 // the name of a Job that is at work on the node.
 func (p *plan) moveOf(n *node, c claim, job string) move {
 	if c.m == nil {
-		return move{ref: c.MaintenanceRef} // its Job is still running
+		return move{ref: c.Ref} // its Job is still running
 	}
 	if c.triesAgain(n) {
 		return p.tryAgain(n, c)
 	}
 	if failed, is := failedStatus(c.record); is {
-		return move{ref: c.MaintenanceRef, status: &failed}
+		return move{ref: c.Ref, status: &failed}
 	}
 	switch {
 	case c.record != nil:
@@ -175,7 +182,7 @@ func (v *view) heldByHooks(n *node, c claim, point slipwayv1alpha1.HookPoint, si
 	case hooks.late != nil:
 		return c.fails(n, notOpened(hooks.late)), true
 	case len(hooks.waiting) == 0:
-		return move{ref: c.MaintenanceRef}, false
+		return move{ref: c.Ref}, false
 	}
 	return c.at(slipwayv1alpha1.NodeHeld, cause{
 		slipwayv1alpha1.ReasonHookWaiting,

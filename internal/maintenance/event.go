@@ -28,7 +28,7 @@ const heldFor = 30 * 24 * time.Hour
 // its observedGeneration cover.
 const conditionTargetsReached = "TargetsReached"
 
-func newEvent(name, label, transition, node string, refs []MaintenanceRef) *lifecyclev1alpha1.LifecycleEvent {
+func newEvent(name, label, transition, node string, refs []Ref) *lifecyclev1alpha1.LifecycleEvent {
 	e := &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:       name,
@@ -42,17 +42,17 @@ func newEvent(name, label, transition, node string, refs []MaintenanceRef) *life
 }
 
 // newDrain returns the event that takes a node out.
-func newDrain(node string, refs []MaintenanceRef, parameters slipwayv1alpha1.DrainParameters) *lifecyclev1alpha1.LifecycleEvent {
+func newDrain(node string, refs []Ref, parameters slipwayv1alpha1.DrainParameters) *lifecyclev1alpha1.LifecycleEvent {
 	e := newEvent(DrainName(node), LabelDrain, lifecycleevent.DrainTransition, node, refs)
 	e.Spec.SLA = &metav1.Duration{Duration: heldFor}
 	setParameters(e, parameters)
 	return e
 }
 
-// MaintenanceRefs returns the maintenances that an event is for. An annotation that cannot be
+// Refs returns the maintenances that an event is for. An annotation that cannot be
 // read was written by a third party, and counts as none.
-func MaintenanceRefs(e *lifecyclev1alpha1.LifecycleEvent) []MaintenanceRef {
-	var refs []MaintenanceRef
+func Refs(e *lifecyclev1alpha1.LifecycleEvent) []Ref {
+	var refs []Ref
 	if err := json.Unmarshal([]byte(e.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &refs); err != nil {
 		return nil
 	}
@@ -60,8 +60,8 @@ func MaintenanceRefs(e *lifecyclev1alpha1.LifecycleEvent) []MaintenanceRef {
 }
 
 // setRefs writes the maintenances to the event, unless it has them already.
-func setRefs(e *lifecyclev1alpha1.LifecycleEvent, refs []MaintenanceRef) {
-	if e.Annotations[slipwayv1alpha1.MaintenancesAnnotation] != "" && slices.Equal(MaintenanceRefs(e), refs) {
+func setRefs(e *lifecyclev1alpha1.LifecycleEvent, refs []Ref) {
+	if e.Annotations[slipwayv1alpha1.MaintenancesAnnotation] != "" && slices.Equal(Refs(e), refs) {
 		return
 	}
 	raw, err := json.Marshal(refs)
@@ -79,8 +79,8 @@ func annotate(e *lifecyclev1alpha1.LifecycleEvent, key, value string) {
 }
 
 // refOf returns the entry of a maintenance; nil, if there is none.
-func refOf(refs []MaintenanceRef, uid types.UID) *MaintenanceRef {
-	i := slices.IndexFunc(refs, func(ref MaintenanceRef) bool { return ref.UID == uid })
+func refOf(refs []Ref, uid types.UID) *Ref {
+	i := slices.IndexFunc(refs, func(ref Ref) bool { return ref.UID == uid })
 	if i < 0 {
 		return nil
 	}
@@ -88,8 +88,8 @@ func refOf(refs []MaintenanceRef, uid types.UID) *MaintenanceRef {
 }
 
 // released reports whether the node is on its way back: no maintenance can join its drain then.
-func released(refs []MaintenanceRef) bool {
-	return !slices.ContainsFunc(refs, func(ref MaintenanceRef) bool { return !ref.Released })
+func released(refs []Ref) bool {
+	return !slices.ContainsFunc(refs, func(ref Ref) bool { return !ref.Released })
 }
 
 // parametersOf returns what the event asks of its drain, as far as that can be read.

@@ -100,10 +100,10 @@ func TestParametersAreWrittenWhereTheyMeanSomethingElse(t *testing.T) {
 }
 
 func TestForWhomAnEventIs(t *testing.T) {
-	refs := []MaintenanceRef{{UID: "a", Name: "blue"}}
+	refs := []Ref{{UID: "a", Name: "blue"}}
 	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"app": "theirs"}}}
 	setRefs(e, refs)
-	if diff := cmp.Diff(refs, MaintenanceRefs(e)); diff != "" || e.Annotations["app"] != "theirs" {
+	if diff := cmp.Diff(refs, Refs(e)); diff != "" || e.Annotations["app"] != "theirs" {
 		t.Errorf("annotations %v: -want +got:\n%s", e.Annotations, diff)
 	}
 	e.Annotations[slipwayv1alpha1.MaintenancesAnnotation] = `[ {"uid":"a", "name":"blue"} ]`

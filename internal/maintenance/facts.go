@@ -120,9 +120,9 @@ const (
 	RecordHeldBack RecordState = "HeldBack"
 )
 
-// MaintenanceRef is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
+// Ref is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
 // node: a maintenance that they are for.
-type MaintenanceRef struct {
+type Ref struct {
 	UID  types.UID `json:"uid"`
 	Name string    `json:"name"`
 	// Retry is spec.retry of the maintenance when it took the node up.

@@ -32,9 +32,9 @@ func FuzzForsOf(f *testing.F) {
 				Annotations: map[string]string{slipwayv1alpha1.MaintenancesAnnotation: text},
 			}}
 		}
-		refs, other := MaintenanceRefs(annotated(text)), annotated("")
+		refs, other := Refs(annotated(text)), annotated("")
 		setRefs(other, refs)
-		if diff := cmp.Diff(refs, MaintenanceRefs(other), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(refs, Refs(other), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("they are not the same (-before +after):\n%s", diff)
 		}
 		// They are asked for without a look at what is in them.

@@ -96,7 +96,7 @@ func (p *plan) startJob(n *node, c claim, since time.Time, other string) move {
 	case !n.Spec.Unschedulable:
 		return c.at(slipwayv1alpha1.NodeHeld, cause{slipwayv1alpha1.ReasonBlocked, "the node is not cordoned, so no work begins"}, time.Time{})
 	}
-	job := newJob(p.facts.Namespace, n.name, c.m, c.MaintenanceRef, template)
+	job := newJob(p.facts.Namespace, n.name, c.m, c.Ref, template)
 	mv := c.at(slipwayv1alpha1.NodeWorking, cause{slipwayv1alpha1.ReasonJobRunning, "the Job is being created"}, time.Time{})
 	if refusal, refused := p.facts.Refused[Key(CreateJob{Job: job})]; refused {
 		if limit, over := p.workOver(c.m, since); over {
@@ -114,7 +114,7 @@ func (p *plan) startJob(n *node, c claim, since time.Time, other string) move {
 // newJob makes the Job of a node from the template. Its pod runs on the node and nowhere else, and
 // tolerates the taints of a node that is out or down. The Job has no owner: with a maintenance
 // that is deleted in foreground, the garbage collector would delete it in the middle of a reboot.
-func newJob(namespace, node string, m *maintenance, ref MaintenanceRef, template *corev1.PodTemplate) *batchv1.Job {
+func newJob(namespace, node string, m *maintenance, ref Ref, template *corev1.PodTemplate) *batchv1.Job {
 	pod := *template.Template.DeepCopy()
 	labels := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: LabelWork, slipwayv1alpha1.WorkNodeLabel: nodeLabel(node)}
 	if pod.Labels == nil {

@@ -61,7 +61,7 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{
 		Type: slipwayv1alpha1.WorkJob, Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
 	}
-	j := newJob("slipway-system", "one.example.com", m, MaintenanceRef{UID: "u-1", Retry: 3}, template)
+	j := newJob("slipway-system", "one.example.com", m, Ref{UID: "u-1", Retry: 3}, template)
 	if !isOurs(j) {
 		t.Errorf("Job %s is none of ours", j.Name)
 	}
@@ -91,7 +91,7 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 
 	template.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob}
-	j = newJob("slipway-system", "one", m, MaintenanceRef{}, template)
+	j = newJob("slipway-system", "one", m, Ref{}, template)
 	if got := j.Spec.Template.Spec.RestartPolicy; got != corev1.RestartPolicyOnFailure {
 		t.Errorf("restartPolicy is %s", got)
 	}

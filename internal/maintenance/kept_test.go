@@ -4,6 +4,7 @@ package maintenance
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -210,7 +211,7 @@ func TestTheFirstThatSaysHowPodsLeaveCounts(t *testing.T) {
 		o := nodeOut()
 		o.both()
 		o.m.Spec.Drain, o.other.Spec.Drain = tc.first, tc.second
-		o.refs = append([]MaintenanceRef{{UID: "gone"}}, o.refs...)
+		o.refs = append([]Ref{{UID: "gone"}}, o.refs...)
 		p, n, _ := o.planned()
 		got := p.parameters(n, nil)
 		if diff := cmp.Diff(tc.want, got.GracePeriodSeconds); diff != "" || !got.Hold || got.Kind != "DrainParameters" || got.APIVersion != "slipway.dev/v1alpha1" {
@@ -274,7 +275,7 @@ func TestWhenANodeIsTriedAgain(t *testing.T) {
 			continue
 		}
 		got := p.tryAgain(n, c)
-		want := MaintenanceRef{UID: c.UID, Name: c.Name, Retry: 1, Since: epoch}
+		want := Ref{UID: c.UID, Name: c.Name, Retry: 1, Since: epoch}
 		if diff := cmp.Diff(want, got.ref); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
@@ -333,7 +334,7 @@ func TestWhatBecomesOfADrain(t *testing.T) {
 		tc.so(o)
 		p, n, m := o.planned()
 		outcome := p.advance(n)
-		steps := append(outcome.steps, p.recordSteps(n, outcome.records)...)
+		steps := slices.Concat(outcome.steps, p.recordSteps(n, outcome.records))
 		got := ""
 		if len(steps) > 0 {
 			got = describe(steps[0])

@@ -60,7 +60,7 @@ func (p *plan) toKeepAway(n *node) string {
 
 // mayKeepAway reports whether the drain is to reach pods of DaemonSets, now or later.
 func (p *plan) mayKeepAway(n *node) bool {
-	return !released(n.refs) && slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool {
+	return !released(n.refs) && slices.ContainsFunc(n.refs, func(ref Ref) bool {
 		m := p.byUID[ref.UID]
 		return m != nil && slices.ContainsFunc(m.plan, ofDaemonSets)
 	})

@@ -149,7 +149,7 @@ func (p *plan) refine(n *node, uid types.UID, s nodeStatus) nodeStatus {
 				s.pods = max(0, progress.Total-progress.Done)
 			}
 		}
-		if p.yields(n, c.MaintenanceRef) {
+		if p.yields(n, c.Ref) {
 			s.cause = cause{slipwayv1alpha1.ReasonDeadlockHeldBack, rawRecord(n.Records, uid).Message}
 		}
 	}
@@ -181,8 +181,8 @@ func (p *plan) recordSteps(n *node, added []Record) []Step {
 		if old := rawRecord(n.Records, r.UID); old != nil && n.cordonedFor(*old) {
 			r.Cordon = old.Cordon // nothing has undone it yet
 		}
-		others := slices.DeleteFunc(slices.Clone(records), func(old Record) bool { return old.UID == r.UID })
-		records = append(others, r)
+		records = slices.DeleteFunc(slices.Clone(records), func(old Record) bool { return old.UID == r.UID })
+		records = append(records, r)
 	}
 	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool {
 		m := p.byUID[r.UID]

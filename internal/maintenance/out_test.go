@@ -22,7 +22,7 @@ type out struct {
 	node  Node
 	drain *lifecyclev1alpha1.LifecycleEvent
 	back  *lifecyclev1alpha1.LifecycleEvent // nil, if it is not on its way back
-	refs  []MaintenanceRef
+	refs  []Ref
 	facts Facts
 }
 
@@ -33,7 +33,7 @@ func nodeOut() *out {
 	o.node.Node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: map[string]string{"zone": "a"}}}
 	o.node.Spec.Unschedulable = true
 	o.node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	o.refs = []MaintenanceRef{{UID: o.m.UID, Name: o.m.Name}}
+	o.refs = []Ref{{UID: o.m.UID, Name: o.m.Name}}
 	o.drain = newDrain("one", nil, slipwayv1alpha1.DrainParameters{})
 	o.asks(planOf(o.m)...)
 	o.drain.UID, o.drain.Generation, o.drain.CreationTimestamp = "drain-1", 1, metav1.NewTime(epoch.Add(-time.Hour))

@@ -284,7 +284,7 @@ func (w *world) check(t *rapid.T) {
 // alone says whether nobody else takes nodes out: what is out for others may be joined.
 func (w *world) alone(m *slipwayv1alpha1.NodeMaintenance) bool {
 	for _, e := range w.events {
-		for _, f := range MaintenanceRefs(e) {
+		for _, f := range Refs(e) {
 			if f.UID != m.UID {
 				return false
 			}
@@ -299,7 +299,7 @@ func (w *world) alone(m *slipwayv1alpha1.NodeMaintenance) bool {
 func (w *world) outFor(m *slipwayv1alpha1.NodeMaintenance) (out, controlPlane []string) {
 	for _, e := range w.events {
 		name := e.Spec.BindingNode
-		if refOf(MaintenanceRefs(e), m.UID) == nil || w.shared[e.UID] || slices.Contains(out, name) {
+		if refOf(Refs(e), m.UID) == nil || w.shared[e.UID] || slices.Contains(out, name) {
 			continue
 		}
 		n := w.nodes[name]

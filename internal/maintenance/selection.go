@@ -21,7 +21,7 @@ type selection struct {
 	// claims are what maintenances want of the nodes that are out for them, by node.
 	claims map[string][]claim
 	// begins are the maintenances that take a node up now, by node.
-	begins map[string][]MaintenanceRef
+	begins map[string][]Ref
 }
 
 // turn says whether nodes of a maintenance begin.
@@ -47,7 +47,7 @@ func selectNodes(v *view) *selection {
 
 // judged is the selection before any node begins.
 func judged(v *view) *selection {
-	s := &selection{view: v, of: map[types.UID]*turn{}, claims: map[string][]claim{}, begins: map[string][]MaintenanceRef{}}
+	s := &selection{view: v, of: map[types.UID]*turn{}, claims: map[string][]claim{}, begins: map[string][]Ref{}}
 	for _, m := range v.maintenances {
 		t := &turn{refusal: m.refused(s.countControlPlane(m))}
 		t.holdUp = v.heldUp(m, t.refusal)
@@ -89,7 +89,7 @@ func (s *selection) countControlPlane(m *maintenance) (c controlPlaneCount) {
 // goesForOthers reports whether another maintenance has the node out, or whether an older one
 // without a rollout takes it out now.
 func (s *selection) goesForOthers(n *node, m *maintenance) bool {
-	if slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool { return ref.UID != m.UID }) {
+	if slices.ContainsFunc(n.refs, func(ref Ref) bool { return ref.UID != m.UID }) {
 		return true
 	}
 	for _, other := range s.maintenances {
@@ -197,7 +197,7 @@ func (v *view) cancels(m *maintenance) bool {
 func (s *selection) begin(m *maintenance) {
 	for _, n := range s.nextNodes(m) {
 		if n.drain == nil && n.back == nil || s.joinable(n, m) {
-			s.begins[n.name] = append(s.begins[n.name], MaintenanceRef{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
+			s.begins[n.name] = append(s.begins[n.name], Ref{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
 		}
 	}
 }

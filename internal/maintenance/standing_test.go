@@ -283,7 +283,7 @@ func TestWhetherANodeIsNeededOut(t *testing.T) {
 // both has the node be out for the other one as well.
 func (o *out) both() {
 	o.other.Spec.Stage = slipwayv1alpha1.StageDrain
-	o.refs = append(o.refs, MaintenanceRef{UID: o.other.UID, Name: o.other.Name})
+	o.refs = append(o.refs, Ref{UID: o.other.UID, Name: o.other.Name})
 }
 
 func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {

@@ -59,7 +59,7 @@ func planDrains(s *selection) *plan {
 }
 
 // outFor returns the maintenances that the node is out for, and those that take it up now.
-func (s *selection) outFor(n *node) []MaintenanceRef { return slices.Concat(n.refs, s.begins[n.name]) }
+func (s *selection) outFor(n *node) []Ref { return slices.Concat(n.refs, s.begins[n.name]) }
 
 // planOf returns the steps of a maintenance. With a rollout, the nodes do not wait for each other.
 func planOf(m *slipwayv1alpha1.NodeMaintenance) []slipwayv1alpha1.DrainTarget {
@@ -93,7 +93,7 @@ func (n *node) inPlan() drainplan.Node {
 }
 
 // drainsFor reports whether the node is being drained for a maintenance.
-func (n *node) drainsFor(m *maintenance, ref MaintenanceRef) bool {
+func (n *node) drainsFor(m *maintenance, ref Ref) bool {
 	if n.back != nil || n.drain != nil && ended(n.drain) || ref.Released {
 		return false
 	}

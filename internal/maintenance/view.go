@@ -49,7 +49,7 @@ type node struct {
 	// leftover are events of these names whose outcome is recorded.
 	leftover []*lifecyclev1alpha1.LifecycleEvent
 	// refs are the maintenances that the node is out for.
-	refs []MaintenanceRef
+	refs []Ref
 	// behind are the nodes whose drains have to end before this one begins again, after it gave
 	// way in a deadlock. helped is when a node last gave way to this one.
 	behind []string
@@ -86,7 +86,7 @@ func newView(f Facts, now time.Time) *view {
 	}
 	for _, n := range v.byName {
 		if e := cmp.Or(n.back, n.drain); e != nil {
-			n.refs = MaintenanceRefs(e)
+			n.refs = Refs(e)
 		}
 		v.nodes = append(v.nodes, n)
 	}
@@ -218,7 +218,7 @@ func (m *maintenance) allows(guard slipwayv1alpha1.MaintenanceGuard) bool {
 
 // pausedFor reports whether a maintenance that the node is out for is paused.
 func (v *view) pausedFor(n *node) bool {
-	return slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool {
+	return slices.ContainsFunc(n.refs, func(ref Ref) bool {
 		m := v.byUID[ref.UID]
 		return m != nil && m.Spec.Paused && !m.returns()
 	})
@@ -227,7 +227,7 @@ func (v *view) pausedFor(n *node) bool {
 // awaitsDone reports whether the annotation that says that the work is done is meant for another
 // maintenance than this one, which has not taken it in yet.
 func (v *view) awaitsDone(n *node, except types.UID) bool {
-	return slices.ContainsFunc(n.refs, func(ref MaintenanceRef) bool {
+	return slices.ContainsFunc(n.refs, func(ref Ref) bool {
 		m := v.byUID[ref.UID]
 		return m != nil && m.UID != except && m.works() && m.Spec.Rollout != nil && m.workType() == slipwayv1alpha1.WorkManual &&
 			n.recordOf(m) == nil && ref.Worked.IsZero()

@@ -43,7 +43,7 @@ func (p *plan) takeOut(n *node) []Step {
 	}
 	first := p.byUID[begins[0].UID]
 	e := newDrain(n.name, begins, p.parameters(n, nil))
-	if slices.ContainsFunc(begins, func(ref MaintenanceRef) bool { return p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain) }) {
+	if slices.ContainsFunc(begins, func(ref Ref) bool { return p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain) }) {
 		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate})
 	}
 	if p.facts.Leases { // a policy adds it, too, from Kubernetes 1.36 on and once it is in force
@@ -78,7 +78,7 @@ func (n *node) clearName(name string) (steps []Step, free bool) {
 }
 
 // putBack asks for the return of a node, once Slipway has its lease.
-func (p *plan) putBack(n *node, refs []MaintenanceRef, o *outcome) {
+func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
 	if p.awaitsLease(n, refs, o) {
 		return
 	}
@@ -91,7 +91,7 @@ func (p *plan) putBack(n *node, refs []MaintenanceRef, o *outcome) {
 
 // awaitsLease reports whether a node does not return as its lease is lost, and says so in its
 // statuses.
-func (p *plan) awaitsLease(n *node, refs []MaintenanceRef, o *outcome) bool {
+func (p *plan) awaitsLease(n *node, refs []Ref, o *outcome) bool {
 	why := p.leaseLost(n)
 	if why.reason == "" {
 		return false
@@ -112,8 +112,8 @@ func (p *plan) awaitsLease(n *node, refs []MaintenanceRef, o *outcome) bool {
 
 // leftCordoned returns the maintenances for which a node without a drain is still cordoned, if
 // none of them wants it to stay so.
-func (p *plan) leftCordoned(n *node) []MaintenanceRef {
-	var left []MaintenanceRef
+func (p *plan) leftCordoned(n *node) []Ref {
+	var left []Ref
 	for _, r := range n.Records {
 		if !n.cordonedFor(r) {
 			continue
@@ -125,7 +125,7 @@ func (p *plan) leftCordoned(n *node) []MaintenanceRef {
 		case r.State == RecordFailed && m.works() && m.selects(n):
 			return nil
 		}
-		left = append(left, MaintenanceRef{UID: r.UID, Name: m.Name, Retry: r.Retry, Released: true})
+		left = append(left, Ref{UID: r.UID, Name: m.Name, Retry: r.Retry, Released: true})
 	}
 	return left
 }
@@ -136,7 +136,7 @@ func (p *plan) leftCordoned(n *node) []MaintenanceRef {
 // delete these nodes. An event for several maintenances allows what any of them allows.
 
 // allowedGuards returns the guards that must not hold the drain of a node.
-func (p *plan) allowedGuards(n *node, refs []MaintenanceRef) []lifecyclev1alpha1.Guard {
+func (p *plan) allowedGuards(n *node, refs []Ref) []lifecyclev1alpha1.Guard {
 	var all []lifecyclev1alpha1.Guard
 	for _, ref := range refs {
 		m := p.byUID[ref.UID]

@@ -144,7 +144,7 @@ func (w *world) perform(step Step) {
 			w.admit(e)
 			w.events[e.Name] = e
 			drain := w.events[DrainName(e.Spec.BindingNode)]
-			w.shared[e.UID] = len(MaintenanceRefs(e)) > 1 || drain != nil && w.shared[drain.UID]
+			w.shared[e.UID] = len(Refs(e)) > 1 || drain != nil && w.shared[drain.UID]
 		}
 	case ChangeEvent:
 		if e := w.events[s.Seen.Name]; e != nil && e.UID == s.Seen.UID {
@@ -152,7 +152,7 @@ func (w *world) perform(step Step) {
 				e.Generation++
 			}
 			e.Spec, e.Annotations, e.Finalizers = *s.Changed.Spec.DeepCopy(), maps.Clone(s.Changed.Annotations), slices.Clone(s.Changed.Finalizers)
-			w.shared[e.UID] = w.shared[e.UID] || len(MaintenanceRefs(e)) > 1 || MaintenanceRefs(s.Seen)[0].UID != MaintenanceRefs(e)[0].UID
+			w.shared[e.UID] = w.shared[e.UID] || len(Refs(e)) > 1 || Refs(s.Seen)[0].UID != Refs(e)[0].UID
 			w.collect(e)
 		}
 	case DeleteEvent:
@@ -282,7 +282,7 @@ func describe(step Step) string {
 
 func forNames(e *lifecyclev1alpha1.LifecycleEvent) string {
 	var names []string
-	for _, f := range MaintenanceRefs(e) {
+	for _, f := range Refs(e) {
 		name := f.Name
 		if f.Released {
 			name += " (released)"

@@ -67,9 +67,9 @@ func eventFor(t *testing.T, node string, claim lifecyclev1alpha1.ClaimStatus, ui
 	event.Spec.BindingNode, event.Spec.TransitionName = node, "drain.slm.k8s.io"
 	event.Status.ClaimStatus = claim
 	event.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: maintenance.LabelDrain}
-	var refs []maintenance.MaintenanceRef
+	var refs []maintenance.Ref
 	for _, uid := range uids {
-		refs = append(refs, maintenance.MaintenanceRef{UID: uid, Name: "of-" + string(uid)})
+		refs = append(refs, maintenance.Ref{UID: uid, Name: "of-" + string(uid)})
 	}
 	text, err := json.Marshal(refs)
 	if err != nil {

@@ -76,7 +76,7 @@ func domainsOf(m *slipwayv1alpha1.NodeMaintenance, nodes []*corev1.Node, events 
 }
 
 func isFor(event *lifecyclev1alpha1.LifecycleEvent, uid types.UID) bool {
-	return slices.ContainsFunc(maintenance.MaintenanceRefs(event), func(f maintenance.MaintenanceRef) bool { return f.UID == uid })
+	return slices.ContainsFunc(maintenance.Refs(event), func(f maintenance.Ref) bool { return f.UID == uid })
 }
 
 // phaseOf is where a node is that the status does not list.

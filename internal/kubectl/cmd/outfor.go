@@ -21,7 +21,7 @@ func maintenanceNames(events []*lifecyclev1alpha1.LifecycleEvent, node string) [
 		if event.Spec.BindingNode != node {
 			continue
 		}
-		for _, m := range maintenance.MaintenanceRefs(event) {
+		for _, m := range maintenance.Refs(event) {
 			names = append(names, ui.Clean(m.Name))
 		}
 	}

@@ -69,15 +69,15 @@ func (w *world) node(name string, words ...string) error {
 				w.pod(app, name)
 			}
 		case "out":
-			w.out(n, maintenance.MaintenanceRef{UID: "planned", Name: "night"})
+			w.out(n, maintenance.Ref{UID: "planned", Name: "night"})
 		case "out-for":
-			w.out(n, maintenance.MaintenanceRef{UID: types.UID(value), Name: value})
+			w.out(n, maintenance.Ref{UID: types.UID(value), Name: value})
 		case "returned":
 			fact.Records = append(fact.Records, maintenance.Record{UID: "planned", State: maintenance.RecordReturned})
 		case "failed-back", "failed":
 			fact.Records = append(fact.Records, maintenance.Record{UID: "planned", State: maintenance.RecordFailed, Reason: "JobFailed", Message: "the Job has failed"})
 			if key == "failed" {
-				w.out(n, maintenance.MaintenanceRef{UID: "planned", Name: "night"})
+				w.out(n, maintenance.Ref{UID: "planned", Name: "night"})
 			}
 		default:
 			return fmt.Errorf("node %s: %s means nothing", name, word)
@@ -89,8 +89,8 @@ func (w *world) node(name string, words ...string) error {
 }
 
 // out has the node cordoned for the event of its drain.
-func (w *world) out(n *corev1.Node, of maintenance.MaintenanceRef) {
-	text, _ := json.Marshal([]maintenance.MaintenanceRef{of}) // of strings
+func (w *world) out(n *corev1.Node, of maintenance.Ref) {
+	text, _ := json.Marshal([]maintenance.Ref{of}) // of strings
 	event := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{
 		Name: maintenance.DrainName(n.Name), UID: types.UID("drain-" + n.Name),
 		Labels:      map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"},
