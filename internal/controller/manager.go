@@ -19,6 +19,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -62,9 +63,9 @@ func (p *process) caches() cache.Options {
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: slimNode},
-			&batchv1.Job{}: {
-				Namespaces: map[string]cache.Config{p.options.Namespace: {}},
-				Label:      maintenance.Selector(),
+			&batchv1.Job{}: { // one informer: in place of Namespaces, the selector restricts the watch to the namespace
+				Field: fields.OneTermEqualSelector("metadata.namespace", p.options.Namespace),
+				Label: maintenance.Selector(),
 			},
 			&corev1.PodTemplate{}: {Namespaces: map[string]cache.Config{p.options.Namespace: {}}},
 			&corev1.Pod{}: {

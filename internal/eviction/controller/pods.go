@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/slipway-k8s/slipway/internal/eviction/loop"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )

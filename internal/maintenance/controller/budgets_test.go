@@ -80,7 +80,7 @@ func TestBudgetsAreWaitedForWhileTheyAreAskedFor(t *testing.T) {
 	if until := b.watch(t.Context(), false, now); !until.IsZero() || b.byNode() != nil {
 		t.Error("something is known, or waited for, before anything was asked for")
 	}
-	if until := b.watch(t.Context(), true, now); !until.Equal(now.Add(budgetsPatience)) {
+	if until := b.watch(t.Context(), true, now); !until.Equal(now.Add(patience)) {
 		t.Errorf("it is waited for until %s", until)
 	}
 	awaitChange(t, changed) // the budgets: without the pods, no node is known to have none

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller carries out the maintenance of many nodes: it gathers what
-// maintenance.Next needs, and performs its steps.
+// Package controller carries out NodeMaintenances: it gathers facts of the whole cluster, and performs
+// the steps that package maintenance returns. It decides nothing. It runs in the leader among the
+// controller's processes only.
 //
-//	NodeMaintenances, Nodes, LifecycleEvents, Jobs, PodTemplates (watched, in the process's cache)
-//	pods that are Pending or not Ready; pods of nodes that have returned; pods that are kept away from nodes;
-//	the budgets of the pods of all nodes; pods that no node takes (watched while Next asks for it)
-//	        │ any change: one pass, of the whole cluster, at most five a second
+//	NodeMaintenances, Nodes, LifecycleEvents, Jobs, PodTemplates, Leases  (the process's cache; watch.go)
+//	own writes that these watches have not shown yet                      (platform/ownwrites)
+//	pods and PodDisruptionBudgets, watched while Next asks for them       (pods.go, budgets.go, keptaway.go)
+//	        │ any change: one pass over the whole cluster, at most five a second (controller.go)
 //	        ▼
-//	maintenance.Next ──▶ steps, side by side ──▶ API server
+//	gather.go ─▶ maintenance.Next ─▶ steps, side by side (perform.go), statuses (status.go) ─▶ API server
+//	    ▲                                   │ a step that fails is tried again, at growing intervals
+//	    └────── what the server refuses ────┘ (failed.go)
 //
-// LifecycleEvents it writes through record, Nodes through nodestate. It decides nothing. It
-// runs in the leader among the controller's processes only.
+// It writes LifecycleEvents by package record, and Nodes by package state.
 package controller

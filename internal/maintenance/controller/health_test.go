@@ -136,7 +136,7 @@ func TestPodsAreWatchedWhileItIsAskedFor(t *testing.T) {
 	}
 
 	now := time.Unix(2000, 0)
-	if until := p.watch(t.Context(), true, now); !until.Equal(now.Add(pendingPatience)) {
+	if until := p.watch(t.Context(), true, now); !until.Equal(now.Add(patience)) {
 		t.Errorf("it is waited for until %s", until)
 	}
 	awaitChange(t, changed)

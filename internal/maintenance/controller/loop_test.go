@@ -20,8 +20,18 @@ func looping(t *testing.T, decide func(maintenance.Facts) maintenance.Decision, 
 	t.Helper()
 	w := newWorld(t, decide, interceptor.Funcs{})
 	ctx, stop := context.WithCancel(t.Context())
+	loop, err := w.newLoop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.loop = loop
 	var running sync.WaitGroup
-	running.Go(func() { w.loop(ctx) })
+	running.Go(func() {
+		if err := loop.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	w.wake()
 	f(w)
 	stop()
 	running.Wait()

@@ -267,11 +267,12 @@ func TestWhatWasWrittenIsInTheNextFacts(t *testing.T) {
 			t.Fatalf("%T: %v", step, err)
 		}
 	}
-	written := "2" // the fake of Nodes has no versions
-	for uid, kept := range w.Maintainer.nodes.of {
-		kept.object.ResourceVersion = written
-		w.Maintainer.nodes.of[uid] = kept
+	written, err := w.nodes.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	written.ResourceVersion = "2" // the fake of Nodes has no versions
+	w.written.nodes.Keep(written)
 	f := facts()
 	events := map[string]bool{}
 	for _, e := range f.Events {
@@ -291,7 +292,7 @@ func TestWhatWasWrittenIsInTheNextFacts(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	// What was decided on before is not written once more.
-	err := w.perform(t.Context(), nodes, maintenance.ChangeEvent{Seen: seen.Events[0], Changed: released})
+	err = w.perform(t.Context(), nodes, maintenance.ChangeEvent{Seen: seen.Events[0], Changed: released})
 	if !errors.Is(err, errStale) {
 		t.Errorf("got %v; want that it has changed", err)
 	}

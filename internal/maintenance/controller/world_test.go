@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,14 +23,15 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
-// world is an API whose errors a test chooses, and a Maintainer on it whose decisions it
+// world is an API whose errors a test chooses, and a Controller on it whose decisions it
 // makes. The errors are: requests that are refused, or fail for a while; objects of somebody
 // else's in the way; watches that show too late, or never, what was written; decisions that
 // panic or come too often. What is done where nothing goes wrong is in test/maintenance.
 type world struct {
-	*Maintainer
+	*Controller
 	api   client.Client
 	nodes *kubernetesfake.Clientset
 	told  *audience
@@ -79,9 +81,18 @@ func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision,
 	m.reader, m.health, m.pending, m.budgets = api, newHealth(nil, m.wake), newPending(nil, m.wake), newBudgets(nil, m.wake)
 	m.keptAway = &keptAway{until: time.Unix(1, 0)} // it has begun long ago
 	m.starving = newStarving(nil, m.wake)
+	m.written = written{
+		maintenances: ownwrites.New[*slipwayv1alpha1.NodeMaintenance](shown("")), events: ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](shown("")),
+		nodes: ownwrites.New[*corev1.Node](shown("")), jobs: ownwrites.New[*batchv1.Job](shown("")),
+	}
 	m.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
 	return &world{m, api, nodes, said}
 }
+
+// shown is a watch that has come as far as this version; empty: nobody knows.
+type shown string
+
+func (s shown) LastStoreSyncResourceVersion() string { return string(s) }
 
 func anEvent(name string) *lifecyclev1alpha1.LifecycleEvent {
 	return &lifecyclev1alpha1.LifecycleEvent{

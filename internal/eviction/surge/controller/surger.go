@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slipway-k8s/slipway/internal/eviction/loop"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 	"github.com/slipway-k8s/slipway/responderkit"
 )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loop runs a reconciler of this area: controller-runtime's controller, without a manager, on a queue that
+// Package loop runs a reconciler: controller-runtime's controller, without a manager, on a queue that
 // exists before the controller starts, so that informers which are started on demand can fill it.
 //
 //	informers, AddAt ──▶ queue ──▶ workers ──▶ reconciler ── error: again, with a backoff ──▶ queue

@@ -10,9 +10,9 @@ import (
 )
 
 // Most of what happens to pods does not matter, and a pass looks at the whole cluster.
-func TestAShelfTellsOfWhatDiffers(t *testing.T) {
+func TestAStoreTellsOfWhatDiffers(t *testing.T) {
 	told := 0
-	s := newShelf(readNotReady, func() { told++ })
+	s := newStore(readNotReady, func() { told++ })
 	pod := func(name string, ready corev1.ConditionStatus) *corev1.Pod {
 		p := withReady(podAt("n1", "shop", nil), ready)
 		p.Name, p.Status.Phase = name, corev1.PodRunning
@@ -43,7 +43,7 @@ func TestAShelfTellsOfWhatDiffers(t *testing.T) {
 			t.Errorf("%s: it tells: %t, %v", step.name, told > before, err)
 		}
 	}
-	if all, filled := s.all(); len(all) > 0 || !filled {
+	if all, filled := s.List(); len(all) > 0 || !filled {
 		t.Errorf("in the end there is %v, filled %t", all, filled)
 	}
 }
