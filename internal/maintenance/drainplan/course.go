@@ -2,7 +2,15 @@
 
 package drainplan
 
-import "sort"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+)
 
 // course is a maintenance on its way through its plan.
 type course struct {
@@ -85,4 +93,167 @@ func (c *course) waitsFor() names {
 		}
 	}
 	return all
+}
+
+// place is a node.
+type place struct {
+	name string
+	// targets it has now, as they were given, read, and how far they go.
+	targets []slipwayv1alpha1.DrainTarget
+	has     []entry
+	level   level
+	// reached: nothing is left that the targets cover.
+	reached bool
+	// of are the maintenances that it is out for, and wanting those that are not over on it,
+	// both by name.
+	of, wanting []*course
+	// limiting are the maintenances for whose sake it gets no more, once it has what it gets.
+	limiting names
+}
+
+func placeOf(n Node) *place {
+	has := entriesOf(n.Targets)
+	return &place{name: n.Name, targets: n.Targets, has: has, level: highest(has), reached: n.Reached}
+}
+
+// over says whether a step, after which the targets are these, is over on the node. It is,
+// too, when the node has got more already: it got that when it had reached what came before.
+func (p *place) over(targets []entry, l level) bool {
+	return cover(p.has, targets) && (p.reached || p.level.compare(l) > 0)
+}
+
+// raise gives the node what the maintenances that it is out for allow together, and no less
+// than it has.
+func (p *place) raise() {
+	allowed := p.level
+	if len(p.wanting) > 0 {
+		least := top
+		for _, c := range p.wanting {
+			least = lower(least, c.allowed)
+		}
+		if least.compare(allowed) > 0 {
+			allowed = least
+		}
+	}
+	gets := p.has
+	for _, c := range p.of {
+		if more := c.upTo(allowed); !cover(gets, more) {
+			gets = merge(gets, more)
+		}
+	}
+	switch {
+	case len(gets) == 0:
+		p.targets = Nothing()
+	case !cover(p.has, gets):
+		p.targets, p.reached = targetsOf(gets), false
+	}
+	p.has, p.level = gets, highest(gets)
+}
+
+// limits are the maintenances for whose sake the node does not get more that another one
+// wants for it.
+func (p *place) limits() names {
+	limiting, limited := names{}, false
+	for _, c := range p.wanting {
+		if c.level().compare(p.level) <= 0 {
+			limiting.add(c.Name)
+			continue
+		}
+		limited = true
+		limiting.join(c.heldBy)
+	}
+	if !limited {
+		return names{}
+	}
+	return limiting
+}
+
+func lower(a, b level) level {
+	if b.compare(a) < 0 {
+		return b
+	}
+	return a
+}
+
+// Drained says whether the last step of a plan is over on a node: nothing is left there of
+// what the plan is to move. It stays so while the node gets more for the sake of others.
+func Drained(plan []slipwayv1alpha1.DrainTarget, n Node) bool {
+	c := courseOf(Maintenance{Plan: plan})
+	return c.overOn(placeOf(n)) == len(c.steps)
+}
+
+// Exceeds says whether targets go further than the first step of a plan: a maintenance with
+// this plan that comes to a node with these targets is fast-forwarded there (KEP-4212).
+func Exceeds(targets, plan []slipwayv1alpha1.DrainTarget) bool {
+	steps := inOrder(entriesOf(plan))
+	return len(steps) > 0 && highest(entriesOf(targets)).compare(steps[0].level()) > 0
+}
+
+// names of maintenances.
+type names map[string]struct{}
+
+func (n names) add(name string) { n[name] = struct{}{} }
+
+func (n names) join(others names) { maps.Copy(n, others) }
+
+// room is how long a list of names in a message gets, about: a status has room for 1024
+// characters.
+const room = 600
+
+// String lists the names, sorted, as far as there is room.
+func (n names) String() string {
+	sorted := slices.Sorted(maps.Keys(n))
+	length := 0
+	for i, name := range sorted {
+		length += len(name)
+		if length > room && i > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(sorted[:i], ", "), len(sorted)-i)
+		}
+	}
+	return strings.Join(sorted, ", ")
+}
+
+func draining(limiting names) string {
+	if len(limiting) == 0 {
+		return "Draining"
+	}
+	return "Draining (limited by " + limiting.String() + ")"
+}
+
+func waiting(these names) string {
+	if len(these) == 0 {
+		return ""
+	}
+	return "Waiting for " + these.String() + "."
+}
+
+// message says what goes on at a node.
+func (p *place) message() string {
+	if !p.reached && len(p.has) > 0 {
+		return draining(p.limiting)
+	}
+	others := names{}
+	for _, c := range p.wanting {
+		if c.level().compare(p.level) <= 0 {
+			others.join(c.waits)
+			continue
+		}
+		others.join(p.limiting)
+	}
+	return waiting(others)
+}
+
+// message says what goes on in a maintenance.
+func (c *course) message() string {
+	drains, limiting := false, names{}
+	for _, p := range c.places {
+		drains = drains || !p.reached
+		if p.level.compare(c.level()) < 0 {
+			limiting.join(p.limiting)
+		}
+	}
+	if drains {
+		return draining(limiting)
+	}
+	return waiting(c.waits)
 }

@@ -4,7 +4,11 @@ package rollout
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
@@ -136,4 +140,107 @@ func (s *state) best(fit []*Node) *Node {
 		}
 	}
 	return fit[0]
+}
+
+// limit is how many of the selected nodes may be out. With perDomain, maxUnavailable limits
+// only if it is set.
+func (s *state) limit() int {
+	most := s.rollout.MaxUnavailable
+	switch {
+	case most == nil && s.rollout.PerDomain != nil:
+		return math.MaxInt
+	case most == nil:
+		return 1
+	}
+	count, err := intstr.GetScaledValueFromIntOrPercent(most, len(s.nodes), false)
+	if err != nil {
+		return 1 // what the API server refuses
+	}
+	return max(1, count)
+}
+
+func (s *state) full() bool {
+	return len(s.out) >= s.limit()
+}
+
+// mayBegin says whether no more nodes than may be out have begun, whether they were down then
+// or not.
+func (s *state) mayBegin(domain string) bool {
+	begun := slices.Concat(s.before, s.begun)
+	inDomain := among(begun, func(n *Node) bool { return n.Domain == domain })
+	return len(begun) < s.limit() && (s.rollout.PerDomain == nil || len(inDomain) < int(*s.rollout.PerDomain))
+}
+
+func (s *state) whyFull() hold {
+	value := "1 by default"
+	if s.rollout.MaxUnavailable != nil {
+		value = s.rollout.MaxUnavailable.String()
+	}
+	return unavailable("%d of %s may be out (maxUnavailable %s), and %s: %s",
+		s.limit(), nodes(len(s.nodes)), value, are(len(s.out)), list(s.out))
+}
+
+func (s *state) domainFull(domain string) bool {
+	return s.rollout.PerDomain != nil && s.outIn[domain] >= int(*s.rollout.PerDomain)
+}
+
+func (s *state) whyDomainFull(domain string) hold {
+	out := among(s.out, func(n *Node) bool { return n.Domain == domain })
+	return unavailable("%d of %s may be out (perDomain), and %s: %s",
+		*s.rollout.PerDomain, s.naming(domain), are(len(out)), list(out))
+}
+
+const (
+	defaultFailureThreshold = 1
+	defaultMaxPendingPods   = 10
+)
+
+// brake says why nobody may begin, however few are out.
+func (s *state) brake() (hold, bool) {
+	if s.tooManyFailed() {
+		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
+			have(len(s.failed)), s.failureThreshold(), list(s.failed))}, true
+	}
+	// How many there are changes all the time, and would change the message each time. Who
+	// has been waiting for longest stays the same.
+	if most := orElse(s.rollout.MaxPendingPods, defaultMaxPendingPods); most > 0 && s.pendingPods >= most {
+		return hold{slipwayv1alpha1.ReasonPendingPods, fmt.Sprintf(
+			"of the pods that were created since the maintenance began, %d or more are Pending or not Ready (maxPendingPods %d)%s", most, most, s.suchAs())}, true
+	}
+	return hold{}, false
+}
+
+// suchAs names a few of the pods, if any name is known.
+func (s *state) suchAs() string {
+	if len(s.pendingNames) == 0 {
+		return ""
+	}
+	return ", such as " + strings.Join(s.pendingNames, ", ")
+}
+
+func (s *state) tooManyFailed() bool { return len(s.failed) >= s.failureThreshold() }
+
+func (s *state) failureThreshold() int {
+	return orElse(s.rollout.FailureThreshold, defaultFailureThreshold)
+}
+
+// pause holds back who would return after the pause: those that are at work count as if they
+// had returned, so that a pause after one node is a pause with one node done.
+func (s *state) pause() (hold, bool) {
+	working := len(s.atWork())
+	if s.rollout.PauseAfter == nil || s.returned+working < int(*s.rollout.PauseAfter) {
+		return hold{}, false
+	}
+	message := fmt.Sprintf("%s returned (pauseAfter %d)", have(s.returned), *s.rollout.PauseAfter)
+	if working > 0 {
+		message += fmt.Sprintf(", and %s at work", are(working))
+	}
+	return hold{slipwayv1alpha1.ReasonPauseAfter, message}, true
+}
+
+func orElse(value *int32, unset int) int {
+	if value == nil {
+		return unset
+	}
+	return int(*value)
 }
