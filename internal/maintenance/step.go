@@ -37,7 +37,10 @@ type Decision struct {
 
 // Step is one thing to do. It may be done twice, after a crash. If an object has changed since it
 // was seen, the step is dropped.
-type Step interface{ isStep() }
+type Step interface {
+	// object names what the step changes.
+	object() string
+}
 
 type (
 	// CreateEvent creates a LifecycleEvent.
@@ -89,45 +92,17 @@ type (
 
 // Key identifies a step among those that are wanted at the same time, and stays the same when it
 // is wanted again. A Tell has no key of its own.
-func Key(step Step) string {
-	name := ""
-	switch s := step.(type) {
-	case CreateEvent:
-		name = s.Event.Name
-	case ChangeEvent:
-		name = s.Seen.Name
-	case DeleteEvent:
-		name = s.Event.Name
-	case CreateJob:
-		name = s.Job.Name
-	case DeleteJob:
-		name = s.Job.Name
-	case RecordOnNode:
-		name = s.Node
-	case MarkNode:
-		name = s.Node
-	case KeepAway:
-		name = s.Node
-	case LetBack:
-		name = s.Node
-	case Lift:
-		name = s.Pod.Namespace + "/" + s.Pod.Name
-	case ChangeMaintenance:
-		name = s.Seen.Name
-	case Tell:
-	}
-	return fmt.Sprintf("%T %s", step, name)
-}
+func Key(step Step) string { return fmt.Sprintf("%T %s", step, step.object()) }
 
-func (CreateEvent) isStep()       {}
-func (ChangeEvent) isStep()       {}
-func (DeleteEvent) isStep()       {}
-func (CreateJob) isStep()         {}
-func (DeleteJob) isStep()         {}
-func (RecordOnNode) isStep()      {}
-func (MarkNode) isStep()          {}
-func (KeepAway) isStep()          {}
-func (LetBack) isStep()           {}
-func (Lift) isStep()              {}
-func (ChangeMaintenance) isStep() {}
-func (Tell) isStep()              {}
+func (s CreateEvent) object() string       { return s.Event.Name }
+func (s ChangeEvent) object() string       { return s.Seen.Name }
+func (s DeleteEvent) object() string       { return s.Event.Name }
+func (s CreateJob) object() string         { return s.Job.Name }
+func (s DeleteJob) object() string         { return s.Job.Name }
+func (s RecordOnNode) object() string      { return s.Node }
+func (s MarkNode) object() string          { return s.Node }
+func (s KeepAway) object() string          { return s.Node }
+func (s LetBack) object() string           { return s.Node }
+func (s Lift) object() string              { return s.Pod.Namespace + "/" + s.Pod.Name }
+func (s ChangeMaintenance) object() string { return s.Seen.Name }
+func (Tell) object() string                { return "" }
