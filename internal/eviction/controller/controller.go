@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 )
 
 // podWatches watches the pods of namespaces in which there are requests, and of no others.

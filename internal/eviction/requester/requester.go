@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 

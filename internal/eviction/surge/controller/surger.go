@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/responderkit"
 )
 
