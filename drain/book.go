@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -143,15 +144,6 @@ func (b *book) tell(f *facts) {
 	}
 }
 
-// answered is an answer with what it answers.
-type answered struct {
-	answer
-	pod *corev1.Pod
-	by  means
-	// budget is the one whose slot the eviction needed. Nil if it needed none.
-	budget *budget
-}
-
 // learned notes the answer to an eviction. random is in [0,1).
 func (b *book) learned(a answered, now time.Time, random float64) {
 	if a.outcome == accepted {
@@ -208,4 +200,46 @@ func (l lastLook) after(err error, now time.Time, random float64) lastLook {
 		notBefore: now.Add(backoff(l.failures, retryCap, random)),
 		err:       err,
 	}
+}
+
+// maxReturns is how often the pods of a controller may come back to the node that they were evicted from. Once is
+// chance: a binding that was under way. Again and again means that they tolerate everything, so that evicting them
+// changes nothing but their age.
+const maxReturns = 3
+
+// returns counts, for a controller, the pods that the drain found on the node, those that it made to leave, and those
+// that came later.
+type returns struct {
+	found, sent, came int
+}
+
+// recurring tells that each pod that was found has been sent away and has come back maxReturns times, on average. Pods
+// that only come, as when a controller is scaled up, are no returns.
+func (r returns) recurring() bool { return min(r.sent, r.came) >= maxReturns*max(r.found, 1) }
+
+// recount takes in the pods in scope that were not there at the last look.
+func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
+	found := map[types.UID]int{}
+	for _, pod := range fresh {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner == nil || isMirror(pod) { // whose owner is the Node
+			continue
+		}
+		r, seen := known[owner.UID]
+		if seen {
+			r.came++
+			known[owner.UID] = r
+		} else {
+			found[owner.UID]++
+		}
+	}
+	for uid, n := range found {
+		known[uid] = returns{found: n}
+	}
+}
+
+func recurs(pod *corev1.Pod, owner *metav1.OwnerReference) obstacle {
+	by := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
+	return obstacle{PodRecurring, by, PodRecurring.advise("pods of " + by + " came back to the node after each eviction, so they are not " +
+		"evicted any more")}
 }

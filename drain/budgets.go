@@ -4,8 +4,10 @@ package drain
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
 
@@ -123,4 +125,83 @@ func (b *budgetWatch) wake(c watchstore.Change[*budget]) {
 			user.poke()
 		}
 	}
+}
+
+// guarding are the budgets of a namespace that guard a pod of a loop. A namespace may have many more, which change all the
+// time: the loop looks at its own only, and finds out which they are when pods or selectors have changed.
+type guarding struct {
+	*budgetWatch
+	// revision is that of the selectors for which own and of were found out. At first there is nothing.
+	revision int
+	own      map[types.UID]bool
+	of       map[types.UID]selection
+}
+
+// selection are the budgets that guard a version of a pod, by name.
+type selection struct {
+	version string
+	budgets []types.UID
+}
+
+// among returns the budgets that guard one of the pods, those of each pod, and whether they are all known. From now on wake is
+// poked when one of them changes. All pods are of the namespace.
+func (g *guarding) among(pods []*corev1.Pod, wake signal) (own []*budget, of map[types.UID][]*budget, known bool) {
+	if g.isCurrent(pods) {
+		if own, known, ok := g.Pick(g.own, g.revision); ok {
+			return own, g.resolve(own), known
+		}
+	}
+	g.concerns(wake, nil) // while it is found out, each change wakes
+	all, revision, known := g.ListRevision()
+	g.find(pods, all, revision)
+	g.concerns(wake, g.own)
+	own = slices.DeleteFunc(all, func(b *budget) bool { return !g.own[b.UID] })
+	return own, g.resolve(own), known
+}
+
+func (g *guarding) isCurrent(pods []*corev1.Pod) bool {
+	return len(pods) == len(g.of) && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
+		s, known := g.of[pod.UID]
+		return !known || s.version != pod.ResourceVersion
+	})
+}
+
+// find finds out anew which budgets guard the pods that have changed; all of them, where selectors have.
+func (g *guarding) find(pods []*corev1.Pod, all []*budget, revision int) {
+	before := g.of
+	if revision != g.revision {
+		before = nil
+	}
+	g.revision, g.own, g.of = revision, map[types.UID]bool{}, make(map[types.UID]selection, len(pods))
+	for _, pod := range pods {
+		s, known := before[pod.UID]
+		if !known || s.version != pod.ResourceVersion {
+			s = selection{version: pod.ResourceVersion}
+			for _, b := range guards(pod, all) {
+				s.budgets = append(s.budgets, b.UID)
+			}
+		}
+		g.of[pod.UID] = s
+		for _, uid := range s.budgets {
+			g.own[uid] = true
+		}
+	}
+}
+
+func (g *guarding) resolve(own []*budget) map[types.UID][]*budget {
+	by := make(map[types.UID]*budget, len(own))
+	for _, b := range own {
+		by[b.UID] = b
+	}
+	of := make(map[types.UID][]*budget, len(g.of))
+	for pod, s := range g.of {
+		var budgets []*budget
+		for _, uid := range s.budgets {
+			if b := by[uid]; b != nil {
+				budgets = append(budgets, b)
+			}
+		}
+		of[pod] = budgets
+	}
+	return of
 }

@@ -71,7 +71,7 @@ type Drainer struct {
 	evictor evictor
 	budgets *budgetWatches
 	ledger  *ledger
-	errands *errands
+	pods    *podEvictions
 }
 
 // New returns a Drainer. It makes no request.
@@ -98,7 +98,7 @@ func New(config Config) (*Drainer, error) {
 		budgets: newBudgetWatches(config.Budgets, l),
 		ledger:  l,
 	}
-	d.errands = &errands{d: d}
+	d.pods = &podEvictions{d: d, by: map[string]*podLoop{}}
 	return d, nil
 }
 

@@ -108,9 +108,9 @@ func TestAnEvictionThatIsNeverAnsweredIsCutOffSomeTimeAfterTheEnd(t *testing.T) 
 		}
 		r := newRun(d, Request{NodeName: "w1"})
 		wire, cut := context.WithCancel(t.Context())
-		r.launch(t.Context(), wire, send{pod: newPod("a")})
+		r.launch(t.Context(), wire, send{pod: newPod("a")}, &r.trials)
 		begin := time.Now()
-		r.settle(wire, cut)
+		r.settle(cut)
 		if took := time.Since(begin); took != settleFor || r.inFlight != 0 {
 			t.Errorf("settled after %s with %d in flight", took, r.inFlight)
 		}

@@ -25,6 +25,8 @@ type facts struct {
 	pods      []*corev1.Pod // in scope: bound to the node
 	// budgets of the namespaces whose budgets are all known, by namespace.
 	budgets map[string][]*budget
+	// guards are the budgets of each pod, where they are known. Nil: to be found among budgets.
+	guards map[types.UID][]*budget
 	// budgetsBad are the namespaces whose budgets cannot be read for some time to come.
 	budgetsBad map[string]bool
 	// unheard are the namespaces of whose pods nobody can know whether they are still refused: the watch of their budgets, of

@@ -119,3 +119,15 @@ func hasDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
 }
+
+// scope keeps the pods that this drain speaks about: those bound to its node. The watch asks the server for the same;
+// checking again keeps the promise with clients that ignore field selectors.
+func scope(nodeName string, pods []*corev1.Pod) []*corev1.Pod {
+	var in []*corev1.Pod
+	for _, pod := range pods {
+		if pod.Spec.NodeName == nodeName {
+			in = append(in, pod)
+		}
+	}
+	return in
+}

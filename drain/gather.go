@@ -12,57 +12,29 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // gather puts together what is known now. It asks the server nothing; where a namespace has come or gone it begins or
 // ends the watch of its budgets.
 func (r *run) gather(ctx context.Context) facts {
-	f := facts{
-		now:      r.d.config.Clock.Now(),
-		nodeName: r.req.NodeName,
-		request:  r.req,
-		own:      r.d.config.OwnNamespace,
-		budgets:  map[string][]*budget{},
-		ruled:    r.d.config.Rules != nil,
-		rules:    map[string][]Rule{},
-		rulesBad: map[string]bool{},
-
-		budgetsBad: map[string]bool{},
-		unheard:    map[string]bool{},
-		slots:      map[types.UID]time.Time{},
-	}
-	f.ahead = r.d.config.ServerClock.Now().Sub(f.now)
+	f := r.facts()
+	f.nodeName, f.request, f.own = r.req.NodeName, r.req, r.d.config.OwnNamespace
 	f.node = r.nodeFacts()
-	version := r.pods.Version() // before the list, which may be newer
 	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req.Targets, f.own)
 	r.saw(pods, r.pods.Has)
 	r.tell(&f)
 	f.statics = r.statics(pods)
-	r.join(ctx, pods)
+	by := byNamespace(pods)
+	r.join(ctx, by)
 	r.sawNode(f.node)
-	for namespace, w := range r.rules {
-		if rules, known := w.list(); known {
-			f.rules[namespace] = rules
-		}
-		f.rulesBad[namespace] = w.trouble() != nil
-	}
+	r.gatherRules(&f)
 	failed := r.node.Err() != nil || r.pods.Err() != nil
+	f.unheard = map[string]bool{}
 	for namespace, w := range r.budgets {
 		f.unheard[namespace] = failed || w.Err() != nil
-		budgets, complete := w.among(pods, version, r.wake)
-		if !complete {
-			f.budgetsBad[namespace] = w.Err() != nil
-			continue
-		}
-		f.budgets[namespace] = budgets
-		for _, b := range budgets {
-			if until, busy := r.d.ledger.busy(b, r.wake); busy {
-				f.slots[b.UID] = until
-			}
-		}
+		r.gatherBudgets(&f, w, namespace, by[namespace])
 	}
 	f.responders, f.respondersLate = Responders{Known: true}, r.began.Add(readLate)
 	if reader := r.d.config.Responders; reader != nil {
@@ -72,6 +44,24 @@ func (r *run) gather(ctx context.Context) facts {
 	r.opened.keep(f.budgets)
 	f.reading, f.readingLate = r.reading(f.now, f.responders.Err)
 	return f
+}
+
+func byNamespace(pods []*corev1.Pod) map[string][]*corev1.Pod {
+	by := map[string][]*corev1.Pod{}
+	for _, pod := range pods {
+		by[pod.Namespace] = append(by[pod.Namespace], pod)
+	}
+	return by
+}
+
+func (r *run) gatherRules(f *facts) {
+	f.ruled, f.rules, f.rulesBad = r.d.config.Rules != nil, map[string][]Rule{}, map[string]bool{}
+	for namespace, w := range r.rules {
+		if rules, known := w.list(); known {
+			f.rules[namespace] = rules
+		}
+		f.rulesBad[namespace] = w.Err() != nil
+	}
 }
 
 func (r *run) nodeFacts() nodeFacts {
@@ -85,18 +75,16 @@ func (r *run) nodeFacts() nodeFacts {
 }
 
 // join watches the budgets and rules of exactly the namespaces that have pods in scope.
-func (r *run) join(ctx context.Context, pods []*corev1.Pod) {
-	wanted := map[string]bool{}
-	for _, pod := range pods {
-		wanted[pod.Namespace] = true
-		if r.budgets[pod.Namespace] == nil {
-			r.budgets[pod.Namespace] = &guarding{budgetWatch: r.d.budgets.join(ctx, pod.Namespace, r.wake)}
-			r.followRules(ctx, pod.Namespace)
-			r.joined[pod.Namespace] = r.d.config.Clock.Now()
+func (r *run) join(ctx context.Context, by map[string][]*corev1.Pod) {
+	for namespace := range by {
+		if r.budgets[namespace] == nil {
+			r.budgets[namespace] = &guarding{budgetWatch: r.d.budgets.join(ctx, namespace, r.wake)}
+			r.followRules(ctx, namespace)
+			r.joined[namespace] = r.d.config.Clock.Now()
 		}
 	}
 	for namespace := range r.budgets {
-		if !wanted[namespace] {
+		if by[namespace] == nil {
 			r.leave(namespace)
 		}
 	}
@@ -124,34 +112,54 @@ const readLate = 10 * time.Second
 
 // reading lists what cannot be read now, and says when what has not been read yet will belong to it.
 func (r *run) reading(now time.Time, responders error) (all []obstacle, late time.Time) {
-	note := func(what string, err error) {
-		if err != nil {
-			all = append(all, unreadable(what, err))
-		}
-	}
-	note("node "+r.req.NodeName, r.node.Err())
-	note("pods of node "+r.req.NodeName, r.pods.Err())
-	wait := func(what, namespace string, known bool, err error) {
-		if due := r.joined[namespace].Add(readLate); !known && err == nil {
-			if err = errNotRead; now.Before(due) {
-				late = earlier(late, due)
-				return
-			}
-		}
-		note(what, err)
-	}
+	reads := reading{now: now}
+	reads.note("node "+r.req.NodeName, r.node.Err())
+	reads.note("pods of node "+r.req.NodeName, r.pods.Err())
 	for namespace, w := range r.budgets {
-		wait("budgets of namespace "+namespace, namespace, w.Synced(), w.Err())
+		r.joined[namespace] = reads.await("budgets of namespace "+namespace, r.joined[namespace], w)
 	}
 	for namespace, w := range r.rules {
-		_, known := w.list()
-		wait(rulesOf(namespace), namespace, known, w.trouble())
+		r.joined[namespace] = reads.await(rulesOf(namespace), r.joined[namespace], w)
 	}
-	note(readEvictions, responders)
-	note("last look at node "+r.req.NodeName, r.book.last.err)
-	note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
-	slices.SortFunc(all, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
-	return all, late
+	reads.note(readEvictions, responders)
+	reads.note("last look at node "+r.req.NodeName, r.book.last.err)
+	reads.note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
+	slices.SortFunc(reads.failed, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
+	return reads.failed, reads.late
+}
+
+// reading collects what cannot be read.
+type reading struct {
+	now    time.Time
+	failed []obstacle
+	// late is when something that has not been read yet will be one more.
+	late time.Time
+}
+
+func (r *reading) note(what string, err error) {
+	if err != nil {
+		r.failed = append(r.failed, unreadable(what, err))
+	}
+}
+
+// await notes what cannot be read, or has not been read for readLate since the time. It returns since when to count next:
+// what can be read again takes a moment to be known.
+func (r *reading) await(what string, since time.Time, of interface {
+	Synced() bool
+	Err() error
+}) time.Time {
+	err, due := of.Err(), since.Add(readLate)
+	switch {
+	case err != nil:
+		since = r.now
+	case of.Synced():
+	case r.now.Before(due):
+		r.late = earlier(r.late, due)
+	default:
+		err = errNotRead
+	}
+	r.note(what, err)
+	return since
 }
 
 // readEvictions is what is being read of responders.

@@ -50,11 +50,11 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 			wake := newSignal()
 			b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
 			g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
-			if _, known := g.among(pods, 1, wake); known {
+			if _, _, known := g.among(pods, wake); known {
 				t.Error("they are known before they were read")
 			}
 			_ = b.Replace([]any{newPDB("web").PodDisruptionBudget, newPDB("db", named("db")).PodDisruptionBudget}, "1")
-			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 || !wake.poked() {
+			if own, _, known := g.among(pods, wake); !known || len(own) != 1 || !wake.poked() {
 				t.Fatalf("known: %t, own: %v", known, own)
 			}
 			before := reflect.ValueOf(g.own).Pointer()
@@ -62,7 +62,7 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 			if got := wake.poked(); got != tc.woken {
 				t.Errorf("it was woken: %t", got)
 			}
-			if own, _ := g.among(pods, 1, wake); len(own) != tc.guards {
+			if own, _, _ := g.among(pods, wake); len(own) != tc.guards {
 				t.Errorf("its budgets are %v, want %d", own, tc.guards)
 			}
 			if anew := reflect.ValueOf(g.own).Pointer() != before; anew != tc.anew {
@@ -86,11 +86,11 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 		if before != nil {
 			_ = b.Replace(before, "1")
 		}
-		g.among(pods, 1, wake)
+		g.among(pods, wake)
 		looks := 0
 		l.random = func() float64 { // asked for while the budget is observed
 			looks++
-			if own, known := g.among(pods, 1, wake); !known || len(own) != 1 {
+			if own, _, known := g.among(pods, wake); !known || len(own) != 1 {
 				t.Errorf("%s: known: %t, own: %v", name, known, own)
 			}
 			return 0
@@ -107,11 +107,11 @@ func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
 	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
 	g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 	_ = b.Replace([]any{newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }).PodDisruptionBudget}, "1")
-	if own, _ := g.among(pods, 1, wake); len(own) != 0 {
+	if own, _, _ := g.among(pods, wake); len(own) != 0 {
 		t.Fatalf("own: %v", own)
 	}
 	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }).PodDisruptionBudget)
-	if own, _ := g.among(pods, 1, wake); len(own) != 1 || !wake.poked() {
+	if own, _, _ := g.among(pods, wake); len(own) != 1 || !wake.poked() {
 		t.Errorf("own: %v", own)
 	}
 }
@@ -122,10 +122,10 @@ func TestAPodThatComesBringsItsBudgets(t *testing.T) {
 	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
 	g := &guarding{budgetWatch: b}
 	_ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "1")
-	if own, known := g.among(nil, 1, wake); !known || len(own) != 0 {
+	if own, _, known := g.among(nil, wake); !known || len(own) != 0 {
 		t.Fatalf("known: %t, own: %v", known, own)
 	}
-	if own, _ := g.among([]*corev1.Pod{newPod("a")}, 2, wake); len(own) != 1 {
+	if own, _, _ := g.among([]*corev1.Pod{newPod("a")}, wake); len(own) != 1 {
 		t.Errorf("own: %v", own)
 	}
 	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.ResourceVersion = "2" }).PodDisruptionBudget)
@@ -136,7 +136,7 @@ func TestAPodThatComesBringsItsBudgets(t *testing.T) {
 
 // Most Evictions of a cluster are of pods on other nodes.
 func TestADrainIsWokenByTheEvictionsOfItsOwnPods(t *testing.T) {
-	r := newRun(&Drainer{}, Request{})
+	r := newRun(unconnected(t), Request{})
 	_ = r.pods.Add(newPod("a"))
 	r.wake.poked()
 	for name, tc := range map[string]struct {

@@ -305,50 +305,6 @@ func TestTheEarlierAndTheLater(t *testing.T) {
 	}
 }
 
-// Of many groups, the loop looks at those whose time has come, and at each once.
-func TestAlarmsGoOffInOrderAndOnce(t *testing.T) {
-	member := []*errand{{}}
-	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
-	var a alarms
-	first, second, third := &group{members: member}, &group{members: member}, &group{members: member}
-	empty := &group{}
-	a.set(third, at(3))
-	a.set(second, at(5))
-	a.set(second, at(2)) // earlier: this counts
-	a.set(second, at(4)) // later: this does not
-	a.set(first, at(1))
-	a.set(first, time.Time{}) // never: this does not either
-	a.set(empty, at(0))
-	if got := a.next(); !got.Equal(at(1)) {
-		t.Errorf("the next one is at %s; want %s", got, at(1))
-	}
-	var got []*group
-	for g := range a.due(at(2)) {
-		got = append(got, g)
-		if !g.wake.IsZero() {
-			t.Error("a group that was woken waits still")
-		}
-	}
-	if len(got) != 2 || got[0] != first || got[1] != second {
-		t.Errorf("by the second, %d went off", len(got))
-	}
-	a.set(first, at(9)) // it may be set anew
-	var order []time.Time
-	for {
-		next := a.next()
-		if next.IsZero() {
-			break
-		}
-		order = append(order, next)
-		for range a.due(next) {
-			break
-		}
-	}
-	if diff := cmp.Diff([]time.Time{at(3), at(9)}, order); diff != "" {
-		t.Errorf("what is left: -want +got:\n%s", diff)
-	}
-}
-
 func TestSlotsThatAreFreeAreForgotten(t *testing.T) {
 	var a ages
 	taken := &slot{}

@@ -71,8 +71,8 @@ func (o openings) use(b *budget, now time.Time) (open time.Duration, was bool) {
 }
 
 // observe tells the observer what came of a request.
-func (c *carrier) observe(a answered, now time.Time) {
-	observer := c.d.config.Observer
+func (e *engine) observe(a answered, now time.Time) {
+	observer := e.d.config.Observer
 	if observer == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *carrier) observe(a answered, now time.Time) {
 		if a.budget == nil {
 			return
 		}
-		if open, was := c.opened.use(a.budget, now); was {
+		if open, was := e.opened.use(a.budget, now); was {
 			observer.EvictedAfter(pod, open)
 		}
 	case a.refusal != nil:

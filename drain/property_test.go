@@ -3,8 +3,6 @@
 package drain
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -28,9 +26,9 @@ func TestPaceKeepsBudgetsAndGoesOn(t *testing.T) {
 	})
 }
 
-// TestGroupsKeepBudgetsAndGoOn does the same with a process that besides evicts pods by EvictPod, all those that are
+// TestEvictPodKeepsBudgetsAndGoesOn does the same with a process that besides evicts pods by EvictPod, all those that are
 // elsewhere at the beginning.
-func TestGroupsKeepBudgetsAndGoOn(t *testing.T) {
+func TestEvictPodKeepsBudgetsAndGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld([]string{"w1", "w2", anywhere}, []string{"w4"})
 		w.play(t)
@@ -43,7 +41,7 @@ func (w *world) play(t *rapid.T) {
 		w.populate(t, app)
 	}
 	for _, pod := range w.pods {
-		w.errands[pod.UID] = pod.Spec.NodeName == "w3"
+		w.alone[pod.UID] = pod.Spec.NodeName == "w3"
 	}
 	w.showAll()
 	app := rapid.SampledFrom(apps)
@@ -104,27 +102,14 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 	w.checkProgress(t, d, f, sent)
 }
 
-// decided is what a drain wants to send; or, for pods that are anywhere, what their groups do.
+// decided is what a drain wants to send; or, for pods that are anywhere, what EvictPod does.
 func (d *simulated) decided(f facts) (sends []send) {
 	if d.node != anywhere {
 		p := decide(f)
 		d.noted(p.notes)
 		return p.evict
 	}
-	alone := 0
-	groups := map[string][]*corev1.Pod{}
-	for _, pod := range f.pods {
-		of, key := guards(pod, f.budgets["default"]), fmt.Sprint(alone)
-		if alone++; len(of) == 1 && !bypassesBudgets(pod) {
-			key = of[0].Name
-		}
-		groups[key] = append(groups[key], pod)
-	}
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		f.pods = groups[key]
-		sends = append(sends, decideGroup(f).sends...)
-	}
-	return sends
+	return decidePods(f).sends
 }
 
 func (w *world) factsOf(d *simulated) facts {

@@ -67,7 +67,14 @@ func (w *ruleWatch) list() (rules []Rule, known bool) {
 	return w.rules, w.known
 }
 
-func (w *ruleWatch) trouble() error {
+// Synced reports whether rules are in force.
+func (w *ruleWatch) Synced() bool {
+	_, known := w.list()
+	return known
+}
+
+// Err says why the rules cannot be read now.
+func (w *ruleWatch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err

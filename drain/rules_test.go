@@ -18,8 +18,8 @@ func TestRulesThatWereToldStayInForceUnlessOneIsBad(t *testing.T) {
 	}
 	w.take([]Rule{rule("b", Skip), rule("a", Evict)}, nil)
 	w.take(nil, errors.New("away"))
-	if rules, known := w.list(); !known || len(rules) != 2 || rules[0].Name != "a" || w.trouble() == nil {
-		t.Errorf("got %v, known: %t, trouble: %v", rules, known, w.trouble())
+	if rules, known := w.list(); !known || len(rules) != 2 || rules[0].Name != "a" || w.Err() == nil {
+		t.Errorf("got %v, known: %t, trouble: %v", rules, known, w.Err())
 	}
 	for name, tell := range map[string]func(){
 		"the reader says so":  func() { w.take(nil, fmt.Errorf("%w: c", ErrBadRule)) },
@@ -28,8 +28,8 @@ func TestRulesThatWereToldStayInForceUnlessOneIsBad(t *testing.T) {
 	} {
 		w.take([]Rule{rule("a", Evict)}, nil)
 		tell()
-		if _, known := w.list(); known || !errors.Is(w.trouble(), ErrBadRule) {
-			t.Errorf("%s: known: %t, trouble: %v", name, known, w.trouble())
+		if _, known := w.list(); known || !errors.Is(w.Err(), ErrBadRule) {
+			t.Errorf("%s: known: %t, trouble: %v", name, known, w.Err())
 		}
 	}
 }

@@ -21,7 +21,7 @@ const settleFor = 5 * time.Second
 
 // run is one Drain: the loop that gathers the facts, decides, performs and waits. All its fields belong to the loop.
 type run struct {
-	*carrier
+	*engine
 	req Request
 
 	node    *watchstore.Store[*corev1.Node]
@@ -36,17 +36,19 @@ type run struct {
 }
 
 func newRun(d *Drainer, req Request) *run {
-	wake := newSignal()
-	return &run{
-		carrier: newCarrier(d, wake, maxInFlight, req.GracePeriodSeconds),
+	e := newEngine(d, maxInFlight, req.GracePeriodSeconds)
+	r := &run{
+		engine:  e,
 		req:     req,
-		node:    newStore(toNode, wake),
-		pods:    newStore(toPod, wake),
+		node:    newStore(toNode, e.wake),
+		pods:    newStore(toPod, e.wake),
 		budgets: map[string]*guarding{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
 		book:    newBook(),
 	}
+	e.learn = func(a answered, now time.Time) { r.learned(a, now, rand.Float64()) }
+	return r
 }
 
 // drain watches and loops until the node is drained or ctx ends. It leaves nothing running.
@@ -62,7 +64,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	}
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
-		r.settle(wire, cut)
+		r.settle(cut)
 		r.lastWords(post)
 		stop()
 		watches.Wait()
@@ -74,7 +76,7 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 }
 
 func (r *run) loop(ctx, wire context.Context, post *postman) error {
-	for r.learnAll(ctx); ctx.Err() == nil; r.learnAll(ctx) {
+	for r.learnAll(); ctx.Err() == nil; r.learnAll() {
 		f := r.gather(ctx)
 		p := decide(f)
 		r.noted(p.notes)
@@ -88,7 +90,7 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		}
 		wake := p.wake
 		for _, s := range p.evict {
-			wake = earlier(wake, r.launch(ctx, wire, s))
+			wake = earlier(wake, r.launch(ctx, wire, s, &r.trials))
 		}
 		switch {
 		case len(p.resolve) > 0:
@@ -96,7 +98,7 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		case p.confirm:
 			r.confirm(ctx, f)
 		default:
-			r.wait(ctx, wake, f.now)
+			r.wait(ctx, wake)
 		}
 	}
 	return context.Cause(ctx)
@@ -123,53 +125,15 @@ func (r *run) lastWords(post *postman) {
 	}
 }
 
-// wait returns when there is something new to look at.
-func (r *run) wait(ctx context.Context, until, now time.Time) {
-	if a, came := r.carrier.wait(ctx, until, now); came {
-		r.learn(ctx, a)
-	}
-}
-
-// learnAll takes in the answers that have come. It goes before each decision: whoever is told of an accepted eviction
-// may want to stop the drain.
-func (r *run) learnAll(ctx context.Context) {
-	for {
-		select {
-		case a := <-r.answers:
-			r.learn(ctx, a)
-		default:
-			return
-		}
-	}
-}
-
-// launch sends an eviction, unless the budget's slot has been taken since the facts were gathered, or is left to another
-// process. Then it returns when to look again at the latest; zero: there will be a wake-up.
-func (r *run) launch(ctx, wire context.Context, s send) (wake time.Time) {
-	if until, free := r.reserve(s); !free {
-		return until
-	}
-	r.sent(s)
-	r.carry(ctx, wire, s)
-	return time.Time{}
-}
-
-// learn takes in the answer to an eviction.
-func (r *run) learn(ctx context.Context, a answered) {
-	now := r.d.config.Clock.Now()
-	r.learned(a, now, rand.Float64())
-	r.announce(ctx, a, now)
-}
-
 // settle waits for the evictions that are on their way, and cuts them off if that takes long.
-func (r *run) settle(wire context.Context, cut context.CancelFunc) {
+func (r *run) settle(cut context.CancelFunc) {
 	defer cut()
 	timer := r.d.config.Clock.NewTimer(settleFor)
 	defer timer.Stop()
 	for r.inFlight > 0 {
 		select {
 		case a := <-r.answers:
-			r.learn(wire, a)
+			r.take(a)
 		case <-timer.C():
 			cut()
 		}

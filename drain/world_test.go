@@ -29,8 +29,8 @@ type world struct {
 	podEvents    []func() // what the watches have not shown yet
 	budgetEvents []func()
 	drains       []*simulated
-	// errands are the pods that leave wherever they are.
-	errands map[types.UID]bool
+	// alone are the pods that EvictPod evicts wherever they are.
+	alone map[types.UID]bool
 	// disturbed are the processes that have seen somebody else evict under a budget, or were refused, by budget.
 	disturbed map[string]map[*ledger]bool
 }
@@ -50,7 +50,7 @@ type simulated struct {
 func newWorld(processes ...[]string) *world {
 	w := &world{
 		clock: testingclock.NewFakeClock(noon), replicas: map[string]int{}, accepted: map[string]int{},
-		disturbed: map[string]map[*ledger]bool{}, errands: map[types.UID]bool{},
+		disturbed: map[string]map[*ledger]bool{}, alone: map[types.UID]bool{},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, nodes := range processes {
@@ -104,11 +104,11 @@ func (w *world) show(pod *corev1.Pod, change func(*simulated)) {
 	}
 }
 
-// anywhere stands in the place of a node for the pods of errands.
+// anywhere stands in the place of a node for the pods of EvictPod.
 const anywhere = "anywhere"
 
 func (w *world) concerns(d *simulated, pod *corev1.Pod) bool {
-	return d.node == pod.Spec.NodeName || d.node == anywhere && w.errands[pod.UID]
+	return d.node == pod.Spec.NodeName || d.node == anywhere && w.alone[pod.UID]
 }
 
 func (w *world) writeBudget(pdb *policyv1.PodDisruptionBudget) {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BenchmarkAGroupOf2000Pods is what it costs to decide once about as many pods as share a budget.
-func BenchmarkAGroupOf2000Pods(b *testing.B) {
+// BenchmarkADecisionAbout2000Pods is what it costs to decide once about that many pods of EvictPod.
+func BenchmarkADecisionAbout2000Pods(b *testing.B) {
 	pods := make([]*corev1.Pod, 2000)
 	for i := range pods {
 		pods[i] = newPod(fmt.Sprintf("web-%04d", i))
@@ -23,6 +23,6 @@ func BenchmarkAGroupOf2000Pods(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		decideGroup(f)
+		decidePods(f)
 	}
 }

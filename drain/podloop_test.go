@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestWhatIsDecidedAboutAGroup(t *testing.T) {
+func TestWhatIsDecidedAboutPodsWithoutADrain(t *testing.T) {
 	a, b := newPod("a"), newPod("b")
 	open, closed := newPDB("web"), newPDB("web", exhausted)
 	hot := obstacle{reason: APIServerOverloaded, message: "it asks to send less"}
@@ -89,14 +89,14 @@ func TestWhatIsDecidedAboutAGroup(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&f)
 			}
-			d := decideGroup(f)
+			d := decidePods(f)
 			var sends []string
 			for _, s := range d.sends {
 				sends = append(sends, s.pod.Name)
 			}
 			var reasons []Reason
-			for _, blocker := range d.blockers {
-				reasons = append(reasons, blocker.Reason)
+			for _, pod := range f.pods {
+				reasons = append(reasons, d.blockers[pod.UID].Reason)
 			}
 			if diff := cmp.Diff(tc.sends, sends); diff != "" {
 				t.Errorf("sends (-want +got):\n%s", diff)
@@ -112,31 +112,5 @@ func TestWhatIsDecidedAboutAGroup(t *testing.T) {
 				t.Errorf("wakes at %s, want %s", d.wake, want)
 			}
 		})
-	}
-}
-
-func TestAnAlarmThatItsGroupDoesNotWaitForAnyMoreMeansNothing(t *testing.T) {
-	var all alarms
-	first, second, empty := &group{members: []*errand{{}}}, &group{members: []*errand{{}}}, &group{}
-	all.set(first, noon.Add(time.Minute))
-	all.set(first, noon.Add(time.Second))
-	all.set(first, noon.Add(time.Hour)) // it wakes before that anyhow
-	all.set(second, noon.Add(2*time.Second))
-	all.set(second, time.Time{})
-	all.set(empty, noon)
-	var woken []*group
-	for g := range all.due(noon.Add(time.Second)) {
-		woken = append(woken, g)
-	}
-	if len(woken) != 1 || woken[0] != first {
-		t.Errorf("woken: %v", woken)
-	}
-	if next := all.next(); !next.Equal(noon.Add(2 * time.Second)) {
-		t.Errorf("the next is at %s", next)
-	}
-	for range all.due(noon.Add(time.Hour)) {
-	}
-	if next := all.next(); !next.IsZero() {
-		t.Errorf("the next is at %s", next)
 	}
 }

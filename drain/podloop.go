@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
+)
+
+const (
+	// maxPodsInFlight bounds the evictions of a namespace that are not answered yet. It is more than a Drain has: behind a
+	// slow webhook, pods that the webhook does not concern should not wait.
+	maxPodsInFlight = 64
+	// A decision takes a few microseconds for each pod. restPerPod is some times that: the loop rests after it decided
+	// about a crowd, so that a budget that changes all the time does not keep a processor busy.
+	crowd      = 100
+	restPerPod = 10 * time.Microsecond
+	// tellAgain is how long a caller is not told that only the text of a blocker has changed: with each pod that becomes
+	// ready, the text changes for all pods under a budget.
+	tellAgain = 3 * time.Minute
+)
+
+// podLoop evicts the pods of one namespace for which EvictPod was called. Its loop is that of a Drain, without a node, steps
+// and an end: gather, decide, send, tell, wait.
+type podLoop struct {
+	*engine
+	trials
+	namespace string
+	calls     int // guarded by podEvictions.mu
+	stop      func()
+
+	pods    *watchstore.Store[*corev1.Pod]
+	budgets *guarding
+	// joined is when the watches began, or failed last.
+	joined time.Time
+	since  map[blockerKey]time.Time
+
+	mu sync.Mutex
+	// pending are the calls that are not dropped.
+	pending map[types.UID]*pendingEviction
+	// lists counts the lists of pods that the watch has shown.
+	lists int
+}
+
+func startPodLoop(ctx context.Context, d *Drainer, namespace string) *podLoop {
+	l := &podLoop{
+		engine: newEngine(d, maxPodsInFlight, nil), trials: newTrials(), namespace: namespace,
+		joined: d.config.Clock.Now(), pending: map[types.UID]*pendingEviction{},
+	}
+	l.learn = l.learned
+	l.pods = watchstore.New(watchstore.Options[*corev1.Pod]{Convert: toSlimPod, Changed: l.podChanged})
+	endPods := l.pods.Start(ctx, podSource(d.config.Pods, namespace, ""))
+	l.budgets = &guarding{budgetWatch: d.budgets.join(ctx, namespace, l.wake)}
+	endLoop := watchstore.Start(ctx, l.run)
+	l.stop = func() {
+		endLoop()
+		d.budgets.leave(namespace, l.wake)
+		endPods()
+	}
+	return l
+}
+
+// podChanged wakes the loop for the pods of calls, and for no other pod of the namespace.
+func (l *podLoop) podChanged(c watchstore.Change[*corev1.Pod]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.UID == "" && c.Differs {
+		l.lists++
+	}
+	if c.UID == "" || l.pending[c.UID] != nil {
+		l.wake.poke()
+	}
+}
+
+// add adds a call, unless there is one for that pod.
+func (l *podLoop) add(p *pendingEviction) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending[p.uid] != nil {
+		return false
+	}
+	p.asked = -1
+	l.pending[p.uid] = p
+	l.wake.poke()
+	return true
+}
+
+// leave is told that a caller waits for the end.
+func (l *podLoop) leave(p *pendingEviction) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.left = true
+	l.wake.poke()
+}
+
+// run works until ctx ends. All calls are dropped by then.
+func (l *podLoop) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		l.learnAll()
+		pending := l.look()
+		f := l.gather(pending)
+		plan := decidePods(f)
+		l.since = plan.since
+		wake := earlier(plan.wake, f.readingLate)
+		for _, s := range plan.sends {
+			p := l.find(s.pod.UID)
+			wake = earlier(wake, l.launch(p.live, p.wire, s, &l.trials))
+		}
+		for _, p := range pending {
+			wake = earlier(wake, l.tell(p, plan, f.now))
+		}
+		if n := len(pending); n > crowd {
+			l.d.rest(ctx, time.Duration(n)*restPerPod)
+		}
+		l.wait(ctx, wake)
+	}
+	l.flights.Wait()
+}
+
+func (l *podLoop) find(uid types.UID) *pendingEviction {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pending[uid]
+}
+
+// look takes in what the watch shows of the pods of the calls. It returns the calls that go on, by UID: where a budget
+// allows one pod to go, each pass must pick the same one.
+func (l *podLoop) look() []*pendingEviction {
+	synced := l.pods.Synced()
+	l.mu.Lock()
+	lists, pending := l.lists, make([]*pendingEviction, 0, len(l.pending))
+	for _, p := range l.pending {
+		switch {
+		case p.ended:
+		case p.left:
+			defer l.end(p)
+		default:
+			pending = append(pending, p)
+		}
+	}
+	l.mu.Unlock()
+	slices.SortFunc(pending, func(a, b *pendingEviction) int { return cmp.Compare(a.uid, b.uid) })
+	return slices.DeleteFunc(pending, func(p *pendingEviction) bool {
+		pod, found := l.pods.Get(p.uid)
+		switch {
+		case !found && p.seen == nil && synced && p.asked != lists:
+			p.asked = lists
+			p.unseen.poke()
+		case !found && p.seen == nil:
+		case !found, isFinished(pod):
+			return l.finish(p, nil)
+		case !isTerminating(pod) && unevictable(pod) != nil:
+			return l.finish(p, unevictable(pod))
+		default:
+			p.seen = pod
+		}
+		return false
+	})
+}
+
+// finish tells the caller that there is nothing left to do.
+func (l *podLoop) finish(p *pendingEviction, err error) (finished bool) {
+	p.over <- err // never blocks: it is told once
+	l.end(p)
+	return true
+}
+
+// end makes sure that nothing more is sent for a call, and drops it once nothing is on its way.
+func (l *podLoop) end(p *pendingEviction) {
+	p.ended = true
+	if !l.tries[p.uid].inFlight {
+		l.drop(p)
+	}
+}
+
+func (l *podLoop) drop(p *pendingEviction) {
+	delete(l.tries, p.uid)
+	l.mu.Lock()
+	delete(l.pending, p.uid)
+	l.mu.Unlock()
+	close(p.dropped)
+}
+
+// learned takes in an answer.
+func (l *podLoop) learned(a answered, now time.Time) {
+	p := l.find(a.pod.UID)
+	l.trials.learned(a, !p.ended, now, rand.Float64())
+	if p.ended {
+		l.drop(p)
+	}
+}
+
+// gather puts together what is known now. It looks at no node, and so says nothing against any.
+func (l *podLoop) gather(pending []*pendingEviction) facts {
+	f := l.facts()
+	f.node, f.tries, f.inFlight, f.brake, f.since = nodeFacts{ready: true}, l.tries, l.inFlight, l.brake, l.since
+	for _, p := range pending {
+		if p.seen != nil {
+			f.pods = append(f.pods, p.seen)
+		}
+	}
+	l.gatherBudgets(&f, l.budgets, l.namespace, f.pods)
+	l.opened.saw(f.budgets, f.now)
+	l.opened.keep(f.budgets)
+	reads := reading{now: f.now}
+	l.joined = reads.await("pods of namespace "+l.namespace, l.joined, l.pods)
+	l.joined = reads.await("budgets of namespace "+l.namespace, l.joined, l.budgets)
+	f.reading, f.readingLate = reads.failed, reads.late
+	return f
+}
+
+// podsPlan is what is decided about pods that leave one by one.
+type podsPlan struct {
+	sends []send
+	// blockers are what holds each pod. general holds all pods that nothing else does.
+	blockers map[types.UID]Blocker
+	general  Blocker
+	since    map[blockerKey]time.Time
+	wake     time.Time
+}
+
+// decidePods decides about pods without a drain: nothing but their budgets and earlier answers orders them.
+func decidePods(f facts) podsPlan {
+	p := &pacing{facts: f, taken: map[types.UID]bool{}, free: maxPodsInFlight - f.inFlight}
+	s := &summary{facts: f, since: map[blockerKey]time.Time{}}
+	plan := podsPlan{blockers: map[types.UID]Blocker{}}
+	for _, pod := range f.pods {
+		hold, wake := p.single(s, pod)
+		plan.wake = earlier(plan.wake, wake)
+		if hold != nil {
+			plan.blockers[pod.UID] = s.blocker(pod, *hold)
+		}
+	}
+	if len(f.reading) > 0 {
+		plan.general = s.blocker(nil, f.reading[0])
+	}
+	plan.sends, plan.since = p.sends, s.since
+	return plan
+}
+
+// single decides about one pod, and says what holds it.
+func (p *pacing) single(s *summary, pod *corev1.Pod) (hold *obstacle, wake time.Time) {
+	l := leaver{pod, treatment{behavior: Evict}}
+	t, f := p.facts.tries[pod.UID], p.facts
+	switch {
+	case isTerminating(pod):
+		return s.ending(l, nil)
+	case t.inFlight:
+		return cmp.Or(t.standing(), f.brake.obstacle), time.Time{}
+	case f.now.Before(f.brake.until):
+		return cmp.Or(t.standing(), f.brake.obstacle), f.brake.until
+	}
+	send, hold, wake := p.evict(l, t)
+	if send != nil {
+		p.send(*send)
+	}
+	return hold, wake
+}
+
+// tell lets the caller know what holds the pod, and returns when to tell what it has not told yet.
+func (l *podLoop) tell(p *pendingEviction, plan podsPlan, now time.Time) (again time.Time) {
+	progress := PodProgress{Blocker: plan.blockers[p.uid]}
+	if progress.Blocker.Reason == "" && plan.general.Reason != "" {
+		progress.Blocker = plan.general
+		progress.Blocker.Pod = p.pod
+	}
+	if p.seen != nil && isTerminating(p.seen) {
+		progress.Ends = p.seen.DeletionTimestamp.Time
+	}
+	if progress == p.told {
+		return time.Time{}
+	}
+	if next := p.toldAt.Add(tellAgain); progress.resembles(p.told) && now.Before(next) {
+		return next
+	}
+	p.told, p.toldAt = progress, now
+	p.report(progress)
+	return time.Time{}
+}
+
+// resembles reports that only texts differ.
+func (p PodProgress) resembles(o PodProgress) bool {
+	return p.Blocker.Reason == o.Blocker.Reason && p.Blocker.By == o.Blocker.By && p.Ends.Equal(o.Ends)
+}
