@@ -5,24 +5,51 @@ package drain
 import (
 	"fmt"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BenchmarkADecisionAbout2000Pods is what it costs to decide once about that many pods of EvictPod.
-func BenchmarkADecisionAbout2000Pods(b *testing.B) {
-	pods := make([]*corev1.Pod, 2000)
-	for i := range pods {
-		pods[i] = newPod(fmt.Sprintf("web-%04d", i))
-	}
-	f := facts{
-		now: noon, pods: pods, budgets: map[string][]*budget{"default": {newPDB("web", exhausted)}},
-		slots: map[types.UID]time.Time{}, tries: map[types.UID]try{},
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		decidePods(f)
+// BenchmarkAPassOver2000Pods is what it costs the loop of EvictPod once when one of the budgets changes that its pods wait
+// for.
+func BenchmarkAPassOver2000Pods(b *testing.B) {
+	const pods = 2000
+	for _, budgets := range []int{1, 200} {
+		b.Run(fmt.Sprintf("%d budgets", budgets), func(b *testing.B) {
+			d := unconnected(b)
+			watch := newBudgetWatch(d.ledger)
+			l := &podLoop{
+				engine: newEngine(d, maxPodsInFlight, nil), trials: newTrials(), namespace: "default",
+				pods: newStore(toPod, newSignal()), budgets: &guarding{budgetWatch: watch}, pending: map[types.UID]*pendingEviction{},
+			}
+			app := func(i int) map[string]string { return map[string]string{"app": fmt.Sprint(i % budgets)} }
+			pdbs := make([]any, budgets)
+			for i := range pdbs {
+				pdbs[i] = newPDB(fmt.Sprint("b", i), exhausted, func(p *policyv1.PodDisruptionBudget) { p.Spec.Selector.MatchLabels = app(i) }).PodDisruptionBudget
+			}
+			all := make([]any, pods)
+			for i := range all {
+				pod := newPod(fmt.Sprintf("web-%04d", i))
+				pod.UID, pod.Labels = types.UID(pod.Name), app(i)
+				all[i] = pod
+				l.add(&pendingEviction{uid: pod.UID, in: l, news: make(chan PodProgress, 1), unseen: newSignal()})
+			}
+			_, _ = watch.Replace(pdbs, "1"), l.pods.Replace(all, "1")
+			b.ReportAllocs()
+			changes := 0
+			for b.Loop() {
+				changed := pdbs[changes%budgets].(*policyv1.PodDisruptionBudget).DeepCopy()
+				changes++
+				changed.ResourceVersion = fmt.Sprint(changes)
+				_ = watch.Update(changed)
+				pending := l.look()
+				f := l.gather(pending)
+				plan := decidePods(f)
+				l.since = plan.since
+				for _, p := range pending {
+					l.tell(p, plan, f.now)
+				}
+			}
+		})
 	}
 }
