@@ -13,8 +13,8 @@ import (
 )
 
 // triedBy is what probing has to say, by looking at all slots.
-func triedBy(l *ledger, now time.Time) (n int, next time.Time) {
-	for _, s := range l.slots {
+func triedBy(l *budgetQueue, now time.Time) (n int, next time.Time) {
+	for _, s := range l.reserved {
 		if until := s.taken.Add(time.Duration(lagMost)); s.probes && now.Before(until) {
 			n++
 			next = earlier(next, until)
@@ -24,9 +24,9 @@ func triedBy(l *ledger, now time.Time) (n int, next time.Time) {
 }
 
 // pauseBy is what pause has to say, by looking at all slots.
-func pauseBy(l *ledger, now time.Time) time.Duration {
+func pauseBy(l *budgetQueue, now time.Time) time.Duration {
 	most := l.lag
-	for _, s := range l.slots {
+	for _, s := range l.reserved {
 		if !s.seen && !s.expired(now) {
 			most = max(most, lag(now.Sub(s.taken)))
 		}
@@ -34,13 +34,13 @@ func pauseBy(l *ledger, now time.Time) time.Duration {
 	return min(most, lagMost).pause(l.random())
 }
 
-// TestLedgerCountsWhatItHolds: whatever happens to a thousand evictions, the two numbers
+// TestBudgetQueueCountsWhatItHolds: whatever happens to a thousand evictions, the two numbers
 // that are kept are those that a look at all slots would give, and no more is kept than
 // there is.
-func TestLedgerCountsWhatItHolds(t *testing.T) {
+func TestBudgetQueueCountsWhatItHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := testingclock.NewFakeClock(noon)
-		l := newLedger(c)
+		l := newBudgetQueue(c)
 		l.random = func() float64 { return 0.5 }
 		l.reach = rapid.IntRange(1, 8).Draw(t, "reach")
 		budgets := make([]*budget, 8)
@@ -51,14 +51,14 @@ func TestLedgerCountsWhatItHolds(t *testing.T) {
 		}
 		for i := range rapid.IntRange(10, 300).Draw(t, "length") {
 			b := rapid.SampledFrom(budgets).Draw(t, "budget")
-			s, pod := l.slots[b.UID], fmt.Sprintf("p%d", i)
+			s, pod := l.reserved[b.UID], fmt.Sprintf("p%d", i)
 			switch rapid.IntRange(0, 6).Draw(t, "what") {
 			case 0, 1:
-				l.take(b, pod, newSignal())
+				l.reserve(b, pod, newSignal())
 			case 2:
 				if s != nil && s.inFlight {
 					if rapid.Bool().Draw(t, "refused") {
-						l.lose(b, s.pod)
+						l.refused(b, s.pod)
 					}
 					l.settle(b.UID, !s.lost && rapid.Bool().Draw(t, "changed"))
 				}
@@ -78,27 +78,27 @@ func TestLedgerCountsWhatItHolds(t *testing.T) {
 			if wantN, wantNext := triedBy(l, c.Now()); n != wantN || !next.Equal(wantNext) {
 				t.Fatalf("%d are tried, until %s; want %d, until %s", n, next, wantN, wantNext)
 			}
-			if got, want := l.pause(), pauseBy(l, c.Now()); got != want {
+			if got, want := l.pause(c.Now()), pauseBy(l, c.Now()); got != want {
 				t.Fatalf("a pause is %s; want %s", got, want)
 			}
-			if most := 2*len(budgets) + agesKept + 1; len(l.tried.slots) > most || len(l.sent.slots) > most {
-				t.Fatalf("%d and %d slots are kept, of %d budgets", len(l.tried.slots), len(l.sent.slots), len(budgets))
+			if most := 2*len(budgets) + agesKept + 1; len(l.tried.all) > most || len(l.sent.all) > most {
+				t.Fatalf("%d and %d slots are kept, of %d budgets", len(l.tried.all), len(l.sent.all), len(budgets))
 			}
 		}
 	})
 }
 
-// BenchmarkLedgerBusy is what each drain asks for each budget in each pass, while other
+// BenchmarkBudgetQueueBusy is what each drain asks for each budget in each pass, while other
 // drains have as many evictions under way.
-func BenchmarkLedgerBusy(b *testing.B) {
+func BenchmarkBudgetQueueBusy(b *testing.B) {
 	for _, others := range []int{10, 100, 1_000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
-			l := newLedger(testingclock.NewFakeClock(noon))
+			l := newBudgetQueue(testingclock.NewFakeClock(noon))
 			l.reach = others
 			for i := range others {
 				taken := newPDB(fmt.Sprint(i))
 				taken.UID = types.UID(taken.Name)
-				l.take(taken, "p", newSignal())
+				l.reserve(taken, "p", newSignal())
 			}
 			free, wake := newPDB("free"), newSignal()
 			for b.Loop() {

@@ -18,7 +18,7 @@ import (
 // runs from its first to its last user.
 type budgetWatches struct {
 	client policyv1client.PolicyV1Interface
-	ledger *ledger
+	queue  *budgetQueue
 
 	mu sync.Mutex
 	by map[string]*budgetWatch
@@ -35,8 +35,8 @@ type budgetWatch struct {
 	users map[signal]map[types.UID]bool
 }
 
-func newBudgetWatches(client policyv1client.PolicyV1Interface, l *ledger) *budgetWatches {
-	return &budgetWatches{client: client, ledger: l, by: map[string]*budgetWatch{}}
+func newBudgetWatches(client policyv1client.PolicyV1Interface, l *budgetQueue) *budgetWatches {
+	return &budgetWatches{client: client, queue: l, by: map[string]*budgetWatch{}}
 }
 
 // join returns the watch of a namespace, and pokes wake with each change that concerns it until leave is called.
@@ -63,17 +63,17 @@ func (w *budgetWatches) leave(namespace string, wake signal) {
 	w.mu.Unlock()
 	if last {
 		b.stop()
-		w.ledger.forget(namespace)
+		w.queue.forget(namespace)
 	}
 }
 
 func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatch {
-	b := newBudgetWatch(w.ledger)
+	b := newBudgetWatch(w.queue)
 	b.stop = b.Start(ctx, budgetSource(w.client, namespace))
 	return b
 }
 
-func newBudgetWatch(l *ledger) *budgetWatch {
+func newBudgetWatch(l *budgetQueue) *budgetWatch {
 	b := &budgetWatch{users: map[signal]map[types.UID]bool{}}
 	b.Store = watchstore.New(watchstore.Options[*budget]{
 		Convert: toBudget,
@@ -87,7 +87,7 @@ func newBudgetWatch(l *ledger) *budgetWatch {
 }
 
 // observe shows the ledger what is new before any user wakes.
-func (b *budgetWatch) observe(c watchstore.Change[*budget], l *ledger) {
+func (b *budgetWatch) observe(c watchstore.Change[*budget], l *budgetQueue) {
 	switch {
 	case c.After != nil:
 		l.observe(*c.After)

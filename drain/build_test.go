@@ -98,7 +98,7 @@ func calm(budgets ...*budget) facts {
 		node:      nodeFacts{known: true, exists: true, unschedulable: true, tainted: true, ready: true},
 		podsKnown: true,
 		budgets:   map[string][]*budget{"default": budgets},
-		slots:     map[types.UID]time.Time{},
+		reserved:  map[types.UID]time.Time{},
 		tries:     map[types.UID]try{},
 
 		responders: Responders{Known: true},

@@ -25,10 +25,10 @@ func shown(allowed int32, pods ...string) *budget {
 	})
 }
 
-func TestRivalry(t *testing.T) {
+func TestContender(t *testing.T) {
 	const pause = time.Second
 	type script struct {
-		*rivalry
+		*contender
 		now time.Time
 	}
 	see := func(s *script, versions ...*budget) {
@@ -105,7 +105,7 @@ func TestRivalry(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &script{rivalries{}.of(shown(0)), noon}
+			s := &script{contenders{}.of(shown(0)), noon}
 			tc.events(s)
 			got := time.Duration(0)
 			if !s.until.IsZero() {
@@ -144,10 +144,10 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// TestLedgerLeavesABudgetToOthers shows that what comes of a rivalry holds for all Drains of the process.
-func TestLedgerLeavesABudgetToOthers(t *testing.T) {
+// TestBudgetQueueLeavesABudgetToOthers shows that what comes of a rivalry holds for all Drains of the process.
+func TestBudgetQueueLeavesABudgetToOthers(t *testing.T) {
 	c := testingclock.NewFakeClock(noon)
-	l := newLedger(c)
+	l := newBudgetQueue(c)
 	l.random = func() float64 { return 0.5 }
 	b := shown(1, "theirs")
 	l.observe(b)
@@ -155,34 +155,34 @@ func TestLedgerLeavesABudgetToOthers(t *testing.T) {
 	if want := noon.Add(lagFirst.pause(0.5)); !busy || !until.Equal(want) {
 		t.Fatalf("left to others: %t until %s, want until %s", busy, until, want)
 	}
-	if l.take(b, "a", newSignal()) {
+	if l.reserve(b, "a", newSignal()) {
 		t.Fatal("it was taken nevertheless")
 	}
 	c.SetTime(until)
-	if !l.take(b, "a", newSignal()) {
+	if !l.reserve(b, "a", newSignal()) {
 		t.Fatal("our turn has come, but it cannot be taken")
 	}
 	c.Step(10 * time.Millisecond)
 	l.observe(shown(1, "theirs", "a"))
 	l.settle(b.UID, true)
-	if !l.take(b, "b", newSignal()) {
+	if !l.reserve(b, "b", newSignal()) {
 		t.Error("we were there last, but have to wait")
 	}
 	if want := lag(152500 * time.Microsecond); l.lag != want {
 		t.Errorf("the lag is %s, want %s", time.Duration(l.lag), time.Duration(want))
 	}
-	l.lose(b, "b")
+	l.refused(b, "b")
 	l.settle(b.UID, false)
 	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(190625*time.Microsecond) {
 		t.Errorf("after a refusal: left to others %t, lag %s", busy, time.Duration(l.lag))
 	}
-	if l.forget(b.Namespace); len(l.rivals) != 0 {
+	if l.forget(b.Namespace); len(l.by) != 0 {
 		t.Error("what nobody watches is remembered")
 	}
 }
 
-// TestLedgerFeelsItsWay shows how a process begins, while it cannot know yet who else evicts.
-func TestLedgerFeelsItsWay(t *testing.T) {
+// TestBudgetQueueFeelsItsWay shows how a process begins, while it cannot know yet who else evicts.
+func TestBudgetQueueFeelsItsWay(t *testing.T) {
 	budgets := map[string]*budget{}
 	named := func(pods ...string) {
 		for _, name := range []string{"a", "b", "c", "d"} {
@@ -192,65 +192,65 @@ func TestLedgerFeelsItsWay(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		events func(l *ledger, c *testingclock.FakeClock)
+		events func(l *budgetQueue, c *testingclock.FakeClock)
 		free   string // of the budgets, which could be taken by now
 	}{
-		"one budget is tried first": {func(l *ledger, _ *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
+		"one budget is tried first": {func(l *budgetQueue, _ *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
 		}, ""},
-		"when its eviction is entered, one more": {func(l *ledger, _ *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
+		"when its eviction is entered, one more": {func(l *budgetQueue, _ *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
 			l.settle("a", true)
 			named("p")
 			l.observe(budgets["a"])
-			l.take(budgets["b"], "q", newSignal())
+			l.reserve(budgets["b"], "q", newSignal())
 		}, "acd"},
-		"and no more than that": {func(l *ledger, _ *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
+		"and no more than that": {func(l *budgetQueue, _ *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
 			l.settle("a", true)
 			named("p")
 			l.observe(budgets["a"])
-			l.take(budgets["b"], "q", newSignal())
-			l.take(budgets["c"], "r", newSignal())
+			l.reserve(budgets["b"], "q", newSignal())
+			l.reserve(budgets["c"], "r", newSignal())
 		}, "a"},
-		"one that the server refused teaches nothing": {func(l *ledger, _ *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
-			l.lose(budgets["a"], "p")
+		"one that the server refused teaches nothing": {func(l *budgetQueue, _ *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
+			l.refused(budgets["a"], "p")
 			l.settle("a", false)
-			l.take(budgets["b"], "q", newSignal())
+			l.reserve(budgets["b"], "q", newSignal())
 		}, ""},
-		"one that is never entered holds nobody for ever": {func(l *ledger, c *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
+		"one that is never entered holds nobody for ever": {func(l *budgetQueue, c *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
 			l.settle("a", true)
 			c.Step(staleFor)
 		}, "abcd"},
-		"one that is not answered does not hold up the others for long": {func(l *ledger, c *testingclock.FakeClock) {
-			l.take(budgets["a"], "p", newSignal())
+		"one that is not answered does not hold up the others for long": {func(l *budgetQueue, c *testingclock.FakeClock) {
+			l.reserve(budgets["a"], "p", newSignal())
 			c.Step(time.Duration(lagMost))
 		}, "bcd"},
-		"who has met a rival draws for the others too": {func(l *ledger, _ *testingclock.FakeClock) {
+		"who has met a rival draws for the others too": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.observe(budgets["a"])
 			named("theirs")
 			l.observe(budgets["a"])
 		}, ""},
-		"and has a turn": {func(l *ledger, c *testingclock.FakeClock) {
+		"and has a turn": {func(l *budgetQueue, c *testingclock.FakeClock) {
 			named("theirs")
 			l.observe(budgets["a"])
 			l.busy(budgets["b"], newSignal())
 			c.Step(time.Duration(lagFirst) * 10)
 		}, "ab"},
-		"the next drain begins anew": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the next drain begins anew": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			named("theirs")
 			l.observe(budgets["a"])
-			l.lose(budgets["a"], "p")
+			l.refused(budgets["a"], "p")
 			l.forget(budgets["a"].Namespace)
-			l.take(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", newSignal())
 		}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := testingclock.NewFakeClock(noon)
-			l := newLedger(c)
+			l := newBudgetQueue(c)
 			named()
 			tc.events(l, c)
 			got := ""
@@ -269,14 +269,14 @@ func TestLedgerFeelsItsWay(t *testing.T) {
 	}
 }
 
-func TestLedgerWakesThoseWhoMayNotTryYet(t *testing.T) {
+func TestBudgetQueueWakesThoseWhoMayNotTryYet(t *testing.T) {
 	for name, changed := range map[string]bool{"the eviction is over": false, "the watch has not shown it yet": true} {
 		t.Run(name, func(t *testing.T) {
-			l := newLedger(testingclock.NewFakeClock(noon))
+			l := newBudgetQueue(testingclock.NewFakeClock(noon))
 			first, second := newPDB("a"), newPDB("b")
-			l.take(first, "p", newSignal())
+			l.reserve(first, "p", newSignal())
 			waiting := newSignal()
-			if l.take(second, "q", waiting) {
+			if l.reserve(second, "q", waiting) {
 				t.Fatal("a second budget is tried at once")
 			}
 			l.settle(first.UID, changed)

@@ -50,12 +50,8 @@
 // A restart forgets how long pods have been waited for: the times of PodTimeout, Rule.Deadline and
 // Escalation.DeleteAfter begin anew. Escalation.KillAfter does not: the pod itself says since when it is ending.
 //
-// EvictPod evicts one pod, whichever node it is on, by the same rule for budgets. All calls share one loop (errandloop.go),
-// which has no steps and no end of its own, and so can decide about those pods alone whom something concerns:
-//
-//	calls ─▶ errands ─▶ groups: the pods that share a budget ─▶ decideGroup: may one go now? ─▶ evict
-//	           ▲            ▲ due: a pod or the budget has changed, an answer, a free slot, a time
-//	           └─ watch of the namespace: pods, budgets
+// EvictPod evicts one pod, whichever node it is on, by the same rule for budgets. All calls for pods of a namespace share one
+// loop (podloop.go), which is that of a Drain without a node, steps, and an end.
 //
 // Preview says what Drain would do, without a client: rehearsal.go lets the same code decide about a copy of the facts.
 //

@@ -70,7 +70,7 @@ type Drainer struct {
 	config  Config
 	evictor evictor
 	budgets *budgetWatches
-	ledger  *ledger
+	queue   *budgetQueue
 	pods    *podEvictions
 }
 
@@ -91,12 +91,12 @@ func New(config Config) (*Drainer, error) {
 	if config.ServerClock == nil {
 		config.ServerClock = config.Clock
 	}
-	l := newLedger(config.Clock)
+	l := newBudgetQueue(config.Clock)
 	d := &Drainer{
 		config:  config,
 		evictor: newEvictor(config.Pods, config.EvictionTimeout),
 		budgets: newBudgetWatches(config.Budgets, l),
-		ledger:  l,
+		queue:   l,
 	}
 	d.pods = &podEvictions{d: d, by: map[string]*podLoop{}}
 	return d, nil

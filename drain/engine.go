@@ -61,7 +61,7 @@ func (e *engine) facts() facts {
 	return facts{
 		now: now, ahead: e.d.config.ServerClock.Now().Sub(now),
 		budgets: map[string][]*budget{}, guards: map[types.UID][]*budget{}, budgetsBad: map[string]bool{},
-		slots: map[types.UID]time.Time{},
+		reserved: map[types.UID]time.Time{},
 	}
 }
 
@@ -75,8 +75,8 @@ func (e *engine) gatherBudgets(f *facts, g *guarding, namespace string, pods []*
 	f.budgets[namespace] = budgets
 	maps.Copy(f.guards, of)
 	for _, b := range budgets {
-		if until, busy := e.d.ledger.busy(b, e.wake); busy {
-			f.slots[b.UID] = until
+		if until, busy := e.d.queue.busy(b, e.wake); busy {
+			f.reserved[b.UID] = until
 		}
 	}
 }
@@ -84,8 +84,8 @@ func (e *engine) gatherBudgets(f *facts, g *guarding, namespace string, pods []*
 // launch sends a request while live lasts; once sent, it ends with wire at the latest. It sends nothing if another loop
 // has reserved the budget since the facts were gathered: then it returns when to look again at the latest; zero: when woken.
 func (e *engine) launch(live, wire context.Context, s send, of *trials) (again time.Time) {
-	if s.budget != nil && !e.d.ledger.take(s.budget, s.pod.Name, e.wake) {
-		again, _ = e.d.ledger.busy(s.budget, e.wake)
+	if s.budget != nil && !e.d.queue.reserve(s.budget, s.pod.Name, e.wake) {
+		again, _ = e.d.queue.busy(s.budget, e.wake)
 		return again
 	}
 	of.sent(s)
@@ -95,9 +95,9 @@ func (e *engine) launch(live, wire context.Context, s send, of *trials) (again t
 		e.answers <- answered{a, s.pod, s.by, s.budget} // never blocks: it has room for all
 		if s.budget != nil {                            // after the answer, so that no next eviction is decided on without it
 			if a.outcome == budgetRefused {
-				e.d.ledger.lose(s.budget, s.pod.Name)
+				e.d.queue.refused(s.budget, s.pod.Name)
 			}
-			e.d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
+			e.d.queue.settle(s.budget.UID, s.counts && a.outcome == accepted)
 		}
 	})
 	return time.Time{}

@@ -99,7 +99,7 @@ func TestAnEvictionThatIsNotAnsweredTimesOut(t *testing.T) {
 
 func TestAnEvictionThatIsNeverAnsweredIsCutOffSomeTimeAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &Drainer{config: Config{EvictionTimeout: time.Hour}, ledger: newLedger(clock.RealClock{})}
+		d := &Drainer{config: Config{EvictionTimeout: time.Hour}, queue: newBudgetQueue(clock.RealClock{})}
 		d.config.Clock = clock.RealClock{}
 		d.evictor = evictor{
 			throttle: func(context.Context) error { return nil },

@@ -40,8 +40,8 @@ type facts struct {
 	// statics are what becomes of the static pods in scope.
 	statics map[types.UID]Removal
 	// slots of the budgets that are taken, and until when; the zero time where only an answer frees the slot.
-	slots map[types.UID]time.Time
-	tries map[types.UID]try
+	reserved map[types.UID]time.Time
+	tries    map[types.UID]try
 	// inFlight counts evictions that are not answered.
 	inFlight int
 	brake    brake

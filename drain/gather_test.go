@@ -30,7 +30,7 @@ func unconnected(tb testing.TB) *Drainer {
 func TestWhichWatchesAreToBeHeard(t *testing.T) {
 	d := unconnected(t)
 	r := newRun(d, Request{NodeName: "w1"})
-	r.budgets["default"] = &guarding{budgetWatch: newBudgetWatch(d.ledger)}
+	r.budgets["default"] = &guarding{budgetWatch: newBudgetWatch(d.queue)}
 	r.rules["default"] = &ruleWatch{}
 	if err := r.pods.Add(newPod("a")); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wake := newSignal()
-			b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+			b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 			g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 			if _, _, known := g.among(pods, wake); known {
 				t.Error("they are known before they were read")
@@ -80,7 +80,7 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 		"anew, with other UIDs": {newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.UID = "before" }).PodDisruptionBudget},
 	} {
 		wake := newSignal()
-		l := newLedger(clocktesting.NewFakePassiveClock(noon))
+		l := newBudgetQueue(clocktesting.NewFakePassiveClock(noon))
 		b := newBudgetWatch(l)
 		g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 		if before != nil {
@@ -104,7 +104,7 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 // Of an empty selector and of none, the texts are the same.
 func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
 	wake := newSignal()
-	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+	b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 	g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 	_ = b.Replace([]any{newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }).PodDisruptionBudget}, "1")
 	if own, _, _ := g.among(pods, wake); len(own) != 0 {
@@ -119,7 +119,7 @@ func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
 // A pod that has come may have budgets that nobody looked at before.
 func TestAPodThatComesBringsItsBudgets(t *testing.T) {
 	wake := newSignal()
-	b := newBudgetWatch(newLedger(clocktesting.NewFakePassiveClock(noon)))
+	b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 	g := &guarding{budgetWatch: b}
 	_ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "1")
 	if own, _, known := g.among(nil, wake); !known || len(own) != 0 {
@@ -159,7 +159,7 @@ func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 	const drains, podsEach, budgets = 100, 20, 200
 	d := unconnected(b)
 	labelled := func(app int) map[string]string { return map[string]string{"app": fmt.Sprint(app)} }
-	watch := newBudgetWatch(d.ledger)
+	watch := newBudgetWatch(d.queue)
 	pdbs := make([]any, budgets)
 	for i := range pdbs {
 		pdbs[i] = newPDB(fmt.Sprint("b", i), exhausted, func(pdb *policyv1.PodDisruptionBudget) { pdb.Spec.Selector.MatchLabels = labelled(i) }).PodDisruptionBudget

@@ -307,22 +307,22 @@ func TestTheEarlierAndTheLater(t *testing.T) {
 
 func TestSlotsThatAreFreeAreForgotten(t *testing.T) {
 	var a ages
-	taken := &slot{}
+	taken := &reservation{}
 	a.add(taken, 1)
 	for range 100 {
-		a.add(&slot{free: true}, 1)
+		a.add(&reservation{free: true}, 1)
 	}
-	if n := len(a.slots); n > 2*1+agesKept+1 {
+	if n := len(a.all); n > 2*1+agesKept+1 {
 		t.Errorf("%d slots are kept of 1 that is taken", n)
 	}
-	if a.slots[0] != taken {
+	if a.all[0] != taken {
 		t.Error("the one that is taken is forgotten")
 	}
-	if got := a.oldest(func(s *slot) bool { return s.free }); got == taken || got == nil {
+	if got := a.oldest(func(s *reservation) bool { return s.free }); got == taken || got == nil {
 		t.Errorf("the oldest that is free is %+v", got)
 	}
-	if got := a.oldest(func(*slot) bool { return false }); got != nil || len(a.slots) > 0 {
-		t.Errorf("none matters: got %+v, and %d are kept", got, len(a.slots))
+	if got := a.oldest(func(*reservation) bool { return false }); got != nil || len(a.all) > 0 {
+		t.Errorf("none matters: got %+v, and %d are kept", got, len(a.all))
 	}
 }
 

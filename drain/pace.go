@@ -227,7 +227,7 @@ func (p *pacing) evict(l leaver, t try) (s *send, hold *obstacle, wake time.Time
 		return nil, a.refusal, time.Time{}
 	}
 	if a.budget != nil {
-		if until, busy := f.slots[a.budget.UID]; busy {
+		if until, busy := f.reserved[a.budget.UID]; busy {
 			return nil, t.standing(), until
 		}
 	}

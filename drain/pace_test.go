@@ -48,18 +48,18 @@ func TestPace(t *testing.T) {
 		"a slot that another drain has taken is waited for": {
 			pods:    []*corev1.Pod{newPod("a")},
 			budgets: []*budget{newPDB("web")},
-			change:  func(f *facts) { f.slots["uid-web"] = time.Time{} },
+			change:  func(f *facts) { f.reserved["uid-web"] = time.Time{} },
 		},
 		"a slot whose effect is not seen yet is waited for, but not for ever": {
 			pods:    []*corev1.Pod{newPod("a")},
 			budgets: []*budget{newPDB("web")},
-			change:  func(f *facts) { f.slots["uid-web"] = soon },
+			change:  func(f *facts) { f.reserved["uid-web"] = soon },
 			wake:    soon,
 		},
 		"a pod that needs no budget does not wait for its slot": {
 			pods:    []*corev1.Pod{newPod("a", phase(corev1.PodPending))},
 			budgets: []*budget{newPDB("web")},
-			change:  func(f *facts) { f.slots["uid-web"] = time.Time{} },
+			change:  func(f *facts) { f.reserved["uid-web"] = time.Time{} },
 			send:    []string{"a"},
 		},
 		"a pod that is leaving is left alone": {

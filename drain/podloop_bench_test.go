@@ -17,7 +17,7 @@ func BenchmarkAPassOver2000Pods(b *testing.B) {
 	for _, budgets := range []int{1, 200} {
 		b.Run(fmt.Sprintf("%d budgets", budgets), func(b *testing.B) {
 			d := unconnected(b)
-			watch := newBudgetWatch(d.ledger)
+			watch := newBudgetWatch(d.queue)
 			l := &podLoop{
 				engine: newEngine(d, maxPodsInFlight, nil), trials: newTrials(), namespace: "default",
 				pods: newStore(toPod, newSignal()), budgets: &guarding{budgetWatch: watch}, pending: map[types.UID]*pendingEviction{},

@@ -47,12 +47,12 @@ func TestWhatIsDecidedAboutPodsWithoutADrain(t *testing.T) {
 			pods: []*corev1.Pod{a}, change: func(f *facts) { f.budgets = nil }, reasons: []Reason{""},
 		},
 		"the budget's slot is taken for a time": {
-			pods: []*corev1.Pod{a}, change: func(f *facts) { f.slots[open.UID] = noon.Add(time.Second) }, reasons: []Reason{""}, wake: time.Second,
+			pods: []*corev1.Pod{a}, change: func(f *facts) { f.reserved[open.UID] = noon.Add(time.Second) }, reasons: []Reason{""}, wake: time.Second,
 		},
 		"one is on its way": {
 			pods: []*corev1.Pod{a, b},
 			change: func(f *facts) {
-				f.tries[a.UID], f.slots[open.UID] = try{inFlight: true}, time.Time{}
+				f.tries[a.UID], f.reserved[open.UID] = try{inFlight: true}, time.Time{}
 			},
 			reasons: []Reason{"", ""},
 		},
@@ -84,7 +84,7 @@ func TestWhatIsDecidedAboutPodsWithoutADrain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := facts{
 				now: noon, node: nodeFacts{ready: true}, pods: tc.pods, budgets: map[string][]*budget{"default": {open}},
-				slots: map[types.UID]time.Time{}, tries: map[types.UID]try{},
+				reserved: map[types.UID]time.Time{}, tries: map[types.UID]try{},
 			}
 			if tc.change != nil {
 				tc.change(&f)

@@ -171,7 +171,7 @@ func (a *actor) decide(d *simulated) (sent bool) {
 	a.statuses[d.node] = p.status
 	sent = a.takeAway(p.status.Static)
 	for _, s := range p.evict {
-		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
+		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, newSignal()) {
 			continue
 		}
 		sent = true
@@ -212,7 +212,7 @@ func (a *actor) answer(d *simulated, s send) answer {
 	result, what := answer{outcome: accepted}, "deleted"
 	switch s.by {
 	case byEviction:
-		if result = a.serve(d.ledger, s.pod); result.outcome != accepted {
+		if result = a.serve(d.queue, s.pod); result.outcome != accepted {
 			return result
 		}
 		what = "evicted later"

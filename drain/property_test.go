@@ -88,8 +88,8 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 		if !w.concerns(d, s.pod) {
 			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
 		}
-		if s.budget != nil && !d.ledger.take(s.budget, s.pod.Name, newSignal()) {
-			if d.ledger.slots[s.budget.UID] != nil {
+		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, newSignal()) {
+			if d.queue.reserved[s.budget.UID] != nil {
 				t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
 			}
 			continue // it feels its way, and has taken another budget in this pass
@@ -121,8 +121,8 @@ func (w *world) factsOf(d *simulated) facts {
 	f.budgets["default"] = nil
 	for _, b := range d.budgets {
 		f.budgets["default"] = append(f.budgets["default"], b)
-		if until, busy := d.ledger.busy(b, newSignal()); busy {
-			f.slots[b.UID] = until
+		if until, busy := d.queue.busy(b, newSignal()); busy {
+			f.reserved[b.UID] = until
 		}
 	}
 	d.saw(f.pods, func(uid types.UID) bool { return d.pods[uid] != nil })
@@ -149,13 +149,13 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 		if len(of) == 0 {
 			t.Fatalf("%s needs no budget and waits", pod.Name)
 		}
-		until, busy := d.ledger.busy(newBudget(of[0]), newSignal())
+		until, busy := d.queue.busy(newBudget(of[0]), newSignal())
 		if !busy {
 			t.Fatalf("%s waits although budget %s allows it and has no eviction in flight", pod.Name, of[0].Name)
 		}
-		switch tried, _ := d.ledger.probing(f.now); {
-		case d.ledger.slots[of[0].UID] != nil:
-		case !d.ledger.rivals.of(newBudget(of[0])).met && tried > 0: // others are tried first
+		switch tried, _ := d.queue.probing(f.now); {
+		case d.queue.reserved[of[0].UID] != nil:
+		case !d.queue.by.of(newBudget(of[0])).met && tried > 0: // others are tried first
 		default:
 			w.checkYielding(t, d, of[0].Name, until)
 		}
@@ -166,7 +166,7 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 func (w *world) checkYielding(t *rapid.T, d *simulated, budget string, until time.Time) {
 	disturbed := false // under any budget: who meets a rival there expects it elsewhere
 	for _, by := range w.disturbed {
-		disturbed = disturbed || by[d.ledger]
+		disturbed = disturbed || by[d.queue]
 	}
 	if !disturbed {
 		t.Fatalf("budget %s is left to others, but there are none", budget)
@@ -178,14 +178,14 @@ func (w *world) checkYielding(t *rapid.T, d *simulated, budget string, until tim
 
 func (w *world) checkSlots(t *rapid.T) {
 	type slot struct {
-		process *ledger
+		process *budgetQueue
 		budget  types.UID
 	}
 	flying := map[slot]int{}
 	for _, d := range w.drains {
 		for _, s := range d.flying {
 			if s.budget != nil {
-				flying[slot{d.ledger, s.budget.UID}]++
+				flying[slot{d.queue, s.budget.UID}]++
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func (w *world) calmDown(t *rapid.T, apps []string) {
 		for _, d := range w.drains {
 			w.decide(t, d)
 			for len(d.flying) > 0 {
-				w.land(d, 0, w.serve(d.ledger, d.flying[0].pod))
+				w.land(d, 0, w.serve(d.queue, d.flying[0].pod))
 			}
 			empty = empty && len(d.pods) == 0
 		}

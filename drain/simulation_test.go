@@ -14,7 +14,7 @@ func (w *world) answerOne(t *rapid.T, d *simulated) {
 		return
 	}
 	i := rapid.IntRange(0, len(d.flying)-1).Draw(t, "flight")
-	w.land(d, i, w.serve(d.ledger, d.flying[i].pod))
+	w.land(d, i, w.serve(d.queue, d.flying[i].pod))
 }
 
 func (w *world) answerOverload(t *rapid.T, d *simulated) {
@@ -30,9 +30,9 @@ func (w *world) land(d *simulated, i int, a answer) {
 	d.flying = slices.Delete(d.flying, i, i+1)
 	if s.budget != nil {
 		if a.outcome == budgetRefused {
-			d.ledger.lose(s.budget, s.pod.Name)
+			d.queue.refused(s.budget, s.pod.Name)
 		}
-		d.ledger.settle(s.budget.UID, s.counts && a.outcome == accepted)
+		d.queue.settle(s.budget.UID, s.counts && a.outcome == accepted)
 	}
 	d.learned(answered{answer: a, pod: s.pod, by: s.by}, w.clock.Now(), 0.5)
 }

@@ -32,14 +32,14 @@ type world struct {
 	// alone are the pods that EvictPod evicts wherever they are.
 	alone map[types.UID]bool
 	// disturbed are the processes that have seen somebody else evict under a budget, or were refused, by budget.
-	disturbed map[string]map[*ledger]bool
+	disturbed map[string]map[*budgetQueue]bool
 }
 
 // simulated is one drain without its I/O: what the watches have shown it, its book, and its evictions on their way.
 type simulated struct {
 	book
 	node    string
-	ledger  *ledger // of its process
+	queue   *budgetQueue // of its process
 	pods    map[types.UID]*corev1.Pod
 	budgets map[types.UID]*budget
 	flying  []send
@@ -50,15 +50,15 @@ type simulated struct {
 func newWorld(processes ...[]string) *world {
 	w := &world{
 		clock: testingclock.NewFakeClock(noon), replicas: map[string]int{}, accepted: map[string]int{},
-		disturbed: map[string]map[*ledger]bool{}, alone: map[types.UID]bool{},
+		disturbed: map[string]map[*budgetQueue]bool{}, alone: map[types.UID]bool{},
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, nodes := range processes {
-		l := newLedger(w.clock)
+		l := newBudgetQueue(w.clock)
 		l.random = random.Float64
 		for _, node := range nodes {
 			w.drains = append(w.drains, &simulated{
-				book: newBook(), node: node, ledger: l, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
+				book: newBook(), node: node, queue: l, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
 				basis: map[types.UID]string{},
 			})
 		}
@@ -66,13 +66,13 @@ func newWorld(processes ...[]string) *world {
 	return w
 }
 
-func (w *world) disturb(budget string, is func(*ledger) bool) {
+func (w *world) disturb(budget string, is func(*budgetQueue) bool) {
 	if w.disturbed[budget] == nil {
-		w.disturbed[budget] = map[*ledger]bool{}
+		w.disturbed[budget] = map[*budgetQueue]bool{}
 	}
 	for _, d := range w.drains {
-		if is(d.ledger) {
-			w.disturbed[budget][d.ledger] = true
+		if is(d.queue) {
+			w.disturbed[budget][d.queue] = true
 		}
 	}
 }
@@ -118,12 +118,12 @@ func (w *world) writeBudget(pdb *policyv1.PodDisruptionBudget) {
 	w.budgets = append(w.budgets, pdb)
 	w.budgetEvents = append(w.budgetEvents, func() {
 		b := newBudget(pdb.DeepCopy())
-		told := map[*ledger]bool{}
+		told := map[*budgetQueue]bool{}
 		for _, d := range w.drains {
 			d.budgets[b.UID] = b
-			if !told[d.ledger] {
-				told[d.ledger] = true
-				d.ledger.observe(b)
+			if !told[d.queue] {
+				told[d.queue] = true
+				d.queue.observe(b)
 			}
 		}
 	})
@@ -198,7 +198,7 @@ func verdict(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) (allowed 
 }
 
 // serve is the server's answer to an eviction that a process has sent. Nil is somebody else.
-func (w *world) serve(by *ledger, sent *corev1.Pod) answer {
+func (w *world) serve(by *budgetQueue, sent *corev1.Pod) answer {
 	pod := w.pod(sent.UID)
 	if pod == nil {
 		return answer{outcome: vanished}
@@ -214,7 +214,7 @@ func (w *world) serve(by *ledger, sent *corev1.Pod) answer {
 	case !allowed && len(of) > 1:
 		return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused}}
 	case !allowed:
-		w.disturb(of[0].Name, func(l *ledger) bool { return l == by })
+		w.disturb(of[0].Name, func(l *budgetQueue) bool { return l == by })
 		return answer{outcome: budgetRefused, refusal: &obstacle{reason: BudgetExhausted}}
 	}
 	if charged != nil {
@@ -227,8 +227,8 @@ func (w *world) serve(by *ledger, sent *corev1.Pod) answer {
 		w.writeBudget(c)
 		w.accepted[c.Name]++
 		// An eviction of one's own that was sent before the budget was known looks like somebody else's.
-		known := by != nil && by.rivals.of(newBudget(c)).ours[pod.Name]
-		w.disturb(c.Name, func(l *ledger) bool { return l != by || !known })
+		known := by != nil && by.contention.by.of(newBudget(c)).ours[pod.Name]
+		w.disturb(c.Name, func(l *budgetQueue) bool { return l != by || !known })
 	}
 	gone := pod.DeepCopy()
 	gone.DeletionTimestamp = &metav1.Time{Time: w.clock.Now().Add(time.Second)}

@@ -18,61 +18,61 @@ func evicting(pod string, at time.Time) func(*policyv1.PodDisruptionBudget) {
 	}
 }
 
-func TestLedger(t *testing.T) {
+func TestBudgetQueue(t *testing.T) {
 	before := newPDB("web")
 	after := newPDB("web", evicting("a", noon))
 	cases := map[string]struct {
-		events func(l *ledger, c *testingclock.FakeClock)
+		events func(l *budgetQueue, c *testingclock.FakeClock)
 		busy   bool
 	}{
-		"a slot is taken while the eviction is in flight": {func(*ledger, *testingclock.FakeClock) {}, true},
-		"a refusal frees it": {func(l *ledger, _ *testingclock.FakeClock) {
+		"a slot is taken while the eviction is in flight": {func(*budgetQueue, *testingclock.FakeClock) {}, true},
+		"a refusal frees it": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.settle(before.UID, false)
 		}, false},
-		"an accepted eviction keeps it until the budget shows it": {func(l *ledger, _ *testingclock.FakeClock) {
+		"an accepted eviction keeps it until the budget shows it": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 		}, true},
-		"the budget shows the eviction after the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the budget shows the eviction after the answer": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 			l.observe(after)
 		}, false},
-		"the budget shows the eviction before the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the budget shows the eviction before the answer": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.observe(after)
 			l.settle(before.UID, true)
 		}, false},
-		"the budget shows the eviction, but there is no answer yet": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the budget shows the eviction, but there is no answer yet": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.observe(after)
 		}, true},
-		"the budget shows it, and shows the pod's end, all before the answer": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the budget shows it, and shows the pod's end, all before the answer": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.observe(after)
 			l.observe(before)
 			l.settle(before.UID, true)
 		}, false},
-		"the budget changes for another reason": {func(l *ledger, _ *testingclock.FakeClock) {
+		"the budget changes for another reason": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 			l.observe(newPDB("web", evicting("z", noon)))
 		}, true},
-		"another budget changes": {func(l *ledger, _ *testingclock.FakeClock) {
+		"another budget changes": {func(l *budgetQueue, _ *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 			l.observe(newPDB("db", evicting("a", noon)))
 		}, true},
-		"the update never comes": {func(l *ledger, c *testingclock.FakeClock) {
+		"the update never comes": {func(l *budgetQueue, c *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 			c.Step(staleFor)
 		}, false},
-		"the update has not come yet": {func(l *ledger, c *testingclock.FakeClock) {
+		"the update has not come yet": {func(l *budgetQueue, c *testingclock.FakeClock) {
 			l.settle(before.UID, true)
 			c.Step(staleFor - 1)
 		}, true},
-		"an answer that never comes is not forgotten": {func(_ *ledger, c *testingclock.FakeClock) {
+		"an answer that never comes is not forgotten": {func(_ *budgetQueue, c *testingclock.FakeClock) {
 			c.Step(time.Hour)
 		}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := testingclock.NewFakeClock(noon)
-			l := newLedger(c)
-			if !l.take(before, "a", newSignal()) {
+			l := newBudgetQueue(c)
+			if !l.reserve(before, "a", newSignal()) {
 				t.Fatal("the first one does not get the slot")
 			}
 			tc.events(l, c)
@@ -80,17 +80,17 @@ func TestLedger(t *testing.T) {
 			if _, busy := l.busy(before, other); busy != tc.busy {
 				t.Errorf("busy: got %t, want %t", busy, tc.busy)
 			}
-			if got := l.take(before, "b", other); got == tc.busy {
+			if got := l.reserve(before, "b", other); got == tc.busy {
 				t.Errorf("the next one gets the slot: %t", got)
 			}
 		})
 	}
 }
 
-func TestLedgerIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
-	l := newLedger(testingclock.NewFakeClock(noon))
+func TestBudgetQueueIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
+	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	stale := newPDB("web", evicting("a", noon.Add(-time.Minute)))
-	l.take(stale, "a", newSignal())
+	l.reserve(stale, "a", newSignal())
 	l.settle(stale.UID, true)
 	l.observe(stale)
 	if _, busy := l.busy(stale, newSignal()); !busy {
@@ -98,10 +98,10 @@ func TestLedgerIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
 	}
 }
 
-func TestLedgerWakesThoseWhoWait(t *testing.T) {
-	l := newLedger(testingclock.NewFakeClock(noon))
+func TestBudgetQueueWakesThoseWhoWait(t *testing.T) {
+	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	b := newPDB("web")
-	l.take(b, "a", newSignal())
+	l.reserve(b, "a", newSignal())
 	waiting := newSignal()
 	l.busy(b, waiting)
 	l.settle(b.UID, false)
@@ -112,27 +112,27 @@ func TestLedgerWakesThoseWhoWait(t *testing.T) {
 	}
 }
 
-// TestLedgerForgetsWhatIsAnsweredAfterItsWatchHasEnded shows what a Drain that leaves a namespace with an eviction under
+// TestBudgetQueueForgetsWhatIsAnsweredAfterItsWatchHasEnded shows what a Drain that leaves a namespace with an eviction under
 // way leaves behind.
-func TestLedgerForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
+func TestBudgetQueueForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
 	b := newPDB("web")
-	for name, answer := range map[string]func(l *ledger){
-		"accepted": func(l *ledger) { l.settle(b.UID, true) },
-		"refused": func(l *ledger) {
-			l.lose(b, "a")
+	for name, answer := range map[string]func(l *budgetQueue){
+		"accepted": func(l *budgetQueue) { l.settle(b.UID, true) },
+		"refused": func(l *budgetQueue) {
+			l.refused(b, "a")
 			l.settle(b.UID, false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLedger(testingclock.NewFakeClock(noon))
-			l.take(b, "a", newSignal())
+			l := newBudgetQueue(testingclock.NewFakeClock(noon))
+			l.reserve(b, "a", newSignal())
 			l.forget(b.Namespace)
-			if len(l.slots) != 1 {
+			if len(l.reserved) != 1 {
 				t.Fatal("its slot is free before it is answered")
 			}
 			answer(l)
-			if len(l.slots) > 0 || len(l.rivals) > 0 {
-				t.Errorf("%d slots and the rivalries of %d namespaces are left", len(l.slots), len(l.rivals))
+			if len(l.reserved) > 0 || len(l.by) > 0 {
+				t.Errorf("%d slots and the contenders of %d namespaces are left", len(l.reserved), len(l.by))
 			}
 			if l.reach != 1 || l.lag != lagFirst {
 				t.Errorf("who comes next begins with reach %d, lag %s", l.reach, time.Duration(l.lag))
@@ -141,10 +141,10 @@ func TestLedgerForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
 	}
 }
 
-func TestLedgerKeepsASlotOfANamespaceThatIsWatchedAgain(t *testing.T) {
-	l := newLedger(testingclock.NewFakeClock(noon))
+func TestBudgetQueueKeepsASlotOfANamespaceThatIsWatchedAgain(t *testing.T) {
+	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	b := newPDB("web")
-	l.take(b, "a", newSignal())
+	l.reserve(b, "a", newSignal())
 	l.forget(b.Namespace)
 	l.observe(b)
 	l.settle(b.UID, true)
