@@ -117,7 +117,7 @@ func (d *Drainer) Drain(ctx context.Context, req Request, report func(Status)) e
 		return err
 	}
 	r := newRun(d, req)
-	post := newPostman(report)
-	defer post.close()
-	return r.drain(ctx, post)
+	reporter := newStatusReporter(report)
+	defer reporter.close()
+	return r.drain(ctx, reporter)
 }

@@ -92,9 +92,10 @@ type pendingEviction struct {
 	// seen is the newest version of the pod. Nil: the watch has not shown it.
 	seen *corev1.Pod
 	// asked is the list of pods after which the caller was told that the pod is not seen.
-	asked  int
-	told   PodProgress
-	toldAt time.Time
+	asked int
+	// reported is what the caller was told last, and when.
+	reported   PodProgress
+	reportedAt time.Time
 	// ended: nothing more is sent.
 	ended bool
 }
@@ -170,7 +171,7 @@ func (all *podEvictions) settle(p *pendingEviction) {
 
 // isGone asks the server for a pod that the watch has not shown: the watch may be about to show a pod that has just started.
 func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, tell func(PodProgress)) bool {
-	var last lastLook
+	var last readAttempt
 	var since time.Time
 	for ctx.Err() == nil {
 		exists, err := d.exists(ctx, p)

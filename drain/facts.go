@@ -69,9 +69,9 @@ type facts struct {
 	// pods that have none of their own.
 	responders     Responders
 	respondersLate time.Time
-	// named are the pods that are left to responders. told: which they are has been complete once.
-	named map[types.UID]naming
-	told  bool
+	// named are the pods that are left to responders. namedComplete: which they are has been complete once.
+	named         map[types.UID]naming
+	namedComplete bool
 	// since tells when each present blocker was first seen.
 	since map[blockerKey]time.Time
 }
@@ -108,4 +108,71 @@ func nodeFactsOf(node *corev1.Node) nodeFacts {
 // closed tells that no new pod is to be expected on the node.
 func (n nodeFacts) closed() bool {
 	return n.known && (!n.exists || n.unschedulable && n.tainted)
+}
+
+// plan is what to do about the facts.
+type plan struct {
+	// evict are the evictions to send now.
+	evict []send
+	// resolve are the claims whose volumes must be known.
+	resolve []types.NamespacedName
+	// confirm asks for the LIST that ends the drain if it shows no pod in scope.
+	confirm bool
+	status  Status
+	// notes go into the next facts.
+	notes notes
+	// wake is when to decide again even if nothing happens. Zero means never.
+	wake time.Time
+}
+
+// notes is what a decision leaves for the next one.
+type notes struct {
+	since         map[blockerKey]time.Time
+	turns         map[types.UID]time.Time
+	refusals      map[types.UID]time.Time
+	emptied       time.Time
+	named         map[types.UID]naming
+	namedComplete bool
+	// claims: there are some whose volumes are not known.
+	claims bool
+}
+
+// send is one eviction to send, or what follows when evictions lead to nothing.
+type send struct {
+	pod    *corev1.Pod
+	by     means
+	guards []*budget
+	// budget is the one whose slot the eviction needs. Nil if it needs none.
+	budget *budget
+	counts bool
+}
+
+// decide is the whole of the drain's thinking.
+func decide(f facts) plan {
+	leaving, left := filter(f.pods, f)
+	paced := pace(order(leaving, f.own), f)
+	paced.namedComplete = f.namedComplete || f.complete(leaving)
+	paced.beginPatience(leaving)
+	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
+	e := finish(leaving, f)
+	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
+	p.notes = notes{
+		turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims, named: paced.named,
+		namedComplete: paced.namedComplete,
+	}
+	var wake time.Time
+	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
+	p.wake = earlier(p.wake, wake)
+	if p.notes.namedComplete {
+		p.status.Named = namedPods(leaving, paced.named)
+	}
+	return p
+}
+
+// earlier returns the earlier of two moments, of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

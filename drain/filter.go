@@ -3,10 +3,14 @@
 package drain
 
 import (
+	"cmp"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // leaver is a pod that must leave, and how.
@@ -130,4 +134,105 @@ func scope(nodeName string, pods []*corev1.Pod) []*corev1.Pod {
 		}
 	}
 	return in
+}
+
+// refuse finds the pods that whoever asked for the drain does not want evicted. While there is one, nothing is.
+func refuse(leaving []leaver, r Request) map[types.UID]*obstacle {
+	found := map[types.UID]*obstacle{}
+	for _, l := range leaving {
+		if isTerminating(l.pod) || isFinished(l.pod) {
+			continue // there is nothing left to lose
+		}
+		if o := refusal(l.pod, r); o != nil {
+			found[l.pod.UID] = o
+		}
+	}
+	return found
+}
+
+// refusal asks for local storage first, as kubectl does: of two reasons, both name the same one.
+func refusal(pod *corev1.Pod, r Request) *obstacle {
+	if name, found := localVolume(pod); found && r.RefuseLocalStorage {
+		return &obstacle{LocalStorage, name, LocalStorage.advise("the content of its emptyDir volume " + name + " would be lost, and the " +
+			"drain is asked to refuse such pods, so nothing is evicted")}
+	}
+	if r.RefuseUnmanaged && isUnmanaged(pod) {
+		return &obstacle{reason: UnmanagedPod, message: UnmanagedPod.advise("nobody would start the pod again, and the drain is " +
+			"asked to refuse such pods, so nothing is evicted")}
+	}
+	return nil
+}
+
+// isUnmanaged tells whether nobody starts the pod again. A pod that a surge has released has its replacement already. A static
+// pod is its kubelet's.
+func isUnmanaged(pod *corev1.Pod) bool {
+	return metav1.GetControllerOfNoCopy(pod) == nil && !Released(pod) && !isMirror(pod)
+}
+
+// annotationReleased is what a surge (slipway.dev/surge) leaves on a pod that it takes from its ReplicaSet.
+const annotationReleased = "slipway.dev/surge-template-hash"
+
+// Released tells whether a surge has taken the pod from its ReplicaSet, which has started another one in its place. The pod
+// still belongs to its Deployment, which does not control it.
+func Released(pod *corev1.Pod) bool {
+	if _, annotated := pod.Annotations[annotationReleased]; !annotated {
+		return false
+	}
+	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "Deployment" && o.APIVersion == appsv1.SchemeGroupVersion.String() && (o.Controller == nil || !*o.Controller)
+	})
+}
+
+func localVolume(pod *corev1.Pod) (name string, found bool) {
+	for _, v := range pod.Spec.Volumes {
+		if v.EmptyDir != nil {
+			return v.Name, true
+		}
+	}
+	return "", false
+}
+
+// order sorts the pods into steps: all pods of a step may leave together, and a step waits for the one before it. Static
+// pods leave last, and before them the pods of those who drain. Before them goes what a rule orders, then DaemonSet pods after others, then pods of
+// a lower priority before those of a higher.
+//
+// Within a step it is the same each time: where a budget allows one pod to go, each pass must pick the same one. It is
+// by UID, which is as good as random: drains of several nodes that begin together so begin under different budgets.
+func order(leaving []leaver, own string) [][]leaver {
+	sorted := slices.SortedFunc(slices.Values(leaving), func(a, b leaver) int {
+		return cmp.Or(
+			compareSteps(a, b, own),
+			cmp.Compare(a.pod.UID, b.pod.UID),
+		)
+	})
+	var steps [][]leaver
+	for i, l := range sorted {
+		if i == 0 || compareSteps(sorted[i-1], l, own) != 0 {
+			steps = append(steps, nil)
+		}
+		steps[len(steps)-1] = append(steps[len(steps)-1], l)
+	}
+	return steps
+}
+
+func compareSteps(a, b leaver, own string) int {
+	return cmp.Or(
+		compareFlags(isMirror(a.pod), isMirror(b.pod)),
+		compareFlags(own != "" && a.pod.Namespace == own, own != "" && b.pod.Namespace == own),
+		cmp.Compare(a.order, b.order),
+		compareFlags(typeOf(a.pod) == PodTypeDaemonSet, typeOf(b.pod) == PodTypeDaemonSet),
+		cmp.Compare(priorityOf(a.pod), priorityOf(b.pod)),
+	)
+}
+
+// compareFlags puts what is not before what is.
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }

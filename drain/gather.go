@@ -122,8 +122,8 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 		r.joined[namespace] = reads.await(rulesOf(namespace), r.joined[namespace], w)
 	}
 	reads.note(readEvictions, responders)
-	reads.note("last look at node "+r.req.NodeName, r.book.last.err)
-	reads.note("volumes of pods that stay on node "+r.req.NodeName, r.puzzle.err)
+	reads.note("last look at node "+r.req.NodeName, r.memory.last.err)
+	reads.note("volumes of pods that stay on node "+r.req.NodeName, r.claimRead.err)
 	slices.SortFunc(reads.failed, func(a, b obstacle) int { return strings.Compare(a.by, b.by) })
 	return reads.failed, reads.late
 }

@@ -164,7 +164,7 @@ func (p *pacing) keepNamed(steps [][]leaver) {
 				p.named[l.pod.UID] = n
 			}
 			r := p.facts.responders.Pods[l.pod.UID]
-			if !p.facts.told && r.State == EvictionRunning && !hasDaemonSet(l.pod) && p.facts.request.mode() != ModeEviction {
+			if !p.facts.namedComplete && r.State == EvictionRunning && !hasDaemonSet(l.pod) && p.facts.request.mode() != ModeEviction {
 				p.remember(l.pod, r)
 			}
 		}
@@ -272,7 +272,7 @@ func (n naming) due() time.Time {
 
 // beginPatience begins to wait for those who can know of the pods from now on.
 func (p *pacing) beginPatience(leaving []leaver) {
-	if !p.told {
+	if !p.namedComplete {
 		return
 	}
 	for i, pod := range namedPods(leaving, p.named) {

@@ -123,7 +123,7 @@ func (s *rapidStory) decides(t *rapid.T) {
 		if f.request.mode() == ModeEvictionRequest && !isFinished(send.pod) && !isTerminating(send.pod) {
 			t.Errorf("%s is sent away, and all pods are to be left", send.pod.Name)
 		}
-		s.book.sent(send)
+		s.memory.sent(send)
 		s.sent[send.pod.Name] = send
 	}
 	if s.told && p.status.Named == nil {

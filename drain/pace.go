@@ -36,9 +36,9 @@ type pacing struct {
 	named  map[types.UID]naming
 	fallen map[types.UID]string
 	left   int
-	// told: which pods are left has been complete once, or is so now. idles are the pods to which somebody is to respond.
-	told  bool
-	idles map[types.UID]bool
+	// namedComplete: which pods are left has been complete once, or is so now. idles are the pods to which somebody is to respond.
+	namedComplete bool
+	idles         map[types.UID]bool
 
 	refused map[types.UID]*obstacle
 	taken   map[types.UID]bool // budgets, by this pass

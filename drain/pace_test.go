@@ -213,7 +213,7 @@ func TestOrderIsTheSameEachTime(t *testing.T) {
 
 // A pod of a namespace whose rules have not been read makes the others wait. It does not make the drain forget them.
 func TestWaitingForRulesForgetsNothing(t *testing.T) {
-	b, f := newBook(), calm(newPDB("web", exhausted))
+	b, f := newMemory(), calm(newPDB("web", exhausted))
 	f.ruled, f.rules = true, map[string][]Rule{"default": nil}
 	f.budgets["tools"] = nil
 	f.request.Escalation.DeleteAfter = time.Hour

@@ -276,13 +276,13 @@ func (l *podLoop) tell(p *pendingEviction, plan podsPlan, now time.Time) (again 
 	if p.seen != nil && isTerminating(p.seen) {
 		progress.Ends = p.seen.DeletionTimestamp.Time
 	}
-	if progress == p.told {
+	if progress == p.reported {
 		return time.Time{}
 	}
-	if next := p.toldAt.Add(tellAgain); progress.resembles(p.told) && now.Before(next) {
+	if next := p.reportedAt.Add(tellAgain); progress.resembles(p.reported) && now.Before(next) {
 		return next
 	}
-	p.told, p.toldAt = progress, now
+	p.reported, p.reportedAt = progress, now
 	p.report(progress)
 	return time.Time{}
 }

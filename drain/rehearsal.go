@@ -23,7 +23,7 @@ type rehearsal struct {
 
 // rehearsed is the drain of one node.
 type rehearsed struct {
-	book
+	memory
 	request Request
 	own     string
 	node    nodeFacts
@@ -63,7 +63,7 @@ func newRehearsal(s Snapshot, now time.Time) *rehearsal {
 
 func (r *rehearsal) add(n NodeSnapshot) {
 	d := &rehearsed{
-		book: newBook(), request: n.Request, own: r.snapshot.OwnNamespace, node: nodeFactsOf(n.Node),
+		memory: newMemory(), request: n.Request, own: r.snapshot.OwnNamespace, node: nodeFactsOf(n.Node),
 		found: scope(n.Node.Name, n.Pods), rules: map[string][]Rule{}, rulesBad: map[string]bool{},
 		courses: map[types.UID]course{}, kept: map[types.UID]bool{},
 	}

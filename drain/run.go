@@ -31,8 +31,8 @@ type run struct {
 	joined  map[string]time.Time // when the watches of a namespace began
 	began   time.Time
 
-	book
-	told Status // last, to the caller
+	memory
+	reported Status // last, to the caller
 }
 
 func newRun(d *Drainer, req Request) *run {
@@ -45,14 +45,14 @@ func newRun(d *Drainer, req Request) *run {
 		budgets: map[string]*guarding{},
 		rules:   map[string]*ruleWatch{},
 		joined:  map[string]time.Time{},
-		book:    newBook(),
+		memory:  newMemory(),
 	}
 	e.learn = func(a answered, now time.Time) { r.learned(a, now, rand.Float64()) }
 	return r
 }
 
 // drain watches and loops until the node is drained or ctx ends. It leaves nothing running.
-func (r *run) drain(ctx context.Context, post *postman) error {
+func (r *run) drain(ctx context.Context, reporter *statusReporter) error {
 	watching, stop := context.WithCancel(ctx)
 	var watches sync.WaitGroup
 	client, name := r.d.config.Pods, r.req.NodeName
@@ -65,17 +65,17 @@ func (r *run) drain(ctx context.Context, post *postman) error {
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		r.settle(cut)
-		r.lastWords(post)
+		r.finalStatus(reporter)
 		stop()
 		watches.Wait()
 		for namespace := range r.budgets {
 			r.leave(namespace)
 		}
 	}()
-	return r.loop(ctx, wire, post)
+	return r.loop(ctx, wire, reporter)
 }
 
-func (r *run) loop(ctx, wire context.Context, post *postman) error {
+func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 	for r.learnAll(); ctx.Err() == nil; r.learnAll() {
 		f := r.gather(ctx)
 		p := decide(f)
@@ -83,8 +83,8 @@ func (r *run) loop(ctx, wire context.Context, post *postman) error {
 		if p.status.Reached && !r.wasThere(p.status) {
 			return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
 		}
-		r.told = p.status
-		post.offer(p.status)
+		r.reported = p.status
+		reporter.offer(p.status)
 		if p.status.Reached && !r.req.Hold {
 			return nil
 		}
@@ -117,11 +117,11 @@ func (r *run) wasThere(s Status) bool {
 	return r.nodeSeen || s.Total > 0 || len(s.Left) > 0
 }
 
-// lastWords says what came of requests that were on their way when the drain was stopped.
-func (r *run) lastWords(post *postman) {
-	if len(r.overridden) > len(r.told.Overridden) {
-		r.told.Overridden = r.overridden
-		post.offer(r.told)
+// finalStatus says what came of requests that were on their way when the drain was stopped.
+func (r *run) finalStatus(reporter *statusReporter) {
+	if len(r.overridden) > len(r.reported.Overridden) {
+		r.reported.Overridden = r.overridden
+		reporter.offer(r.reported)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 
 // story is one drain whose cluster does what a script says.
 type story struct {
-	book
+	memory
 	facts   facts
 	pods    map[string]*corev1.Pod
 	sent    map[string]send
@@ -64,7 +64,7 @@ type story struct {
 
 func newStory() *story {
 	s := &story{
-		book: newBook(), facts: calm(), pods: map[string]*corev1.Pod{}, sent: map[string]send{},
+		memory: newMemory(), facts: calm(), pods: map[string]*corev1.Pod{}, sent: map[string]send{},
 		claimed: map[types.NamespacedName]string{}, own: map[string]bool{}, answers: map[string]Response{},
 	}
 	s.facts.ruled, s.facts.rules, s.facts.own = true, map[string][]Rule{"default": nil, "slipway-system": nil}, "slipway-system"
@@ -159,7 +159,7 @@ func (s *story) settle() string {
 		p := decide(f)
 		s.noted(p.notes)
 		for _, send := range p.evict {
-			s.book.sent(send)
+			s.memory.sent(send)
 			s.sent[send.pod.Name] = send
 			fmt.Fprintln(&out, []string{"evict", "delete", "kill"}[send.by], send.pod.Name)
 		}

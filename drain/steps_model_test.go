@@ -16,7 +16,7 @@ import (
 
 // stepModel is a node whose pods have no budgets, and who has seen what.
 type stepModel struct {
-	book
+	memory
 	now     time.Time
 	timeout time.Duration
 	rules   map[string]Rule // by role

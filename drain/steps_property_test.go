@@ -17,7 +17,7 @@ import (
 // is there and has had less than its time, none that a rule skips, none that is waited for, and all others.
 func TestStepsWaitForEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &stepModel{book: newBook(), now: noon, timeout: drawTime(t, "PodTimeout"), rules: map[string]Rule{}, since: map[types.UID]time.Time{}}
+		m := &stepModel{memory: newMemory(), now: noon, timeout: drawTime(t, "PodTimeout"), rules: map[string]Rule{}, since: map[types.UID]time.Time{}}
 		for _, role := range []string{"batch", "cache", "db"} {
 			if rapid.Bool().Draw(t, "rule for "+role) {
 				m.rules[role] = drawRule(t, role)

@@ -35,9 +35,9 @@ type world struct {
 	disturbed map[string]map[*budgetQueue]bool
 }
 
-// simulated is one drain without its I/O: what the watches have shown it, its book, and its evictions on their way.
+// simulated is one drain without its I/O: what the watches have shown it, its memory, and its evictions on their way.
 type simulated struct {
-	book
+	memory
 	node    string
 	queue   *budgetQueue // of its process
 	pods    map[types.UID]*corev1.Pod
@@ -58,7 +58,7 @@ func newWorld(processes ...[]string) *world {
 		l.random = random.Float64
 		for _, node := range nodes {
 			w.drains = append(w.drains, &simulated{
-				book: newBook(), node: node, queue: l, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
+				memory: newMemory(), node: node, queue: l, pods: map[types.UID]*corev1.Pod{}, budgets: map[types.UID]*budget{},
 				basis: map[types.UID]string{},
 			})
 		}

@@ -30,7 +30,7 @@ func TestTheManifestsHaveTheTransitionsOfTheDriver(t *testing.T) {
 		}
 		var text []byte
 		for _, file := range []string{"drain.yaml", "shutdown.yaml"} {
-			read, err := os.ReadFile(filepath.Join("..", "..", "config", "transitions", group, file))
+			read, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "transitions", group, file))
 			if err != nil {
 				t.Fatal(err)
 			}

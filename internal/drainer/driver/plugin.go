@@ -78,19 +78,8 @@ type Options struct {
 	EvictionTimeout time.Duration
 	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
 	GracePeriodSeconds int64
-	// Observer is told what drains do. It may be nil.
-	Observer Observer
-}
-
-// Observer counts what drains do. It may be used by several drains at a time.
-type Observer interface {
-	// Evicted: the API server accepted an eviction.
-	Evicted()
-	// Refused: it did not accept an eviction, or a deletion; the reason is that of a
-	// blocker.
-	Refused(reason string)
-	// EvictedAfter is how long a disruption budget was open before an eviction.
-	EvictedAfter(open time.Duration)
+	// Observer counts what drains do. It may be nil.
+	Observer drain.Observer
 }
 
 // Validate reports all that is wrong, by the names of the flags.
@@ -212,7 +201,7 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
 		ServerClock: judged, Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainparameters.StaticPods,
-		Observer:  observerOf(options.Observer),
+		Observer:  options.Observer,
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})
 	if err != nil {

@@ -4,8 +4,11 @@ package parameters
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,20 +16,17 @@ import (
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 )
 
-// Parse reads spec.parameters of an event, which may be empty: what they ask of a drain of
-// a node that is named later. An error names the field that is wrong.
+// Parse reads spec.parameters of an event, which may be empty. The Request has no NodeName. An
+// error names the field that is wrong.
 func Parse(raw []byte) (drain.Request, error) {
 	p, err := parse(raw)
 	if err != nil {
 		return drain.Request{}, err
 	}
-	request, err := requestOf(p)
-	if err != nil {
-		return drain.Request{}, err
-	}
-	return request, nil
+	return requestOf(p)
 }
 
 func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
@@ -61,19 +61,32 @@ func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	return request, nil
 }
 
+// modeOf and podTypeOf take over values that drain calls by the same names.
 func modeOf(mode slipwayv1alpha1.DrainMode, path *field.Path) (drain.Mode, error) {
-	switch mode {
-	case "":
+	if mode == "" {
 		return "", nil
-	case slipwayv1alpha1.DrainAuto:
-		return drain.ModeAuto, nil
-	case slipwayv1alpha1.DrainEvictionRequest:
-		return drain.ModeEvictionRequest, nil
-	case slipwayv1alpha1.DrainEviction:
-		return drain.ModeEviction, nil
+	}
+	return drain.Mode(mode), oneOf(path, mode, slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
+}
+
+func podTypeOf(t slipwayv1alpha1.PodType, path *field.Path) (drain.PodType, error) {
+	return drain.PodType(t), oneOf(path, t, slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
+}
+
+func oneOf[T ~string](path *field.Path, value T, allowed ...T) error {
+	last := len(allowed) - 1
+	names := make([]string, last)
+	for i, a := range allowed[:last] {
+		names[i] = string(a)
+	}
+	choice := fmt.Sprintf("must be %s or %s", strings.Join(names, ", "), allowed[last])
+	switch {
+	case slices.Contains(allowed, value):
+		return nil
+	case value == "":
+		return fmt.Errorf("%s: is missing; it %s", path, choice)
 	default:
-		return "", fmt.Errorf("%s: %q must be %s, %s or %s", path, mode,
-			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
+		return fmt.Errorf("%s: %q %s", path, value, choice)
 	}
 }
 
@@ -85,37 +98,21 @@ func orZero(d *metav1.Duration) time.Duration {
 }
 
 func refuses(policy slipwayv1alpha1.PodPolicy, path *field.Path) (bool, error) {
-	switch policy {
-	case "", slipwayv1alpha1.PodPolicyEvict:
+	if policy == "" {
 		return false, nil
-	case slipwayv1alpha1.PodPolicyRefuse:
-		return true, nil
-	default:
-		return false, fmt.Errorf("%s: %q must be %s or %s", path, policy,
-			slipwayv1alpha1.PodPolicyEvict, slipwayv1alpha1.PodPolicyRefuse)
 	}
+	return policy == slipwayv1alpha1.PodPolicyRefuse, oneOf(path, policy, slipwayv1alpha1.PodPolicyEvict, slipwayv1alpha1.PodPolicyRefuse)
 }
 
 func targetOf(t slipwayv1alpha1.DrainTarget, path *field.Path) (drain.Target, error) {
-	target := drain.Target{PodPriority: t.PodPriority}
-	switch t.PodType {
-	case slipwayv1alpha1.PodTypeDefault:
-		target.PodType = drain.PodTypeDefault
-	case slipwayv1alpha1.PodTypeDaemonSet:
-		target.PodType = drain.PodTypeDaemonSet
-	case slipwayv1alpha1.PodTypeStatic:
-		target.PodType = drain.PodTypeStatic
-	case "":
-		return target, fmt.Errorf("%s: is missing; it must be %s, %s or %s", path.Child("podType"),
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
-	default:
-		return target, fmt.Errorf("%s: %q must be %s, %s or %s", path.Child("podType"), t.PodType,
-			slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
+	podType, err := podTypeOf(t.PodType, path.Child("podType"))
+	target := drain.Target{PodType: podType, PodPriority: t.PodPriority}
+	if err != nil {
+		return target, err
 	}
 	if t.PodSelector == nil {
 		return target, nil
 	}
-	var err error
 	target.Selector, err = selectorOf(t.PodSelector, path.Child("podSelector"))
 	return target, err
 }
@@ -130,4 +127,10 @@ func selectorOf(s *metav1.LabelSelector, path *field.Path) (labels.Selector, err
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return selector, nil
+}
+
+// StaticPods returns what a drain may expect of a static pod, by what its Node says.
+func StaticPods(node *corev1.Node, pod *corev1.Pod) drain.Removal {
+	e := staticpod.Expect(node, pod)
+	return drain.Removal{Left: e.Left, Able: e.Able, Trouble: e.Trouble}
 }

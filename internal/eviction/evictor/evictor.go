@@ -29,12 +29,12 @@ type Evictor struct {
 // once.
 //
 // The clock is for the times in Evictions. The observer, which may be nil, counts evictions.
-func New(config *rest.Config, c clock.Clock, observer Observer) (*Evictor, error) {
+func New(config *rest.Config, c clock.Clock, observer drain.Observer) (*Evictor, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for evictions: %w", err)
 	}
-	drainer, err := drain.New(drain.Config{Pods: clients.CoreV1(), Budgets: clients.PolicyV1(), Observer: observerOf(observer)})
+	drainer, err := drain.New(drain.Config{Pods: clients.CoreV1(), Budgets: clients.PolicyV1(), Observer: observer})
 	if err != nil {
 		return nil, err
 	}
@@ -63,31 +63,4 @@ func say(p drain.PodProgress) responderkit.Progress {
 		said.Message = "the pod is ending; its grace period is over at " + p.Ends.UTC().Format(time.RFC3339)
 	}
 	return said
-}
-
-// Observer counts evictions.
-type Observer interface {
-	Evicted()
-	Refused(reason string)
-	EvictedAfter(open time.Duration)
-}
-
-// counted passes everything on without the names of pods.
-type counted struct{ observer Observer }
-
-func observerOf(observer Observer) drain.Observer {
-	if observer == nil {
-		return nil
-	}
-	return counted{observer}
-}
-
-func (c counted) Evicted(types.NamespacedName) { c.observer.Evicted() }
-
-func (c counted) Refused(_ types.NamespacedName, reason drain.Reason) {
-	c.observer.Refused(string(reason))
-}
-
-func (c counted) EvictedAfter(_ types.NamespacedName, open time.Duration) {
-	c.observer.EvictedAfter(open)
 }

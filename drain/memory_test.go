@@ -13,7 +13,7 @@ import (
 )
 
 func TestBookCountsPodsThatAreGone(t *testing.T) {
-	b := newBook()
+	b := newMemory()
 	a, c := newPod("a"), newPod("c")
 	none := func(types.UID) bool { return false }
 	b.saw([]*corev1.Pod{a, c}, none)
@@ -37,7 +37,7 @@ func TestBookCountsPodsThatAreGone(t *testing.T) {
 func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 	none := func(types.UID) bool { return false }
 	t.Run("the pod goes after the answer", func(t *testing.T) {
-		b, pod := newBook(), newPod("a")
+		b, pod := newMemory(), newPod("a")
 		b.saw([]*corev1.Pod{pod}, none)
 		b.sent(send{pod: pod})
 		b.learned(answered{answer: answer{outcome: accepted}, pod: pod}, noon, 0)
@@ -47,7 +47,7 @@ func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 		}
 	})
 	t.Run("the pod goes before the answer", func(t *testing.T) {
-		b, pod := newBook(), newPod("a")
+		b, pod := newMemory(), newPod("a")
 		b.saw([]*corev1.Pod{pod}, none)
 		b.sent(send{pod: pod})
 		b.saw(nil, none)
@@ -59,15 +59,15 @@ func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 }
 
 func TestBookLooksAgainLaterAndLater(t *testing.T) {
-	b := newBook()
+	b := newMemory()
 	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-		b.looked(errors.New("away"), noon, 1)
+		b.listFailed(errors.New("away"), noon, 1)
 		if got := b.last.notBefore.Sub(noon); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	b.noted(notes{})
-	if b.last != (lastLook{}) {
+	if b.last != (readAttempt{}) {
 		t.Errorf("a pod was found, so the next look is a new one, but got %+v", b.last)
 	}
 }
@@ -84,7 +84,7 @@ func TestADeletionWhoseAnswerWasLostIsToldWhenItIsSeen(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b, pod := newBook(), newPod("a")
+			b, pod := newMemory(), newPod("a")
 			exists := func(types.UID) bool { return true }
 			b.saw([]*corev1.Pod{pod}, exists)
 			b.sent(send{pod: pod, by: byDeletion})
@@ -104,26 +104,26 @@ func TestBookCountsAPodOnceWhoeverSendsItAway(t *testing.T) {
 	owned := newPod("a", ofController("web"))
 	ending := owned.DeepCopy()
 	ending.DeletionTimestamp = &metav1.Time{Time: noon}
-	begin := func() book {
-		b := newBook()
+	begin := func() memory {
+		b := newMemory()
 		b.saw([]*corev1.Pod{owned}, none)
 		b.noted(notes{named: map[types.UID]naming{owned.UID: newNaming(owned, Response{})}})
 		return b
 	}
 	evicted := answered{answer: answer{outcome: accepted}, pod: owned}
-	for name, happens := range map[string]func(*book){
-		"by responders": func(b *book) { b.saw([]*corev1.Pod{ending}, none) },
-		"by the drain": func(b *book) {
+	for name, happens := range map[string]func(*memory){
+		"by responders": func(b *memory) { b.saw([]*corev1.Pod{ending}, none) },
+		"by the drain": func(b *memory) {
 			b.sent(send{pod: owned})
 			b.learned(evicted, noon, 0)
 			b.saw([]*corev1.Pod{ending}, none)
 		},
-		"by the drain, and it ends before the answer": func(b *book) {
+		"by the drain, and it ends before the answer": func(b *memory) {
 			b.sent(send{pod: owned})
 			b.saw([]*corev1.Pod{ending}, none)
 			b.learned(evicted, noon, 0)
 		},
-		"by responders, and then the drain": func(b *book) {
+		"by responders, and then the drain": func(b *memory) {
 			b.saw([]*corev1.Pod{ending}, none)
 			b.sent(send{pod: owned})
 			b.learned(evicted, noon, 0)

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// book is what a drain remembers of what it saw and did. Losing it loses nothing but the progress count, the back-off,
+// memory is what a drain remembers of what it saw and did. Losing it loses nothing but the progress count, the back-off,
 // and how long pods have been waited for: all else is in the API.
-type book struct {
+type memory struct {
 	notes
 	trials
 	present    map[types.UID]struct{} // in scope at the last look
@@ -23,121 +23,121 @@ type book struct {
 	attached   []string
 	nodeSeen   bool
 	gone       int
-	last       lastLook
+	last       readAttempt
 	confirmed  bool
 	volumes    volumesInUse
-	puzzle     lastLook
+	claimRead  readAttempt
 	overridden []types.NamespacedName
 }
 
-// lastLook is the state of a read that ends the drain, or of one that is needed to end it.
-type lastLook struct {
+// readAttempt is the state of a read that ends the drain, or of one that is needed to end it.
+type readAttempt struct {
 	failures  int
 	notBefore time.Time
 	err       error
 }
 
-func newBook() book {
-	return book{
+func newMemory() memory {
+	return memory{
 		trials: newTrials(), present: map[types.UID]struct{}{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
 	}
 }
 
 // saw counts the pods that are gone, and forgets what was tried with them. covered are the pods that the targets speak
 // of, exists tells whether the watch still shows a pod.
-func (b *book) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
+func (m *memory) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 	now := make(map[types.UID]struct{}, len(covered))
 	var fresh []*corev1.Pod
 	for _, pod := range covered {
 		now[pod.UID] = struct{}{}
-		if _, known := b.present[pod.UID]; !known {
+		if _, known := m.present[pod.UID]; !known {
 			fresh = append(fresh, pod)
 		}
 	}
-	recount(b.owners, fresh)
+	recount(m.owners, fresh)
 	for _, pod := range covered {
-		b.unanswered(pod)
-		b.sentByOthers(pod)
+		m.unanswered(pod)
+		m.sentByOthers(pod)
 	}
-	for uid := range b.present {
+	for uid := range m.present {
 		if _, still := now[uid]; still {
 			continue
 		}
 		if !exists(uid) { // else it is out of scope now, which is neither gone nor remaining
-			b.gone++
-			b.wentByOthers(uid)
+			m.gone++
+			m.wentByOthers(uid)
 		}
-		if !b.tries[uid].inFlight {
-			delete(b.tries, uid)
+		if !m.tries[uid].inFlight {
+			delete(m.tries, uid)
 		}
 	}
-	b.present = now
+	m.present = now
 }
 
 // unanswered finds out that a deletion whose answer was lost did take effect. One that was refused did not: then somebody
 // else has made the pod end.
-func (b *book) unanswered(pod *corev1.Pod) {
-	t, tried := b.tries[pod.UID]
+func (m *memory) unanswered(pod *corev1.Pod) {
+	t, tried := m.tries[pod.UID]
 	lost := t.outcome == unavailable || t.refusal != nil && t.refusal.reason == EvictionTimedOut
 	if tried && t.by == byDeletion && !t.inFlight && lost && isTerminating(pod) {
 		t.outcome, t.refusal = accepted, nil
-		b.tries[pod.UID] = t
-		b.left(pod, byDeletion)
+		m.tries[pod.UID] = t
+		m.left(pod, byDeletion)
 	}
 }
 
 // sentByOthers counts a pod that is left to responders and is ending now. One that has ended by itself does not count.
-func (b *book) sentByOthers(pod *corev1.Pod) {
-	n, named := b.named[pod.UID]
+func (m *memory) sentByOthers(pod *corev1.Pod) {
+	n, named := m.named[pod.UID]
 	switch {
 	case !named || n.sent:
 	case isTerminating(pod):
-		b.wentByOthers(pod.UID)
+		m.wentByOthers(pod.UID)
 	case isFinished(pod):
 		n.sent = true
-		b.named[pod.UID] = n
+		m.named[pod.UID] = n
 	}
 }
 
 // wentByOthers counts a pod that is left to responders, and that was not evicted by the drain all the same, as sent away.
-func (b *book) wentByOthers(uid types.UID) {
-	n, named := b.named[uid]
-	if !named || n.sent || b.tries[uid].inFlight {
+func (m *memory) wentByOthers(uid types.UID) {
+	n, named := m.named[uid]
+	if !named || n.sent || m.tries[uid].inFlight {
 		return
 	}
 	n.sent = true
-	b.named[uid] = n
-	b.count(n.owner)
+	m.named[uid] = n
+	m.count(n.owner)
 }
 
 // count notes that a pod of a controller was sent away.
-func (b *book) count(owner types.UID) {
-	if r, known := b.owners[owner]; known {
+func (m *memory) count(owner types.UID) {
+	if r, known := m.owners[owner]; known {
 		r.sent++
-		b.owners[owner] = r
+		m.owners[owner] = r
 	}
 }
 
 // noted keeps what a decision has left. Where there are pods to wait for, the next last look is a new one.
-func (b *book) noted(n notes) {
-	b.notes = n
+func (m *memory) noted(n notes) {
+	m.notes = n
 	if n.emptied.IsZero() {
-		b.last, b.confirmed = lastLook{}, false
+		m.last, m.confirmed = readAttempt{}, false
 	}
 	if !n.claims {
-		b.puzzle = lastLook{}
+		m.claimRead = readAttempt{}
 	}
 }
 
 // tell puts what is remembered into the facts.
-func (b *book) tell(f *facts) {
-	f.tries, f.inFlight, f.brake, f.gone = b.tries, b.inFlight, b.brake, b.gone
-	f.since, f.turns, f.refusals, f.emptied = b.since, b.turns, b.refusals, b.emptied
-	f.named, f.told = b.named, b.told
-	f.confirmed, f.confirmAfter = b.confirmed, b.last.notBefore
-	f.volumes, f.resolveAfter, f.overridden = b.volumes, b.puzzle.notBefore, b.overridden
+func (m *memory) tell(f *facts) {
+	f.tries, f.inFlight, f.brake, f.gone = m.tries, m.inFlight, m.brake, m.gone
+	f.since, f.turns, f.refusals, f.emptied = m.since, m.turns, m.refusals, m.emptied
+	f.named, f.namedComplete = m.named, m.namedComplete
+	f.confirmed, f.confirmAfter = m.confirmed, m.last.notBefore
+	f.volumes, f.resolveAfter, f.overridden = m.volumes, m.claimRead.notBefore, m.overridden
 	f.recurring = map[types.UID]bool{}
-	for uid, r := range b.owners {
+	for uid, r := range m.owners {
 		if r.recurring() {
 			f.recurring[uid] = true
 		}
@@ -145,57 +145,57 @@ func (b *book) tell(f *facts) {
 }
 
 // learned notes the answer to an eviction. random is in [0,1).
-func (b *book) learned(a answered, now time.Time, random float64) {
+func (m *memory) learned(a answered, now time.Time, random float64) {
 	if a.outcome == accepted {
-		b.left(a.pod, a.by)
+		m.left(a.pod, a.by)
 	}
-	_, present := b.present[a.pod.UID]
-	b.trials.learned(a, present, now, random)
+	_, present := m.present[a.pod.UID]
+	m.trials.learned(a, present, now, random)
 }
 
 // left notes that a pod has been made to leave.
-func (b *book) left(pod *corev1.Pod, by means) {
+func (m *memory) left(pod *corev1.Pod, by means) {
 	if by == byDeletion {
-		b.overridden = append(slices.Clip(b.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+		m.overridden = append(slices.Clip(m.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 	}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || by == byKill || isFinished(pod) {
 		return
 	}
-	if n, named := b.named[pod.UID]; named {
+	if n, named := m.named[pod.UID]; named {
 		if n.sent {
 			return
 		}
 		n.sent = true
-		b.named[pod.UID] = n
+		m.named[pod.UID] = n
 	}
-	b.count(owner.UID)
+	m.count(owner.UID)
 }
 
 // sawNode remembers that there was a Node. When its volumes have changed, it forgets which claims have none: one may have
 // got it meanwhile.
-func (b *book) sawNode(n nodeFacts) {
-	b.nodeSeen = b.nodeSeen || n.exists
-	if slices.Equal(b.attached, n.attached) {
+func (m *memory) sawNode(n nodeFacts) {
+	m.nodeSeen = m.nodeSeen || n.exists
+	if slices.Equal(m.attached, n.attached) {
 		return
 	}
-	b.attached = n.attached
-	maps.DeleteFunc(b.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
+	m.attached = n.attached
+	maps.DeleteFunc(m.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
 }
 
-// looked notes that the last LIST failed, or showed a pod that the watch is about to show. Until it does, there is
+// listFailed notes that the last LIST failed, or showed a pod that the watch is about to show. Until it does, there is
 // nothing to do but to look again now and then.
-func (b *book) looked(err error, now time.Time, random float64) {
-	b.last = b.last.after(err, now, random)
+func (m *memory) listFailed(err error, now time.Time, random float64) {
+	m.last = m.last.after(err, now, random)
 }
 
-// puzzled notes that a claim could not be read.
-func (b *book) puzzled(err error, now time.Time, random float64) {
-	b.puzzle = b.puzzle.after(err, now, random)
+// claimFailed notes that a claim could not be read.
+func (m *memory) claimFailed(err error, now time.Time, random float64) {
+	m.claimRead = m.claimRead.after(err, now, random)
 }
 
-func (l lastLook) after(err error, now time.Time, random float64) lastLook {
-	return lastLook{
+func (l readAttempt) after(err error, now time.Time, random float64) readAttempt {
+	return readAttempt{
 		failures:  l.failures + 1,
 		notBefore: now.Add(backoff(l.failures, retryCap, random)),
 		err:       err,

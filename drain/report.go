@@ -4,20 +4,86 @@ package drain
 
 import (
 	"maps"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Observer is told what becomes of evictions. Its methods may be called by several Drains at a time; they must not block.
+// postman brings each Status to the caller, one at a time, without holding up the drain: while a report is being
+// worked on, only the newest Status is kept for the next.
+type statusReporter struct {
+	report func(Status)
+	wake   signal
+	done   chan struct{}
+
+	mu     sync.Mutex
+	latest Status
+	fresh  bool
+	closed bool
+}
+
+func newStatusReporter(report func(Status)) *statusReporter {
+	p := &statusReporter{report: report, wake: newSignal(), done: make(chan struct{})}
+	if report == nil {
+		close(p.done)
+		return p
+	}
+	go p.deliver()
+	return p
+}
+
+// offer hands over a Status. It does not keep one that says the same as the last.
+func (p *statusReporter) offer(s Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.latest.equal(s) {
+		return
+	}
+	p.latest, p.fresh = s, true
+	p.wake.poke()
+}
+
+// close waits until the last Status is delivered.
+func (p *statusReporter) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.wake.poke()
+	<-p.done
+}
+
+func (p *statusReporter) deliver() {
+	defer close(p.done)
+	for range p.wake {
+		s, fresh, closed := p.next()
+		if fresh {
+			p.report(s)
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+func (p *statusReporter) next() (s Status, fresh, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, fresh, closed = p.latest, p.fresh, p.closed
+	p.fresh = false
+	return s, fresh, closed
+}
+
+// Observer counts what becomes of evictions. Its methods may be called by several Drains at a time; they must not block.
 type Observer interface {
-	// Evicted: the server accepted the eviction of a pod.
-	Evicted(pod types.NamespacedName)
-	// Refused: the server did not accept the eviction of a pod, or its deletion. It is called for each try.
-	Refused(pod types.NamespacedName, reason Reason)
-	// EvictedAfter follows Evicted where a disruption budget had to allow it: how long it took from when this Drain saw
-	// that the budget allows a disruption, or has got room for one more, until the server had accepted the eviction.
-	EvictedAfter(pod types.NamespacedName, open time.Duration)
+	// Evicted: the server accepted an eviction.
+	Evicted()
+	// Refused: the server did not accept an eviction, or a deletion. It is called for each try; the reason is that of a
+	// Blocker.
+	Refused(reason string)
+	// EvictedAfter follows Evicted where a disruption budget had to allow it: how long it took from when this loop saw that
+	// the budget allows a disruption, or has got room for one more, until the server had accepted the eviction.
+	EvictedAfter(open time.Duration)
 }
 
 // opening is since when a budget allows a disruption.
@@ -76,17 +142,16 @@ func (e *engine) observe(a answered, now time.Time) {
 	if observer == nil {
 		return
 	}
-	pod := types.NamespacedName{Namespace: a.pod.Namespace, Name: a.pod.Name}
 	switch {
 	case a.outcome == accepted && a.by == byEviction:
-		observer.Evicted(pod)
+		observer.Evicted()
 		if a.budget == nil {
 			return
 		}
 		if open, was := e.opened.use(a.budget, now); was {
-			observer.EvictedAfter(pod, open)
+			observer.EvictedAfter(open)
 		}
 	case a.refusal != nil:
-		observer.Refused(pod, a.refusal.reason)
+		observer.Refused(string(a.refusal.reason))
 	}
 }

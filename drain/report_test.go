@@ -12,7 +12,7 @@ func TestPostmanSkipsWhatIsOutOfDateButNeverTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
 		busy := make(chan struct{})
-		p := newPostman(func(s Status) {
+		p := newStatusReporter(func(s Status) {
 			got = append(got, s.Done) // a second call at the same time would be a data race
 			<-busy
 		})
@@ -33,7 +33,7 @@ func TestPostmanSkipsWhatIsOutOfDateButNeverTheLast(t *testing.T) {
 
 func TestPostmanDeliversTheLastBeforeItCloses(t *testing.T) {
 	var got Status
-	p := newPostman(func(s Status) { got = s })
+	p := newStatusReporter(func(s Status) { got = s })
 	p.offer(Status{Message: "bye"})
 	p.close()
 	if got.Message != "bye" {
@@ -42,7 +42,7 @@ func TestPostmanDeliversTheLastBeforeItCloses(t *testing.T) {
 }
 
 func TestPostmanWithoutAnAddress(t *testing.T) {
-	p := newPostman(nil)
+	p := newStatusReporter(nil)
 	p.offer(Status{Message: "hello"})
 	p.close()
 }

@@ -7,12 +7,76 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// ending is what is left to do once no pod is left.
+type ending struct {
+	emptied time.Time
+	// volumes are still attached, and waited for. claims: it is not known yet whether there are any.
+	volumes []string
+	claims  bool
+	// abandoned are still attached, and not waited for any more.
+	abandoned []string
+	resolve   []types.NamespacedName
+	confirm   bool
+	// reached: there is nothing left to do.
+	reached bool
+	wake    time.Time
+}
+
+// finish decides what stands between a node without pods in scope and the end: its volumes, then a last look.
+func finish(leaving []leaver, f facts) ending {
+	if !f.podsKnown || len(leaving) > 0 || !f.node.closed() {
+		return ending{}
+	}
+	e := ending{emptied: f.emptied}
+	if e.emptied.IsZero() {
+		e.emptied = f.now
+	}
+	e.detach(f)
+	if e.claims || len(e.volumes) > 0 {
+		return e
+	}
+	switch {
+	case f.confirmed:
+		e.reached = true
+	case f.now.Before(f.confirmAfter):
+		e.wake = f.confirmAfter
+	default:
+		e.confirm = true
+	}
+	return e
+}
+
+// lookTimeout bounds the last LIST: an API server that is away must not keep us from hearing that ctx has ended.
+const lookTimeout = 30 * time.Second
+
+// confirm asks the server once, with a consistent read, whether any pod in scope is left: a watch may lag, and a drain
+// that reports an empty node too early lets somebody switch off a machine with running containers.
+func (r *run) confirm(ctx context.Context, f facts) {
+	look, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	list, err := r.d.config.Pods.Pods("").List(look, metav1.ListOptions{FieldSelector: onNode(r.req.NodeName)})
+	if err == nil {
+		pods := make([]*corev1.Pod, len(list.Items))
+		for i := range list.Items {
+			pods[i] = &list.Items[i]
+		}
+		leaving, _ := filter(scope(r.req.NodeName, pods), f)
+		r.confirmed = len(leaving) == 0
+	}
+	if r.confirmed {
+		r.memory.last = readAttempt{}
+		return
+	}
+	r.listFailed(err, r.d.config.Clock.Now(), rand.Float64())
+}
 
 // volumesInUse are the volumes of claims, as Node.status.volumesAttached would name them; empty where a claim has none
 // that is attached.
@@ -91,7 +155,7 @@ func (r *run) resolve(ctx context.Context, claims []types.NamespacedName) {
 	for _, claim := range claims {
 		name, err := r.volumeOf(look, claim)
 		if err != nil {
-			r.puzzled(fmt.Errorf("volume of claim %s: %w", claim, err), r.d.config.Clock.Now(), rand.Float64())
+			r.claimFailed(fmt.Errorf("volume of claim %s: %w", claim, err), r.d.config.Clock.Now(), rand.Float64())
 			return
 		}
 		r.volumes[claim] = name
