@@ -32,7 +32,7 @@ type budgetWatch struct {
 
 	mu sync.Mutex
 	// users are to be woken by these budgets; by any, while nil.
-	users map[signal]map[types.UID]bool
+	users map[watchstore.Signal]map[types.UID]bool
 }
 
 func newBudgetWatches(client policyv1client.PolicyV1Interface, l *budgetQueue) *budgetWatches {
@@ -40,7 +40,7 @@ func newBudgetWatches(client policyv1client.PolicyV1Interface, l *budgetQueue) *
 }
 
 // join returns the watch of a namespace, and pokes wake with each change that concerns it until leave is called.
-func (w *budgetWatches) join(ctx context.Context, namespace string, wake signal) *budgetWatch {
+func (w *budgetWatches) join(ctx context.Context, namespace string, wake watchstore.Signal) *budgetWatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b, ok := w.by[namespace]
@@ -53,7 +53,7 @@ func (w *budgetWatches) join(ctx context.Context, namespace string, wake signal)
 }
 
 // leave ends the use of a watch. The last user waits for its end.
-func (w *budgetWatches) leave(namespace string, wake signal) {
+func (w *budgetWatches) leave(namespace string, wake watchstore.Signal) {
 	w.mu.Lock()
 	b := w.by[namespace]
 	last := b.without(wake)
@@ -74,7 +74,7 @@ func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatc
 }
 
 func newBudgetWatch(l *budgetQueue) *budgetWatch {
-	b := &budgetWatch{users: map[signal]map[types.UID]bool{}}
+	b := &budgetWatch{users: map[watchstore.Signal]map[types.UID]bool{}}
 	b.Store = watchstore.New(watchstore.Options[*budget]{
 		Convert: toBudget,
 		Same:    func(before, after *budget) bool { return before.selects() == after.selects() },
@@ -101,14 +101,14 @@ func (b *budgetWatch) observe(c watchstore.Change[*budget], l *budgetQueue) {
 
 // concerns has wake poked by changes of these budgets from now on, and of which budget guards which pod; by all changes
 // if it is nil. What has changed before is for the caller to look at.
-func (b *budgetWatch) concerns(wake signal, these map[types.UID]bool) {
+func (b *budgetWatch) concerns(wake watchstore.Signal, these map[types.UID]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.users[wake] = these
 }
 
 // without forgets a user, and tells whether that was the last one.
-func (b *budgetWatch) without(wake signal) (last bool) {
+func (b *budgetWatch) without(wake watchstore.Signal) (last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.users, wake)
@@ -122,7 +122,7 @@ func (b *budgetWatch) wake(c watchstore.Change[*budget]) {
 	defer b.mu.Unlock()
 	for user, these := range b.users {
 		if c.UID == "" || c.Differs || these == nil || these[c.UID] {
-			user.poke()
+			user.Poke()
 		}
 	}
 }
@@ -145,7 +145,7 @@ type selection struct {
 
 // among returns the budgets that guard one of the pods, those of each pod, and whether they are all known. From now on wake is
 // poked when one of them changes. All pods are of the namespace.
-func (g *guarding) among(pods []*corev1.Pod, wake signal) (own []*budget, of map[types.UID][]*budget, known bool) {
+func (g *guarding) among(pods []*corev1.Pod, wake watchstore.Signal) (own []*budget, of map[types.UID][]*budget, known bool) {
 	if g.isCurrent(pods) {
 		if own, known, ok := g.Pick(g.own, g.revision); ok {
 			return own, g.resolve(own), known

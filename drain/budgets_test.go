@@ -12,10 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // poked tells whether somebody was to wake, and that they have.
-func (s signal) poked() bool {
+func poked(s watchstore.Signal) bool {
 	select {
 	case <-s:
 		return true
@@ -47,19 +49,19 @@ func TestADrainIsWokenByItsOwnBudgets(t *testing.T) {
 		"another goes":                     {func(b *budgetWatch) { _ = b.Delete(newPDB("db").PodDisruptionBudget) }, true, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wake := newSignal()
+			wake := watchstore.NewSignal()
 			b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 			g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 			if _, _, known := g.among(pods, wake); known {
 				t.Error("they are known before they were read")
 			}
 			_ = b.Replace([]any{newPDB("web").PodDisruptionBudget, newPDB("db", named("db")).PodDisruptionBudget}, "1")
-			if own, _, known := g.among(pods, wake); !known || len(own) != 1 || !wake.poked() {
+			if own, _, known := g.among(pods, wake); !known || len(own) != 1 || !poked(wake) {
 				t.Fatalf("known: %t, own: %v", known, own)
 			}
 			before := reflect.ValueOf(g.own).Pointer()
 			tc.happens(b)
-			if got := wake.poked(); got != tc.woken {
+			if got := poked(wake); got != tc.woken {
 				t.Errorf("it was woken: %t", got)
 			}
 			if own, _, _ := g.among(pods, wake); len(own) != tc.guards {
@@ -79,7 +81,7 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 		"for the first time":    nil,
 		"anew, with other UIDs": {newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.UID = "before" }).PodDisruptionBudget},
 	} {
-		wake := newSignal()
+		wake := watchstore.NewSignal()
 		l := newBudgetQueue(clocktesting.NewFakePassiveClock(noon))
 		b := newBudgetWatch(l)
 		g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
@@ -103,7 +105,7 @@ func TestABudgetIsNotMissingWhileTheyAreRead(t *testing.T) {
 
 // Of an empty selector and of none, the texts are the same.
 func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
-	wake := newSignal()
+	wake := watchstore.NewSignal()
 	b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 	g, pods := &guarding{budgetWatch: b}, []*corev1.Pod{newPod("a")}
 	_ = b.Replace([]any{newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }).PodDisruptionBudget}, "1")
@@ -111,14 +113,14 @@ func TestABudgetThatSelectsAllIsNotOneThatSelectsNone(t *testing.T) {
 		t.Fatalf("own: %v", own)
 	}
 	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }).PodDisruptionBudget)
-	if own, _, _ := g.among(pods, wake); len(own) != 1 || !wake.poked() {
+	if own, _, _ := g.among(pods, wake); len(own) != 1 || !poked(wake) {
 		t.Errorf("own: %v", own)
 	}
 }
 
 // A pod that has come may have budgets that nobody looked at before.
 func TestAPodThatComesBringsItsBudgets(t *testing.T) {
-	wake := newSignal()
+	wake := watchstore.NewSignal()
 	b := newBudgetWatch(newBudgetQueue(clocktesting.NewFakePassiveClock(noon)))
 	g := &guarding{budgetWatch: b}
 	_ = b.Replace([]any{newPDB("web").PodDisruptionBudget}, "1")
@@ -129,7 +131,7 @@ func TestAPodThatComesBringsItsBudgets(t *testing.T) {
 		t.Errorf("own: %v", own)
 	}
 	_ = b.Update(newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.ResourceVersion = "2" }).PodDisruptionBudget)
-	if !wake.poked() {
+	if !poked(wake) {
 		t.Error("it was not woken")
 	}
 }
@@ -138,7 +140,7 @@ func TestAPodThatComesBringsItsBudgets(t *testing.T) {
 func TestADrainIsWokenByTheEvictionsOfItsOwnPods(t *testing.T) {
 	r := newRun(unconnected(t), Request{})
 	_ = r.pods.Add(newPod("a"))
-	r.wake.poked()
+	poked(r.wake)
 	for name, tc := range map[string]struct {
 		pods  []types.UID
 		woken bool
@@ -147,7 +149,7 @@ func TestADrainIsWokenByTheEvictionsOfItsOwnPods(t *testing.T) {
 		"its own, too":       {[]types.UID{"uid-of-another", newPod("a").UID}, true},
 		"it may be anyone's": {nil, true},
 	} {
-		if r.wakeFor(tc.pods...); r.wake.poked() != tc.woken {
+		if r.wakeFor(tc.pods...); poked(r.wake) != tc.woken {
 			t.Errorf("%s: it was not as wanted: woken %t", name, tc.woken)
 		}
 	}
@@ -178,7 +180,7 @@ func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 		}
 		_ = r.pods.Replace(pods, "1")
 		r.noted(decide(r.gather(b.Context())).notes)
-		r.wake.poked()
+		poked(r.wake)
 		runs[i] = r
 	}
 	b.ReportAllocs()
@@ -189,7 +191,7 @@ func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 		changed.ResourceVersion = fmt.Sprint(changes)
 		_ = watch.Update(changed)
 		for _, r := range runs {
-			if r.wake.poked() {
+			if poked(r.wake) {
 				woken++
 				r.noted(decide(r.gather(b.Context())).notes)
 			}

@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // contention is what one process knows of other processes that evict under the same budgets. They have no queue in common,
@@ -39,7 +41,7 @@ type contention struct {
 	// reach is how many budgets that nothing is known of may be tried at once.
 	reach int
 	// waiting are woken when one more may be tried.
-	waiting map[signal]struct{}
+	waiting map[watchstore.Signal]struct{}
 }
 
 // attempt is what contention keeps of a reservation.
@@ -51,11 +53,11 @@ type attempt struct {
 }
 
 func newContention() contention {
-	return contention{random: rand.Float64, by: contenders{}, lag: lagFirst, reach: 1, waiting: map[signal]struct{}{}}
+	return contention{random: rand.Float64, by: contenders{}, lag: lagFirst, reach: 1, waiting: map[watchstore.Signal]struct{}{}}
 }
 
 // yields reports whether to leave a budget alone that is not reserved, and until when.
-func (c *contention) yields(b *budget, now time.Time, wake signal) (until time.Time, yields bool) {
+func (c *contention) yields(b *budget, now time.Time, wake watchstore.Signal) (until time.Time, yields bool) {
 	of := c.by.of(b)
 	if !of.met {
 		if tried, next := c.probing(now); tried >= c.reach {

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // shown is a version of the budget web that allows so many disruptions, with entries for these pods.
@@ -151,21 +153,21 @@ func TestBudgetQueueLeavesABudgetToOthers(t *testing.T) {
 	l.random = func() float64 { return 0.5 }
 	b := shown(1, "theirs")
 	l.observe(b)
-	until, busy := l.busy(b, newSignal())
+	until, busy := l.busy(b, watchstore.NewSignal())
 	if want := noon.Add(lagFirst.pause(0.5)); !busy || !until.Equal(want) {
 		t.Fatalf("left to others: %t until %s, want until %s", busy, until, want)
 	}
-	if l.reserve(b, "a", newSignal()) {
+	if l.reserve(b, "a", watchstore.NewSignal()) {
 		t.Fatal("it was taken nevertheless")
 	}
 	c.SetTime(until)
-	if !l.reserve(b, "a", newSignal()) {
+	if !l.reserve(b, "a", watchstore.NewSignal()) {
 		t.Fatal("our turn has come, but it cannot be taken")
 	}
 	c.Step(10 * time.Millisecond)
 	l.observe(shown(1, "theirs", "a"))
 	l.settle(b.UID, true)
-	if !l.reserve(b, "b", newSignal()) {
+	if !l.reserve(b, "b", watchstore.NewSignal()) {
 		t.Error("we were there last, but have to wait")
 	}
 	if want := lag(152500 * time.Microsecond); l.lag != want {
@@ -173,7 +175,7 @@ func TestBudgetQueueLeavesABudgetToOthers(t *testing.T) {
 	}
 	l.refused(b, "b")
 	l.settle(b.UID, false)
-	if _, busy := l.busy(b, newSignal()); !busy || l.lag != lag(190625*time.Microsecond) {
+	if _, busy := l.busy(b, watchstore.NewSignal()); !busy || l.lag != lag(190625*time.Microsecond) {
 		t.Errorf("after a refusal: left to others %t, lag %s", busy, time.Duration(l.lag))
 	}
 	if l.forget(b.Namespace); len(l.by) != 0 {
@@ -196,36 +198,36 @@ func TestBudgetQueueFeelsItsWay(t *testing.T) {
 		free   string // of the budgets, which could be taken by now
 	}{
 		"one budget is tried first": {func(l *budgetQueue, _ *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 		}, ""},
 		"when its eviction is entered, one more": {func(l *budgetQueue, _ *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 			l.settle("a", true)
 			named("p")
 			l.observe(budgets["a"])
-			l.reserve(budgets["b"], "q", newSignal())
+			l.reserve(budgets["b"], "q", watchstore.NewSignal())
 		}, "acd"},
 		"and no more than that": {func(l *budgetQueue, _ *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 			l.settle("a", true)
 			named("p")
 			l.observe(budgets["a"])
-			l.reserve(budgets["b"], "q", newSignal())
-			l.reserve(budgets["c"], "r", newSignal())
+			l.reserve(budgets["b"], "q", watchstore.NewSignal())
+			l.reserve(budgets["c"], "r", watchstore.NewSignal())
 		}, "a"},
 		"one that the server refused teaches nothing": {func(l *budgetQueue, _ *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 			l.refused(budgets["a"], "p")
 			l.settle("a", false)
-			l.reserve(budgets["b"], "q", newSignal())
+			l.reserve(budgets["b"], "q", watchstore.NewSignal())
 		}, ""},
 		"one that is never entered holds nobody for ever": {func(l *budgetQueue, c *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 			l.settle("a", true)
 			c.Step(staleFor)
 		}, "abcd"},
 		"one that is not answered does not hold up the others for long": {func(l *budgetQueue, c *testingclock.FakeClock) {
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 			c.Step(time.Duration(lagMost))
 		}, "bcd"},
 		"who has met a rival draws for the others too": {func(l *budgetQueue, _ *testingclock.FakeClock) {
@@ -236,7 +238,7 @@ func TestBudgetQueueFeelsItsWay(t *testing.T) {
 		"and has a turn": {func(l *budgetQueue, c *testingclock.FakeClock) {
 			named("theirs")
 			l.observe(budgets["a"])
-			l.busy(budgets["b"], newSignal())
+			l.busy(budgets["b"], watchstore.NewSignal())
 			c.Step(time.Duration(lagFirst) * 10)
 		}, "ab"},
 		"the next drain begins anew": {func(l *budgetQueue, _ *testingclock.FakeClock) {
@@ -244,7 +246,7 @@ func TestBudgetQueueFeelsItsWay(t *testing.T) {
 			l.observe(budgets["a"])
 			l.refused(budgets["a"], "p")
 			l.forget(budgets["a"].Namespace)
-			l.reserve(budgets["a"], "p", newSignal())
+			l.reserve(budgets["a"], "p", watchstore.NewSignal())
 		}, ""},
 	}
 	for name, tc := range cases {
@@ -255,7 +257,7 @@ func TestBudgetQueueFeelsItsWay(t *testing.T) {
 			tc.events(l, c)
 			got := ""
 			for _, name := range slices.Sorted(maps.Keys(budgets)) {
-				if _, busy := l.busy(budgets[name], newSignal()); !busy {
+				if _, busy := l.busy(budgets[name], watchstore.NewSignal()); !busy {
 					got += name
 				}
 			}
@@ -274,8 +276,8 @@ func TestBudgetQueueWakesThoseWhoMayNotTryYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newBudgetQueue(testingclock.NewFakeClock(noon))
 			first, second := newPDB("a"), newPDB("b")
-			l.reserve(first, "p", newSignal())
-			waiting := newSignal()
+			l.reserve(first, "p", watchstore.NewSignal())
+			waiting := watchstore.NewSignal()
 			if l.reserve(second, "q", waiting) {
 				t.Fatal("a second budget is tried at once")
 			}

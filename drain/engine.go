@@ -11,26 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
-
-// signal wakes a loop. It carries nothing: the loop looks at the facts.
-type signal chan struct{}
-
-func newSignal() signal { return make(signal, 1) }
-
-// poke never blocks. Several pokes before the loop wakes count as one.
-func (s signal) poke() {
-	select {
-	case s <- struct{}{}:
-	default:
-	}
-}
 
 // engine is what the loop of a Drain and that of EvictPod share: it gathers what is known of budgets, sends what has been
 // decided, and takes in the answers. All its fields belong to the loop.
 type engine struct {
 	d     *Drainer
-	wake  signal
+	wake  watchstore.Signal
 	grace *int64
 	// learn takes in an answer.
 	learn func(a answered, now time.Time)
@@ -43,7 +32,7 @@ type engine struct {
 
 // newEngine returns an engine that has at most this many requests in flight.
 func newEngine(d *Drainer, most int, grace *int64) *engine {
-	return &engine{d: d, wake: newSignal(), grace: grace, opened: openings{}, answers: make(chan answered, most)}
+	return &engine{d: d, wake: watchstore.NewSignal(), grace: grace, opened: openings{}, answers: make(chan answered, most)}
 }
 
 // answered is an answer with its request.

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // ErrUnevictable is what the error of EvictPod wraps for a pod that evictions are not for: a pod of a DaemonSet, which
@@ -83,7 +85,7 @@ type pendingEviction struct {
 	// What the loop tells the caller: the progress, the end, and that the watch does not show the pod.
 	news   chan PodProgress
 	over   chan error
-	unseen signal
+	unseen watchstore.Signal
 	// dropped is closed when nothing is done for the pod any more.
 	dropped chan struct{}
 
@@ -129,7 +131,7 @@ func (all *podEvictions) begin(ctx context.Context, pod types.NamespacedName, ui
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	p := &pendingEviction{
 		pod: pod, uid: uid, in: in, live: ctx, wire: wire, cut: cut,
-		news: make(chan PodProgress, 1), over: make(chan error, 1), unseen: newSignal(), dropped: make(chan struct{}),
+		news: make(chan PodProgress, 1), over: make(chan error, 1), unseen: watchstore.NewSignal(), dropped: make(chan struct{}),
 	}
 	if !in.add(p) {
 		cut()

@@ -77,7 +77,7 @@ func (l *podLoop) podChanged(c watchstore.Change[*corev1.Pod]) {
 		l.lists++
 	}
 	if c.UID == "" || l.pending[c.UID] != nil {
-		l.wake.poke()
+		l.wake.Poke()
 	}
 }
 
@@ -90,7 +90,7 @@ func (l *podLoop) add(p *pendingEviction) bool {
 	}
 	p.asked = -1
 	l.pending[p.uid] = p
-	l.wake.poke()
+	l.wake.Poke()
 	return true
 }
 
@@ -99,7 +99,7 @@ func (l *podLoop) leave(p *pendingEviction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.left = true
-	l.wake.poke()
+	l.wake.Poke()
 }
 
 // run works until ctx ends. All calls are dropped by then.
@@ -154,7 +154,7 @@ func (l *podLoop) look() []*pendingEviction {
 		switch {
 		case !found && p.seen == nil && synced && p.asked != lists:
 			p.asked = lists
-			p.unseen.poke()
+			p.unseen.Poke()
 		case !found && p.seen == nil:
 		case !found, isFinished(pod):
 			return l.finish(p, nil)

@@ -8,6 +8,8 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // BenchmarkAPassOver2000Pods is what it costs the loop of EvictPod once when one of the budgets changes that its pods wait
@@ -20,7 +22,7 @@ func BenchmarkAPassOver2000Pods(b *testing.B) {
 			watch := newBudgetWatch(d.queue)
 			l := &podLoop{
 				engine: newEngine(d, maxPodsInFlight, nil), trials: newTrials(), namespace: "default",
-				pods: newStore(toPod, newSignal()), budgets: &guarding{budgetWatch: watch}, pending: map[types.UID]*pendingEviction{},
+				pods: newStore(toPod, watchstore.NewSignal()), budgets: &guarding{budgetWatch: watch}, pending: map[types.UID]*pendingEviction{},
 			}
 			app := func(i int) map[string]string { return map[string]string{"app": fmt.Sprint(i % budgets)} }
 			pdbs := make([]any, budgets)
@@ -32,7 +34,7 @@ func BenchmarkAPassOver2000Pods(b *testing.B) {
 				pod := newPod(fmt.Sprintf("web-%04d", i))
 				pod.UID, pod.Labels = types.UID(pod.Name), app(i)
 				all[i] = pod
-				l.add(&pendingEviction{uid: pod.UID, in: l, news: make(chan PodProgress, 1), unseen: newSignal()})
+				l.add(&pendingEviction{uid: pod.UID, in: l, news: make(chan PodProgress, 1), unseen: watchstore.NewSignal()})
 			}
 			_, _ = watch.Replace(pdbs, "1"), l.pods.Replace(all, "1")
 			b.ReportAllocs()

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // clusters have workloads, staticClusters hardly any: there static pods get their turn.
@@ -171,7 +173,7 @@ func (a *actor) decide(d *simulated) (sent bool) {
 	a.statuses[d.node] = p.status
 	sent = a.takeAway(p.status.Static)
 	for _, s := range p.evict {
-		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, newSignal()) {
+		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, watchstore.NewSignal()) {
 			continue
 		}
 		sent = true

@@ -12,6 +12,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // TestPaceKeepsBudgetsAndGoesOn drives the drains of three nodes, one of them by a process of its own, through a
@@ -88,7 +90,7 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 		if !w.concerns(d, s.pod) {
 			t.Fatalf("eviction of %s on %s is sent by the drain of %s", s.pod.Name, s.pod.Spec.NodeName, d.node)
 		}
-		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, newSignal()) {
+		if s.budget != nil && !d.queue.reserve(s.budget, s.pod.Name, watchstore.NewSignal()) {
 			if d.queue.reserved[s.budget.UID] != nil {
 				t.Fatalf("eviction of %s is sent although the slot of budget %s is taken", s.pod.Name, s.budget.Name)
 			}
@@ -121,7 +123,7 @@ func (w *world) factsOf(d *simulated) facts {
 	f.budgets["default"] = nil
 	for _, b := range d.budgets {
 		f.budgets["default"] = append(f.budgets["default"], b)
-		if until, busy := d.queue.busy(b, newSignal()); busy {
+		if until, busy := d.queue.busy(b, watchstore.NewSignal()); busy {
 			f.reserved[b.UID] = until
 		}
 	}
@@ -149,7 +151,7 @@ func (w *world) checkProgress(t *rapid.T, d *simulated, f facts, sent map[types.
 		if len(of) == 0 {
 			t.Fatalf("%s needs no budget and waits", pod.Name)
 		}
-		until, busy := d.queue.busy(newBudget(of[0]), newSignal())
+		until, busy := d.queue.busy(newBudget(of[0]), watchstore.NewSignal())
 		if !busy {
 			t.Fatalf("%s waits although budget %s allows it and has no eviction in flight", pod.Name, of[0].Name)
 		}

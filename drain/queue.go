@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // staleFor bounds the wait for the update of a budget that an accepted eviction must have caused. It is reached only if
@@ -47,7 +49,7 @@ type reservation struct {
 	// until is when to stop waiting for that, once answered.
 	until time.Time
 	// waiting are woken when the reservation ends.
-	waiting map[signal]struct{}
+	waiting map[watchstore.Signal]struct{}
 	// free: the reservation has ended.
 	free bool
 	attempt
@@ -61,14 +63,14 @@ func newBudgetQueue(c clock.PassiveClock) *budgetQueue {
 
 // busy reports whether the budget is reserved, or left to another process, and until when at most (zero: until an answer
 // comes). wake is poked when that changes, unless the budget is left to another process.
-func (q *budgetQueue) busy(b *budget, wake signal) (until time.Time, busy bool) {
+func (q *budgetQueue) busy(b *budget, wake watchstore.Signal) (until time.Time, busy bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.held(b, wake)
 }
 
 // held is busy with the lock.
-func (q *budgetQueue) held(b *budget, wake signal) (until time.Time, busy bool) {
+func (q *budgetQueue) held(b *budget, wake watchstore.Signal) (until time.Time, busy bool) {
 	now := q.clock.Now()
 	r, ok := q.reserved[b.UID]
 	if ok && r.expired(now) {
@@ -84,7 +86,7 @@ func (q *budgetQueue) held(b *budget, wake signal) (until time.Time, busy bool) 
 
 // reserve reserves the budget for the eviction of a pod, unless it is busy. Then wake is poked as busy says: both are found
 // out under one lock, so that no reservation begins and ends between the two.
-func (q *budgetQueue) reserve(b *budget, pod string, wake signal) bool {
+func (q *budgetQueue) reserve(b *budget, pod string, wake watchstore.Signal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, busy := q.held(b, wake); busy {
@@ -96,7 +98,7 @@ func (q *budgetQueue) reserve(b *budget, pod string, wake signal) bool {
 		entry:     b.Status.DisruptedPods[pod],
 		taken:     q.clock.Now(),
 		inFlight:  true,
-		waiting:   map[signal]struct{}{},
+		waiting:   map[watchstore.Signal]struct{}{},
 	}
 	q.reserved[b.UID] = r
 	q.watch(b)
@@ -187,9 +189,9 @@ func (q *budgetQueue) free(budget types.UID) {
 // expired: the watch should have shown the eviction by now.
 func (r *reservation) expired(now time.Time) bool { return !r.inFlight && !now.Before(r.until) }
 
-func wakeAll(waiting map[signal]struct{}) {
+func wakeAll(waiting map[watchstore.Signal]struct{}) {
 	for w := range waiting {
-		w.poke()
+		w.Poke()
 	}
 	clear(waiting)
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // triedBy is what probing has to say, by looking at all slots.
@@ -54,7 +56,7 @@ func TestBudgetQueueCountsWhatItHolds(t *testing.T) {
 			s, pod := l.reserved[b.UID], fmt.Sprintf("p%d", i)
 			switch rapid.IntRange(0, 6).Draw(t, "what") {
 			case 0, 1:
-				l.reserve(b, pod, newSignal())
+				l.reserve(b, pod, watchstore.NewSignal())
 			case 2:
 				if s != nil && s.inFlight {
 					if rapid.Bool().Draw(t, "refused") {
@@ -98,9 +100,9 @@ func BenchmarkBudgetQueueBusy(b *testing.B) {
 			for i := range others {
 				taken := newPDB(fmt.Sprint(i))
 				taken.UID = types.UID(taken.Name)
-				l.reserve(taken, "p", newSignal())
+				l.reserve(taken, "p", watchstore.NewSignal())
 			}
-			free, wake := newPDB("free"), newSignal()
+			free, wake := newPDB("free"), watchstore.NewSignal()
 			for b.Loop() {
 				l.busy(free, wake)
 			}

@@ -9,6 +9,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // evicting is the budget as the server leaves it after it has let the pod go.
@@ -72,11 +74,11 @@ func TestBudgetQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := testingclock.NewFakeClock(noon)
 			l := newBudgetQueue(c)
-			if !l.reserve(before, "a", newSignal()) {
+			if !l.reserve(before, "a", watchstore.NewSignal()) {
 				t.Fatal("the first one does not get the slot")
 			}
 			tc.events(l, c)
-			other := newSignal()
+			other := watchstore.NewSignal()
 			if _, busy := l.busy(before, other); busy != tc.busy {
 				t.Errorf("busy: got %t, want %t", busy, tc.busy)
 			}
@@ -90,10 +92,10 @@ func TestBudgetQueue(t *testing.T) {
 func TestBudgetQueueIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
 	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	stale := newPDB("web", evicting("a", noon.Add(-time.Minute)))
-	l.reserve(stale, "a", newSignal())
+	l.reserve(stale, "a", watchstore.NewSignal())
 	l.settle(stale.UID, true)
 	l.observe(stale)
-	if _, busy := l.busy(stale, newSignal()); !busy {
+	if _, busy := l.busy(stale, watchstore.NewSignal()); !busy {
 		t.Error("the trace of an earlier eviction was taken for ours")
 	}
 }
@@ -101,8 +103,8 @@ func TestBudgetQueueIgnoresTheTraceOfAnEarlierEviction(t *testing.T) {
 func TestBudgetQueueWakesThoseWhoWait(t *testing.T) {
 	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	b := newPDB("web")
-	l.reserve(b, "a", newSignal())
-	waiting := newSignal()
+	l.reserve(b, "a", watchstore.NewSignal())
+	waiting := watchstore.NewSignal()
 	l.busy(b, waiting)
 	l.settle(b.UID, false)
 	select {
@@ -125,7 +127,7 @@ func TestBudgetQueueForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newBudgetQueue(testingclock.NewFakeClock(noon))
-			l.reserve(b, "a", newSignal())
+			l.reserve(b, "a", watchstore.NewSignal())
 			l.forget(b.Namespace)
 			if len(l.reserved) != 1 {
 				t.Fatal("its slot is free before it is answered")
@@ -144,11 +146,11 @@ func TestBudgetQueueForgetsWhatIsAnsweredAfterItsWatchHasEnded(t *testing.T) {
 func TestBudgetQueueKeepsASlotOfANamespaceThatIsWatchedAgain(t *testing.T) {
 	l := newBudgetQueue(testingclock.NewFakeClock(noon))
 	b := newPDB("web")
-	l.reserve(b, "a", newSignal())
+	l.reserve(b, "a", watchstore.NewSignal())
 	l.forget(b.Namespace)
 	l.observe(b)
 	l.settle(b.UID, true)
-	if _, busy := l.busy(b, newSignal()); !busy {
+	if _, busy := l.busy(b, watchstore.NewSignal()); !busy {
 		t.Error("it is free although the watch has not shown the eviction yet")
 	}
 }

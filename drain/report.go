@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // postman brings each Status to the caller, one at a time, without holding up the drain: while a report is being
 // worked on, only the newest Status is kept for the next.
 type statusReporter struct {
 	report func(Status)
-	wake   signal
+	wake   watchstore.Signal
 	done   chan struct{}
 
 	mu     sync.Mutex
@@ -24,7 +26,7 @@ type statusReporter struct {
 }
 
 func newStatusReporter(report func(Status)) *statusReporter {
-	p := &statusReporter{report: report, wake: newSignal(), done: make(chan struct{})}
+	p := &statusReporter{report: report, wake: watchstore.NewSignal(), done: make(chan struct{})}
 	if report == nil {
 		close(p.done)
 		return p
@@ -41,7 +43,7 @@ func (p *statusReporter) offer(s Status) {
 		return
 	}
 	p.latest, p.fresh = s, true
-	p.wake.poke()
+	p.wake.Poke()
 }
 
 // close waits until the last Status is delivered.
@@ -49,7 +51,7 @@ func (p *statusReporter) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.wake.poke()
+	p.wake.Poke()
 	<-p.done
 }
 

@@ -13,6 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 // Behavior is what a drain does with a pod.
@@ -134,14 +136,14 @@ type ruleWatch struct {
 	err   error
 }
 
-func startRuleWatch(ctx context.Context, reader RuleReader, namespace string, wake signal) *ruleWatch {
+func startRuleWatch(ctx context.Context, reader RuleReader, namespace string, wake watchstore.Signal) *ruleWatch {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends when the Drain leaves the namespace
 	w := &ruleWatch{stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
 		reader.Follow(ctx, namespace, func(rules []Rule, err error) {
 			w.take(rules, err)
-			wake.poke()
+			wake.Poke()
 		})
 	}()
 	return w

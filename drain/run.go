@@ -108,7 +108,7 @@ func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 // wakes us when it is.
 func (r *run) wakeFor(pods ...types.UID) {
 	if len(pods) == 0 || slices.ContainsFunc(pods, r.pods.Has) {
-		r.wake.poke()
+		r.wake.Poke()
 	}
 }
 

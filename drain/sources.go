@@ -14,8 +14,8 @@ import (
 )
 
 // newStore returns a store whose changes wake a loop.
-func newStore[T any](convert func(any) (T, bool), wake signal) *watchstore.Store[T] {
-	return watchstore.New(watchstore.Options[T]{Convert: convert, Changed: func(watchstore.Change[T]) { wake.poke() }})
+func newStore[T any](convert func(any) (T, bool), wake watchstore.Signal) *watchstore.Store[T] {
+	return watchstore.New(watchstore.Options[T]{Convert: convert, Changed: func(watchstore.Change[T]) { wake.Poke() }})
 }
 
 func nodeSource(client corev1client.CoreV1Interface, name string) watchstore.Source {

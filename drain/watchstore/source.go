@@ -125,3 +125,17 @@ func (c cancelableClock) After(d time.Duration) <-chan time.Time {
 	}()
 	return fired
 }
+
+// Signal wakes a loop. It carries nothing: the loop looks at what there is.
+type Signal chan struct{}
+
+// NewSignal returns a Signal.
+func NewSignal() Signal { return make(Signal, 1) }
+
+// Poke never blocks. Several pokes before the loop wakes count as one.
+func (s Signal) Poke() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}

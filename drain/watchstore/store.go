@@ -46,9 +46,9 @@ type Store[T any] struct {
 	items  map[types.UID]T
 	index  map[types.UID]map[types.UID]struct{}
 	synced bool
-	// version counts all changes, revision those that matter.
-	version, revision int
-	err               error
+	// revision counts the changes that matter.
+	revision int
+	err      error
 }
 
 // New returns an empty Store.
@@ -128,13 +128,6 @@ func (s *Store[T]) Synced() bool {
 	return s.synced
 }
 
-// Version is a number that grows with each change of the items.
-func (s *Store[T]) Version() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.version
-}
-
 // Err returns the error of the last attempt to read, if that failed.
 func (s *Store[T]) Err() error {
 	s.mu.Lock()
@@ -186,7 +179,6 @@ func (s *Store[T]) Replace(objs []any, _ string) error {
 	for uid, item := range items {
 		s.enter(uid, item)
 	}
-	s.version++
 	s.revision++
 	s.mu.Unlock()
 	s.tell(Change[T]{Differs: true})
@@ -213,7 +205,6 @@ func (s *Store[T]) change(uid types.UID, after *T) {
 		return
 	}
 	c.Differs = c.Before == nil || after == nil || s.options.Same == nil || !s.options.Same(*c.Before, *after)
-	s.version++
 	if c.Differs {
 		s.revision++
 	}

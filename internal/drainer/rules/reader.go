@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -24,7 +25,7 @@ import (
 // Reader reads DrainRules. It runs nothing while there is no Follow.
 type Reader struct {
 	own        string
-	rules      rest.Interface
+	rules      ruleClient
 	namespaces metadata.ResourceInterface
 
 	mu    sync.Mutex
@@ -50,7 +51,10 @@ func New(self *rest.Config, ownNamespace string) (*Reader, error) {
 	}, nil
 }
 
-func newRuleClient(self *rest.Config) (rest.Interface, error) {
+// ruleClient reads the DrainRules of all namespaces.
+type ruleClient = *gentype.ClientWithList[*slipwayv1alpha1.DrainRule, *slipwayv1alpha1.DrainRuleList]
+
+func newRuleClient(self *rest.Config) (ruleClient, error) {
 	scheme := runtime.NewScheme()
 	if err := slipwayv1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -59,12 +63,18 @@ func newRuleClient(self *rest.Config) (rest.Interface, error) {
 	config.APIPath, config.GroupVersion = "/apis", &slipwayv1alpha1.GroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.AcceptContentTypes, config.ContentType = "", runtime.ContentTypeJSON
-	return rest.RESTClientFor(config)
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return gentype.NewClientWithList("drainrules", client, metav1.ParameterCodec, metav1.NamespaceAll,
+		func() *slipwayv1alpha1.DrainRule { return &slipwayv1alpha1.DrainRule{} },
+		func() *slipwayv1alpha1.DrainRuleList { return &slipwayv1alpha1.DrainRuleList{} }), nil
 }
 
 // Follow implements drain.RuleReader.
 func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain.Rule, error)) {
-	f := &follower{reader: r, namespace: namespace, wake: make(signal, 1)}
+	f := &follower{reader: r, namespace: namespace, wake: watchstore.NewSignal()}
 	f.rules = r.join(ctx, f.wake)
 	defer r.leave(f.rules, f.wake)
 	defer f.endLabels()
@@ -86,7 +96,7 @@ func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain
 type follower struct {
 	reader    *Reader
 	namespace string
-	wake      signal
+	wake      watchstore.Signal
 	rules     *ruleWatch
 	// labels of the namespace, watched while a rule selects by them. Nil: no rule does.
 	labels *watchstore.Store[labels.Set]
@@ -131,7 +141,7 @@ func (f *follower) beginLabels(ctx context.Context) {
 			}
 			return o.GetLabels(), true
 		},
-		Changed: func(watchstore.Change[labels.Set]) { f.wake.poke() },
+		Changed: func(watchstore.Change[labels.Set]) { f.wake.Poke() },
 	})
 	client := f.reader.namespaces
 	from := watchstore.From("drainrules", &metav1.PartialObjectMetadata{}, client.List, client.Watch)
@@ -145,15 +155,4 @@ func (f *follower) endLabels() {
 	}
 	f.end()
 	f.labels = nil
-}
-
-// signal wakes a loop. It carries nothing: the loop looks at what there is.
-type signal chan struct{}
-
-// poke never blocks. Several pokes before the loop wakes count as one.
-func (s signal) poke() {
-	select {
-	case s <- struct{}{}:
-	default:
-	}
 }

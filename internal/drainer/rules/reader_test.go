@@ -95,7 +95,7 @@ func TestRulesThatCannotBeReadAreAnErrorUntilTheyCan(t *testing.T) {
 	s.add(t, "shop", "a", `{podSelector: {}, behavior: Skip}`)
 	s.status[rulesPath] = 403
 	f := follow(t, reader, "shop")
-	f.want("error: watch DrainRules: no")
+	f.want("error: no")
 	s.change(func() { delete(s.status, rulesPath) })
 	f.await("own shop/a: Skip  order 0 deadline 0s")
 }

@@ -4,13 +4,9 @@ package rules
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -20,7 +16,7 @@ import (
 // ruleWatch is the watch of all DrainRules. It runs from its first to its last user.
 type ruleWatch struct {
 	*watchstore.Store[*rule]
-	users map[signal]struct{} // guarded by Reader.mu
+	users map[watchstore.Signal]struct{} // guarded by Reader.mu
 	stop  func()
 	// absent: the server does not know DrainRules, and the watch has ended.
 	absent atomic.Bool
@@ -37,7 +33,7 @@ func (w *ruleWatch) list() (rules []*rule, known bool, err error) {
 
 // join returns the watch, and pokes wake with each change until leave is called. A watch that found no DrainRules
 // installed stays with its users; a new user begins another, which asks again.
-func (r *Reader) join(ctx context.Context, wake signal) *ruleWatch {
+func (r *Reader) join(ctx context.Context, wake watchstore.Signal) *ruleWatch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.watch == nil || r.watch.absent.Load() {
@@ -48,7 +44,7 @@ func (r *Reader) join(ctx context.Context, wake signal) *ruleWatch {
 }
 
 // leave ends the use of the watch. The last user waits for its end.
-func (r *Reader) leave(w *ruleWatch, wake signal) {
+func (r *Reader) leave(w *ruleWatch, wake watchstore.Signal) {
 	r.mu.Lock()
 	delete(w.users, wake)
 	last := len(w.users) == 0
@@ -64,12 +60,12 @@ func (r *Reader) leave(w *ruleWatch, wake signal) {
 func (r *Reader) start(ctx context.Context) *ruleWatch {
 	ctx, cancel := context.WithCancel(ctx)
 	logger := klog.FromContext(ctx)
-	w := &ruleWatch{users: map[signal]struct{}{}}
+	w := &ruleWatch{users: map[watchstore.Signal]struct{}{}}
 	w.Store = watchstore.New(watchstore.Options[*rule]{
 		Convert: func(obj any) (*rule, bool) { return toRule(logger, obj, r.own), true },
 		Changed: func(watchstore.Change[*rule]) { r.wakeAll(w) },
 	})
-	from := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, listRules(r.rules), watchRules(r.rules))
+	from := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch)
 	from.Heard = func(ctx context.Context, err error) {
 		// Where something was read before, one server of several may not know the kind yet: what was read stays.
 		if ctx.Err() == nil && apierrors.IsNotFound(err) && w.Len() == 0 {
@@ -92,30 +88,6 @@ func (r *Reader) wakeAll(w *ruleWatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for user := range w.users {
-		user.poke()
-	}
-}
-
-const resource = "drainrules"
-
-func listRules(c rest.Interface) func(context.Context, metav1.ListOptions) (*slipwayv1alpha1.DrainRuleList, error) {
-	return func(ctx context.Context, options metav1.ListOptions) (*slipwayv1alpha1.DrainRuleList, error) {
-		list := &slipwayv1alpha1.DrainRuleList{}
-		err := c.Get().Resource(resource).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(list)
-		if err != nil {
-			return nil, fmt.Errorf("list DrainRules: %w", err)
-		}
-		return list, nil
-	}
-}
-
-func watchRules(c rest.Interface) func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-	return func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-		options.Watch = true
-		w, err := c.Get().Resource(resource).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("watch DrainRules: %w", err)
-		}
-		return w, nil
+		user.Poke()
 	}
 }
