@@ -91,7 +91,7 @@ func isTerminating(pod *corev1.Pod) bool {
 	return !pod.DeletionTimestamp.IsZero()
 }
 
-// toleratesUnready tells whether the budget lets an unready pod go without counting it.
+// toleratesUnready reports whether the budget lets an unready pod go without counting it.
 func toleratesUnready(b *budget) bool {
 	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
 		return true
@@ -143,10 +143,10 @@ func exhaustion(b *budget) *obstacle {
 		"are healthy and %d must be", b.Name, s.CurrentHealthy, s.ExpectedPods, s.DesiredHealthy))}
 }
 
-// wantsAll tells whether the budget allows no disruption however healthy its pods are.
+// wantsAll reports whether the budget allows no disruption however healthy its pods are.
 func wantsAll(b *budget) bool { return b.Status.DesiredHealthy >= b.Status.ExpectedPods }
 
-// NeverEvictable tells whether the pod has one budget, and that one allows no eviction of it even when all of its pods are
+// NeverEvictable reports whether the pod has one budget, and that one allows no eviction of it even when all of its pods are
 // healthy: only another pod beside them would let it go. Whether the pod could be evicted today for another reason does
 // not matter. It is not known while the budget's controller has yet to see the budget, or to count any pod for it.
 func NeverEvictable(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) (never, known bool) {

@@ -25,13 +25,13 @@ type budgetWatches struct {
 }
 
 // budgetWatch is that of a namespace. Evictions change the status of one budget after the other, and each change would
-// wake all that have pods there: so who says which budgets concern it is woken by no other.
+// wake all loops that have pods there: so a loop that names the budgets that concern it is woken by no other.
 type budgetWatch struct {
 	*watchstore.Store[*budget]
 	stop func()
 
 	mu sync.Mutex
-	// users are to be woken by these budgets; by any, while nil.
+	// users are the loops to wake, and the budgets that concern each. Nil: all do.
 	users map[watchstore.Signal]map[types.UID]bool
 }
 
@@ -86,7 +86,7 @@ func newBudgetWatch(l *budgetQueue) *budgetWatch {
 	return b
 }
 
-// observe shows the ledger what is new before any user wakes.
+// observe shows the queue what is new before any user wakes.
 func (b *budgetWatch) observe(c watchstore.Change[*budget], l *budgetQueue) {
 	switch {
 	case c.After != nil:

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// poked tells whether somebody was to wake, and that they have.
+// poked reports whether somebody was to wake, and that they have.
 func poked(s watchstore.Signal) bool {
 	select {
 	case <-s:
@@ -179,7 +179,7 @@ func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 			pods[j] = pod
 		}
 		_ = r.pods.Replace(pods, "1")
-		r.noted(decide(r.gather(b.Context())).notes)
+		r.keep(decide(r.gather(b.Context())).notes)
 		poked(r.wake)
 		runs[i] = r
 	}
@@ -193,7 +193,7 @@ func BenchmarkAnEvictionAmong100Drains(b *testing.B) {
 		for _, r := range runs {
 			if poked(r.wake) {
 				woken++
-				r.noted(decide(r.gather(b.Context())).notes)
+				r.keep(decide(r.gather(b.Context())).notes)
 			}
 		}
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drain empties a Kubernetes node of its pods without breaking a disruption budget.
+// Package drain evicts pods without breaking a PodDisruptionBudget (PDB, here: budget): all pods of a node (Drain), or one
+// pod wherever it is (EvictPod).
 //
-// It is a library: of Slipway, it imports its own watchstore only. It keeps nothing on disk, and derives everything from the API
-// each time it is called, so that calling Drain again after a crash simply continues.
+// It is a library: of Slipway, it imports its own watchstore only. It keeps nothing on disk and derives everything from the
+// API each time it is called, so calling Drain again after a crash continues the drain.
 //
-//	watch: node, pods, budgets, rules     what we did: tries, slots, turns, brake
+//	watch: node, pods, budgets, rules     memory: tries, turns, reservations, brake
 //	            │                                      │
 //	            └───────────────┬──────────────────────┘
 //	                          facts (one moment)
@@ -14,48 +15,57 @@
 //	   on this   must it   in      may it    is it      what to
 //	   node?     leave?    steps   go now?   over?      tell people
 //	                            │              │           │
-//	                   evict (delete, kill)  look        report
+//	                   evict (delete, kill)  confirm     report
 //	                            │              │
 //	                        API server ──▶ watch …             the ring closes only here
 //
-// A watch event, an answer or a timer only wakes the loop in run.go; it carries no meaning. The loop gathers the facts,
-// decides (decide.go), performs, and waits again. There is no poll and no sleep: timers exist only for back-off after an
-// error, for the time that a pod, a volume or a step of an Escalation has, for the end of a grace period, and as a safety
-// net behind a watch.
+// The files, in the order of the data:
 //
-// Pods leave in steps: first what a Rule orders first, DaemonSet pods after others, lower priorities before higher ones,
-// the pods of those who drain last. A step waits until the one before is gone, or has had its time.
+//	what callers see     drain.go (Config, Drain), request.go, rules.go, responder.go, status.go, help.go, preview.go, evictpod.go
+//	watches              sources.go, budgets.go (which budgets guard which pod), gather.go: facts.go
+//	decisions            filter.go (scope, filter, order), pace.go, admit.go, leave.go (responders), static.go, finish.go,
+//	                     summarise.go
+//	doing                engine.go (what both loops share), evict.go (requests and their answers), run.go (the loop of a Drain),
+//	                     podloop.go (the loop of EvictPod), report.go
+//	memory               memory.go (of a Drain), tries.go (of answers), queue.go (reservations of budgets), contention.go
+//	prediction           rehearsal.go, forecast.go
+//
+// A watch event, an answer or a timer only wakes a loop; it carries no meaning. The loop gathers the facts, decides, acts,
+// and waits again. It never polls: timers exist only for back-off after an error, for the time that a pod, a volume or a step
+// of an Escalation has, for the end of a grace period, and as a safety net behind a watch.
+//
+// Pods leave in steps: first by the order that a Rule gives them, then DaemonSet pods after others, lower priorities before
+// higher ones; the pods of Config.OwnNamespace leave last. A step waits until the step before it is gone, or has had its time.
 //
 // An eviction is sent when the server would accept it (admit.go mirrors the server's own rule), at most one at a time
 // for each budget, whichever node the pod is on; budgets do not wait for each other. Every request names the pod's UID.
-// Processes that evict under the same budget leave it to the one that was there last (contention.go).
+// Processes that evict under the same budget leave it to the one whose eviction came last (contention.go).
 //
-// Pods with responders of their own (KEP-4563) are left to them (leave.go): the drain names them, somebody else asks for
-// their evictions, and while a responder is at work on a pod, it is not sent away here.
+// Pods with responders of their own (KEP-4563) are left to them: the drain names them (Status.Named), a controller requests
+// their evictions, and while a responder works on a pod, the drain does not evict it.
 //
-// Static pods leave only if a Target names them, and when no other pod in scope is left (static.go). They are not evicted:
-// the drain says that it is their turn, somebody on the machine takes their manifests away, and the kubelet then takes the
-// pods off the API.
+// Static pods leave only if a Target names them, and when no other pod in scope is left. They are not evicted: the drain says
+// that it is their turn (Status.Static), a process on the machine takes their manifests away, and the kubelet then removes the
+// pods from the API.
 //
 // A node is drained when it is unschedulable, carries the taint node.kubernetes.io/unschedulable:NoSchedule, when the
-// volumes of the pods that left are detached, and after that one consistent LIST shows no pod in scope, pods that are
+// volumes of the pods that left are detached, and when after that one consistent LIST shows no pod in scope, pods that are
 // still terminating included. Evictions begin as soon as spec.unschedulable is true: the scheduler honours that field by
-// itself; the taint is asked for before the last LIST, because it shows that the control plane has noticed the cordon. One
+// itself. The taint is required before the last LIST, because it shows that the control plane has noticed the cordon. One
 // gap is left that no client can close: a pod whose binding the scheduler began before the cordon may be bound after the
 // LIST.
 //
-// Pods that tolerate everything come back to the node. After their third return they are left there, and the drain ends
-// saying so.
+// Pods that tolerate everything come back to the node. After their third return the drain leaves them there, and says so in
+// Status.Left.
 //
-// A restart forgets how long pods have been waited for: the times of PodTimeout, Rule.Deadline and
-// Escalation.DeleteAfter begin anew. Escalation.KillAfter does not: the pod itself says since when it is ending.
+// A restart forgets how long the drain has waited for pods: the times of PodTimeout, Rule.Deadline and
+// Escalation.DeleteAfter begin anew. Escalation.KillAfter does not: the pod itself says since when it is terminating.
 //
-// EvictPod evicts one pod, whichever node it is on, by the same rule for budgets. All calls for pods of a namespace share one
-// loop (podloop.go), which is that of a Drain without a node, steps, and an end.
+// All calls of EvictPod for pods of a namespace share one loop, which is that of a Drain without a node, steps, and an end.
 //
-// Preview says what Drain would do, without a client: rehearsal.go lets the same code decide about a copy of the facts.
+// Preview predicts a Drain without a client: the code of Drain decides about a copy of the facts.
 //
-// What it must not do: cordon or uncordon, touch mirror pods, touch DaemonSet pods unless a Target names them, delete a
-// pod or override a budget unless an Escalation asks for it, evict from a node that is not cordoned (but for EvictPod), or
+// The package must not cordon or uncordon, touch mirror pods, touch DaemonSet pods unless a Target names them, delete a
+// pod or override a budget unless an Escalation asks for it, evict from a node that is not cordoned (except by EvictPod), or
 // send anything after its context has ended.
 package drain

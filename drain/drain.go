@@ -20,7 +20,7 @@ const defaultEvictionTimeout = 30 * time.Second
 // Config is what a Drainer needs. Pods and Budgets are required.
 type Config struct {
 	// Pods reads the node and its pods, and evicts, within the rate limit of the client (client-go's own is 5 requests a
-	// second, which is the pace of a drain without budgets then). It needs no more rights than a kubelet has on its own node:
+	// second, which is the pace of a drain without budgets then). It needs no more permissions than a kubelet has on its own node:
 	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
 	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and where pods that stay have volume
 	// claims, get on persistentvolumeclaims and persistentvolumes.
@@ -33,16 +33,16 @@ type Config struct {
 	// Rules tells how pods leave. Nil means that there are no rules.
 	Rules RuleReader
 
-	// Responders tells what becomes of Evictions (KEP-4563). Nil means that nobody knows of any: all pods are evicted.
+	// Responders tells what becomes of Evictions (KEP-4563). Nil means that there are none: all pods are evicted.
 	Responders ResponderReader
 
 	// StaticPods tells by the Node what becomes of a static pod there that a Target covers (PodTypeStatic). Nil means that
-	// nobody takes static pods away. It must be pure: it is called each time that the drain decides, with the Node as it is
+	// no process takes static pods away. It must be pure: it is called each time that the drain decides, with the Node as it is
 	// watched.
 	StaticPods func(*corev1.Node, *corev1.Pod) Removal
 
-	// OwnNamespace, if set, is the namespace of those who drain. Its pods leave after all others, and those of its
-	// DaemonSets never: without them nobody would finish.
+	// OwnNamespace, if set, is the namespace of the controllers and agents that drain. Its pods leave after all others, and
+	// those of its DaemonSets never: without them the drain would not end.
 	OwnNamespace string
 
 	// Clock tells the time and makes the timers of the drain. Nil means the real one.

@@ -196,7 +196,7 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	}
 }
 
-// neverLeft tells that there was no connection on which to send. That may have taken too long, too, but says nothing of the
+// neverLeft reports that there was no connection on which to send. That may have taken too long, too, but says nothing of the
 // eviction.
 func neverLeft(err error) bool {
 	op := (*net.OpError)(nil)

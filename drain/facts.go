@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// facts is all that a decision is made from, at one moment.
+// facts is all that a decision is made from, at one moment. It is read-only.
 type facts struct {
 	now time.Time
 	// ahead is by how much the server's clock is ahead of ours.
@@ -17,7 +17,7 @@ type facts struct {
 	nodeName string
 	// request is what was asked for.
 	request Request
-	// own is the namespace of those who drain. It may be empty.
+	// own is Config.OwnNamespace. It may be empty.
 	own  string
 	node nodeFacts
 	// podsKnown: the watch of pods has told all pods of the node.
@@ -29,8 +29,8 @@ type facts struct {
 	guards map[types.UID][]*budget
 	// budgetsBad are the namespaces whose budgets cannot be read for some time to come.
 	budgetsBad map[string]bool
-	// unheard are the namespaces of whose pods nobody can know whether they are still refused: the watch of their budgets, of
-	// the node or of its pods has failed.
+	// unheard are the namespaces where it is not known whether pods are still refused: the watch of their budgets, of the
+	// node or of its pods has failed.
 	unheard map[string]bool
 	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
 	ruled bool
@@ -39,10 +39,10 @@ type facts struct {
 	rulesBad map[string]bool
 	// statics are what becomes of the static pods in scope.
 	statics map[types.UID]Removal
-	// slots of the budgets that are taken, and until when; the zero time where only an answer frees the slot.
+	// reserved are the budgets that are busy, and until when; the zero time where only an answer ends the reservation.
 	reserved map[types.UID]time.Time
 	tries    map[types.UID]try
-	// inFlight counts evictions that are not answered.
+	// inFlight counts the evictions that are not answered.
 	inFlight int
 	brake    brake
 	// reading holds what cannot be read. readingLate is when something that has not been read will be one more.
@@ -50,7 +50,7 @@ type facts struct {
 	readingLate time.Time
 	// gone counts pods that were in scope once and do not exist any more.
 	gone int
-	// recurring are the controllers whose pods come back and back.
+	// recurring are the controllers whose pods come back again and again.
 	recurring map[types.UID]bool
 	// turns tell when the turn of each present pod came, refusals since when its eviction has been refused.
 	turns, refusals map[types.UID]time.Time
@@ -76,7 +76,7 @@ type facts struct {
 	since map[blockerKey]time.Time
 }
 
-// nodeFacts is what the watch says of the node.
+// nodeFacts is what the watch shows of the node.
 type nodeFacts struct {
 	known         bool
 	exists        bool
@@ -105,7 +105,7 @@ func nodeFactsOf(node *corev1.Node) nodeFacts {
 	return n
 }
 
-// closed tells that no new pod is to be expected on the node.
+// closed reports that no new pod can come to the node.
 func (n nodeFacts) closed() bool {
 	return n.known && (!n.exists || n.unschedulable && n.tainted)
 }
@@ -142,12 +142,12 @@ type send struct {
 	pod    *corev1.Pod
 	by     means
 	guards []*budget
-	// budget is the one whose slot the eviction needs. Nil if it needs none.
+	// budget is the one that the eviction must reserve. Nil if it needs none.
 	budget *budget
 	counts bool
 }
 
-// decide is the whole of the drain's thinking.
+// decide makes all decisions of a drain.
 func decide(f facts) plan {
 	leaving, left := filter(f.pods, f)
 	paced := pace(order(leaving, f.own), f)

@@ -44,7 +44,7 @@ func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 	return leaving, left
 }
 
-// covered keeps the pods that the targets speak of. The verdicts for the default target are those of kubectl drain with
+// covered keeps the pods that the targets cover. The verdicts for the default target are those of kubectl drain with
 // --ignore-daemonsets, --delete-emptydir-data and --force.
 func covered(pods []*corev1.Pod, targets []Target, own string) []*corev1.Pod {
 	var in []*corev1.Pod
@@ -56,8 +56,8 @@ func covered(pods []*corev1.Pod, targets []Target, own string) []*corev1.Pod {
 	return in
 }
 
-// exemption says why the targets do not speak of a pod. Empty: they do. Pods of a DaemonSet of those who drain stay,
-// whatever the targets say: they are at work on the node, and would drain themselves again and again.
+// exemption says why the targets do not cover a pod. Empty: they do. Pods of a DaemonSet in own stay, whatever the targets
+// say: they are at work on the node, and would drain themselves again and again.
 func exemption(pod *corev1.Pod, targets []Target, own string) Exemption {
 	if len(targets) == 0 {
 		targets = []Target{{PodType: PodTypeDefault}}
@@ -124,8 +124,8 @@ func hasDaemonSet(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
 }
 
-// scope keeps the pods that this drain speaks about: those bound to its node. The watch asks the server for the same;
-// checking again keeps the promise with clients that ignore field selectors.
+// scope keeps the pods that are bound to the node. The watch asks the server for the same; checking again keeps that true
+// with clients that ignore field selectors.
 func scope(nodeName string, pods []*corev1.Pod) []*corev1.Pod {
 	var in []*corev1.Pod
 	for _, pod := range pods {
@@ -136,7 +136,7 @@ func scope(nodeName string, pods []*corev1.Pod) []*corev1.Pod {
 	return in
 }
 
-// refuse finds the pods that whoever asked for the drain does not want evicted. While there is one, nothing is.
+// refuse finds the pods that the request refuses to evict. While there is one, nothing is evicted.
 func refuse(leaving []leaver, r Request) map[types.UID]*obstacle {
 	found := map[types.UID]*obstacle{}
 	for _, l := range leaving {
@@ -163,8 +163,8 @@ func refusal(pod *corev1.Pod, r Request) *obstacle {
 	return nil
 }
 
-// isUnmanaged tells whether nobody starts the pod again. A pod that a surge has released has its replacement already. A static
-// pod is its kubelet's.
+// isUnmanaged reports that no controller starts the pod again. A pod that a surge has released has its replacement already. A
+// static pod is its kubelet's.
 func isUnmanaged(pod *corev1.Pod) bool {
 	return metav1.GetControllerOfNoCopy(pod) == nil && !Released(pod) && !isMirror(pod)
 }
@@ -172,7 +172,7 @@ func isUnmanaged(pod *corev1.Pod) bool {
 // annotationReleased is what a surge (slipway.dev/surge) leaves on a pod that it takes from its ReplicaSet.
 const annotationReleased = "slipway.dev/surge-template-hash"
 
-// Released tells whether a surge has taken the pod from its ReplicaSet, which has started another one in its place. The pod
+// Released reports whether a surge has taken the pod from its ReplicaSet, which has started another one in its place. The pod
 // still belongs to its Deployment, which does not control it.
 func Released(pod *corev1.Pod) bool {
 	if _, annotated := pod.Annotations[annotationReleased]; !annotated {
@@ -193,8 +193,8 @@ func localVolume(pod *corev1.Pod) (name string, found bool) {
 }
 
 // order sorts the pods into steps: all pods of a step may leave together, and a step waits for the one before it. Static
-// pods leave last, and before them the pods of those who drain. Before them goes what a rule orders, then DaemonSet pods after others, then pods of
-// a lower priority before those of a higher.
+// pods leave last, and before them the pods of own. All others leave by the order that a rule gives them, then DaemonSet pods
+// after others, then pods of a lower priority before those of a higher.
 //
 // Within a step it is the same each time: where a budget allows one pod to go, each pass must pick the same one. It is
 // by UID, which is as good as random: drains of several nodes that begin together so begin under different budgets.
@@ -225,7 +225,7 @@ func compareSteps(a, b leaver, own string) int {
 	)
 }
 
-// compareFlags puts what is not before what is.
+// compareFlags puts false before true.
 func compareFlags(a, b bool) int {
 	switch {
 	case a == b:

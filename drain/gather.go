@@ -24,7 +24,7 @@ func (r *run) gather(ctx context.Context) facts {
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req.Targets, f.own)
 	r.saw(pods, r.pods.Has)
-	r.tell(&f)
+	r.fill(&f)
 	f.statics = r.statics(pods)
 	by := byNamespace(pods)
 	r.join(ctx, by)
@@ -142,7 +142,7 @@ func (r *reading) note(what string, err error) {
 	}
 }
 
-// await notes what cannot be read, or has not been read for readLate since the time. It returns since when to count next:
+// await records what cannot be read, or has not been read for readLate since the time. It returns since when to count next:
 // what can be read again takes a moment to be known.
 func (r *reading) await(what string, since time.Time, of interface {
 	Synced() bool

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// naming is what is remembered of a pod that is left to responders.
+// naming is what a drain remembers of a pod that it leaves to responders.
 type naming struct {
-	// working tells that a responder is at work on it. idle is since when nobody is, although somebody could: since others
-	// were told of the pod, an Eviction of it was there, or the last responder has stopped. Zero: nobody could know of it.
+	// working: a responder is at work on it. idle is since when none is, although one could be: since the drain named the
+	// pod, an Eviction of it was there, or the last responder has stopped. Zero: no responder could know of it.
 	working bool
 	idle    time.Time
 	// eviction is the last one that ran.
@@ -40,7 +40,7 @@ func newNaming(pod *corev1.Pod, r Response) naming {
 	return n
 }
 
-// leave tells whether a pod whose turn has come is left to responders, and what is to be said of it meanwhile.
+// leave reports whether a pod whose turn has come is left to responders, and what is to be said of it meanwhile.
 func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 	f, r := p.facts, p.facts.responders.Pods[l.pod.UID]
 	switch {
@@ -62,7 +62,7 @@ func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 	return p.await(l, r, p.name(l.pod, r))
 }
 
-// isLeft tells whether it is for responders to make the pod leave, if there are any.
+// isLeft reports whether the pod is left to responders, if there are any.
 func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
 	if isNobodys(pod) {
 		return false
@@ -71,7 +71,7 @@ func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
 	return mode == ModeEvictionRequest || mode == ModeAuto && r.Own
 }
 
-// mayBeLeft tells whether somebody may be at work on the pod, as long as nobody knows.
+// mayBeLeft reports whether a responder may be at work on the pod, as long as that is not known.
 func (f facts) mayBeLeft(pod *corev1.Pod) bool {
 	if isNobodys(pod) {
 		return false
@@ -80,10 +80,10 @@ func (f facts) mayBeLeft(pod *corev1.Pod) bool {
 	return f.request.mode() == ModeEvictionRequest || !asked || r.Own
 }
 
-// isNobodys tells pods that are never left to anybody.
+// isNobodys reports that a pod is never left to responders.
 func isNobodys(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) != PodTypeDefault }
 
-// await waits for somebody who answers, and then for what comes of it.
+// await waits for a responder, and then for the result of its work.
 func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {
 	now, due := p.facts.now, n.due()
 	patient := due.IsZero() || now.Before(due)
@@ -97,7 +97,7 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 		p.idles[l.pod.UID] = true
 		return true, awaits(r), due
 	case r.active() && !r.silent(now) && p.facts.request.mode() == ModeEvictionRequest:
-		return true, awaits(r), r.silentAt() // the API takes the turn from who is silent
+		return true, awaits(r), r.silentAt() // the API takes the turn from a silent responder
 	case patient:
 		p.idles[l.pod.UID] = true
 		return true, nil, due
@@ -109,7 +109,7 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 	return p.fallBack(l, matter, unanswered(r)+", so the drain evicts the pod itself; ")
 }
 
-// fallBack evicts a pod to which no responder comes, unless the request wants it left all the same.
+// fallBack has the drain evict a pod to which no responder comes, unless the request forbids that.
 func (p *pacing) fallBack(l leaver, matter *obstacle, why string) (left bool, hold *obstacle, wake time.Time) {
 	if p.facts.request.mode() == ModeEvictionRequest {
 		return true, matter, time.Time{}
@@ -118,7 +118,7 @@ func (p *pacing) fallBack(l leaver, matter *obstacle, why string) (left bool, ho
 	return false, nil, time.Time{}
 }
 
-// name notes that a pod is left to responders, if it may be.
+// name records that a pod is left to responders, if it may be.
 func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 	if p.facts.request.mode() == ModeEviction || isNobodys(pod) {
 		return naming{}
@@ -194,8 +194,8 @@ func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
 	return all
 }
 
-// complete tells whether all has been read that says which pods are left to responders. Who names fewer before would
-// have requests withdrawn that an earlier run has caused. What cannot be read for some time to come is not waited for.
+// complete reports whether all has been read that says which pods are left to responders. To name fewer pods before that
+// would withdraw requests that an earlier run has caused. What cannot be read for some time to come does not count.
 func (f facts) complete(leaving []leaver) bool {
 	if !f.podsKnown || !f.node.known || !f.responders.Known {
 		return false
@@ -249,7 +249,7 @@ func noEvictionAPI() *obstacle {
 		"Evictions (lifecycle.k8s.io/v1alpha1) that the drain may read")}
 }
 
-// short keeps what others write to one line of some length.
+// short keeps a text that another program wrote to one line of some length.
 func short(text string) string {
 	const enough = 200
 	text = strings.Join(strings.Fields(text), " ")
@@ -259,7 +259,7 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:enough], "") + "…"
 }
 
-// passedOn is how many of the named pods others are told of: the first by namespace and name.
+// passedOn is how many of the named pods the requester sees: the first by namespace and name.
 const passedOn = 500
 
 // due is when the patience ends. Zero: it has not begun.
@@ -270,7 +270,7 @@ func (n naming) due() time.Time {
 	return n.idle.Add(ResponderPatience)
 }
 
-// beginPatience begins to wait for those who can know of the pods from now on.
+// beginPatience begins to wait for the responders, which can know of the pods from now on.
 func (p *pacing) beginPatience(leaving []leaver) {
 	if !p.namedComplete {
 		return

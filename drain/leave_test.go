@@ -111,7 +111,7 @@ func (s *rapidStory) isAnswered(t *rapid.T) {
 func (s *rapidStory) decides(t *rapid.T) {
 	f := s.look()
 	p := decide(f)
-	s.noted(p.notes)
+	s.keep(p.notes)
 	for _, send := range p.evict {
 		r := f.responders.Pods[send.pod.UID]
 		if r.works(f.now) && !isTerminating(send.pod) {
@@ -177,7 +177,7 @@ func TestBetweenTwoRespondersADrainIsPatientHoweverLongTheFirstHasTaken(t *testi
 		s.facts.now = s.facts.now.Add(step.after)
 		s.answers["db"] = Response{State: EvictionRunning, Eviction: "default/db", Responder: step.responder}
 		p := decide(s.look())
-		s.noted(p.notes)
+		s.keep(p.notes)
 		if evicts := len(p.evict) > 0; evicts != step.evicts {
 			t.Errorf("at %s with responder %q: evicts is %t", s.facts.now.Sub(noon), step.responder, evicts)
 		}
@@ -224,7 +224,7 @@ func TestADrainThatDoesNotKnowOfEvictionsNeverSaysThatNoPodIsLeft(t *testing.T) 
 	for _, after := range []time.Duration{0, readLate, time.Hour} {
 		s.facts.now = noon.Add(after)
 		p := decide(s.look())
-		s.noted(p.notes)
+		s.keep(p.notes)
 		if p.status.Named != nil {
 			t.Errorf("after %s it says that %v are left", after, p.status.Named)
 		}
@@ -254,10 +254,10 @@ func TestADrainIsPatientWithPodsOfWhichOthersAreNotTold(t *testing.T) {
 	}
 	last, asked := fmt.Sprintf("pod-%03d", passedOn), fmt.Sprintf("pod-%03d", passedOn+1)
 	s.answers[asked] = Response{State: EvictionRunning, Eviction: "default/" + asked, UID: "somebody's"}
-	s.noted(decide(s.look()).notes)
+	s.keep(decide(s.look()).notes)
 	s.facts.now = s.facts.now.Add(ResponderPatience)
 	p := decide(s.look())
-	s.noted(p.notes)
+	s.keep(p.notes)
 	if is, fallen := p.notes.named["uid-"+types.UID(last)]; !fallen || !is.idle.IsZero() {
 		t.Errorf("there is no patience with %s, the first that is cut: %+v", last, is)
 	}

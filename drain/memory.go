@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory is what a drain remembers of what it saw and did. Losing it loses nothing but the progress count, the back-off,
-// and how long pods have been waited for: all else is in the API.
+// memory is what a drain remembers of what it saw and did. Losing it loses only the progress count, the back-off, and how
+// long the drain has waited for pods: all else is in the API.
 type memory struct {
 	notes
 	trials
@@ -74,8 +74,8 @@ func (m *memory) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
 	m.present = now
 }
 
-// unanswered finds out that a deletion whose answer was lost did take effect. One that was refused did not: then somebody
-// else has made the pod end.
+// unanswered finds out that a deletion whose answer was lost did take effect. One that was refused did not: then another
+// client has made the pod end.
 func (m *memory) unanswered(pod *corev1.Pod) {
 	t, tried := m.tries[pod.UID]
 	lost := t.outcome == unavailable || t.refusal != nil && t.refusal.reason == EvictionTimedOut
@@ -110,7 +110,7 @@ func (m *memory) wentByOthers(uid types.UID) {
 	m.count(n.owner)
 }
 
-// count notes that a pod of a controller was sent away.
+// count records that a pod of a controller was sent away.
 func (m *memory) count(owner types.UID) {
 	if r, known := m.owners[owner]; known {
 		r.sent++
@@ -118,8 +118,8 @@ func (m *memory) count(owner types.UID) {
 	}
 }
 
-// noted keeps what a decision has left. Where there are pods to wait for, the next last look is a new one.
-func (m *memory) noted(n notes) {
+// keep keeps the notes of a decision. While there are pods to wait for, the last LIST is still to come.
+func (m *memory) keep(n notes) {
 	m.notes = n
 	if n.emptied.IsZero() {
 		m.last, m.confirmed = readAttempt{}, false
@@ -129,8 +129,8 @@ func (m *memory) noted(n notes) {
 	}
 }
 
-// tell puts what is remembered into the facts.
-func (m *memory) tell(f *facts) {
+// fill puts what is remembered into the facts.
+func (m *memory) fill(f *facts) {
 	f.tries, f.inFlight, f.brake, f.gone = m.tries, m.inFlight, m.brake, m.gone
 	f.since, f.turns, f.refusals, f.emptied = m.since, m.turns, m.refusals, m.emptied
 	f.named, f.namedComplete = m.named, m.namedComplete
@@ -144,7 +144,7 @@ func (m *memory) tell(f *facts) {
 	}
 }
 
-// learned notes the answer to an eviction. random is in [0,1).
+// learned records the answer to an eviction. random is in [0,1).
 func (m *memory) learned(a answered, now time.Time, random float64) {
 	if a.outcome == accepted {
 		m.left(a.pod, a.by)
@@ -153,7 +153,7 @@ func (m *memory) learned(a answered, now time.Time, random float64) {
 	m.trials.learned(a, present, now, random)
 }
 
-// left notes that a pod has been made to leave.
+// left records that a pod has been made to leave.
 func (m *memory) left(pod *corev1.Pod, by means) {
 	if by == byDeletion {
 		m.overridden = append(slices.Clip(m.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
@@ -183,13 +183,13 @@ func (m *memory) sawNode(n nodeFacts) {
 	maps.DeleteFunc(m.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
 }
 
-// listFailed notes that the last LIST failed, or showed a pod that the watch is about to show. Until it does, there is
-// nothing to do but to look again now and then.
+// listFailed records that the last LIST failed, or showed a pod that the watch is about to show. Until then, the drain can
+// only list again now and then.
 func (m *memory) listFailed(err error, now time.Time, random float64) {
 	m.last = m.last.after(err, now, random)
 }
 
-// claimFailed notes that a claim could not be read.
+// claimFailed records that a claim could not be read.
 func (m *memory) claimFailed(err error, now time.Time, random float64) {
 	m.claimRead = m.claimRead.after(err, now, random)
 }
@@ -213,7 +213,7 @@ type returns struct {
 	found, sent, came int
 }
 
-// recurring tells that each pod that was found has been sent away and has come back maxReturns times, on average. Pods
+// recurring reports that each pod that was found has been sent away and has come back maxReturns times, on average. Pods
 // that only come, as when a controller is scaled up, are no returns.
 func (r returns) recurring() bool { return min(r.sent, r.came) >= maxReturns*max(r.found, 1) }
 

@@ -66,7 +66,7 @@ func TestBookLooksAgainLaterAndLater(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	b.noted(notes{})
+	b.keep(notes{})
 	if b.last != (readAttempt{}) {
 		t.Errorf("a pod was found, so the next look is a new one, but got %+v", b.last)
 	}
@@ -107,7 +107,7 @@ func TestBookCountsAPodOnceWhoeverSendsItAway(t *testing.T) {
 	begin := func() memory {
 		b := newMemory()
 		b.saw([]*corev1.Pod{owned}, none)
-		b.noted(notes{named: map[types.UID]naming{owned.UID: newNaming(owned, Response{})}})
+		b.keep(notes{named: map[types.UID]naming{owned.UID: newNaming(owned, Response{})}})
 		return b
 	}
 	evicted := answered{answer: answer{outcome: accepted}, pod: owned}

@@ -15,12 +15,12 @@ import (
 // more would only queue there.
 const maxInFlight = 16
 
-// pacing is what pace finds out.
+// pacing is what pace decides.
 type pacing struct {
 	facts facts
 	// sends are to be sent now.
 	sends []send
-	// holds say what keeps a pod; nil if it only waits for its turn.
+	// holds say what holds each pod; nil if it only waits for its turn.
 	holds map[types.UID]*obstacle
 	// turns tell when the turn of each pod came, refusals since when its eviction has been refused. They go into the next
 	// facts.
@@ -28,7 +28,7 @@ type pacing struct {
 	refusals map[types.UID]time.Time
 	// wake is when to look again, should nothing happen.
 	wake time.Time
-	// statics are static pods whose turn has come, and that somebody takes away.
+	// statics are static pods whose turn has come, and that a process on the machine takes away.
 	statics []*corev1.Pod
 
 	// named are the pods that are left to responders, and go into the next facts. fallen says why some are evicted all
@@ -47,9 +47,9 @@ type pacing struct {
 	awaitsRules bool
 }
 
-// pace decides which of the pods may leave now, in their order, and what keeps each of the others. A step begins when all
-// pods of the one before are gone, or have had their time. While rules are about to be read, nothing is sent and no turn
-// comes, but what is known of the pods whose turn has come is not forgotten.
+// pace decides which of the pods may leave now, in their order, and what holds each of the others. A step begins when all
+// pods of the step before it are gone, or have had their time. While rules are about to be read, nothing is sent and no turn
+// comes, but what is known of the pods whose turn has come is kept.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
@@ -64,7 +64,7 @@ func pace(steps [][]leaver, f facts) *pacing {
 	}
 	p.keepNamed(steps)
 	if len(p.refused) > 0 {
-		return p // this time is nobody's: turns begin anew
+		return p // this time counts for no pod: turns begin anew
 	}
 	if p.awaitsRules = !f.rulesKnown(steps); p.awaitsRules {
 		p.free = 0 // waiting is right, forgetting is not
@@ -83,8 +83,8 @@ func pace(steps [][]leaver, f facts) *pacing {
 	return p
 }
 
-// refuse notes the pods that whoever asked for the drain does not want evicted. Those of which it is about to be read
-// whether a rule skips them come later. Where that cannot be read, they count: nothing is evicted while there may be one.
+// refuse records the pods that the request refuses to evict. Pods whose rules are about to be read come later, as a rule may
+// skip them. Where the rules cannot be read, they count: nothing is evicted while there may be such a pod.
 func (p *pacing) refuse(step []leaver) {
 	no := refuse(step, p.facts.request)
 	for _, l := range step {
@@ -109,7 +109,7 @@ func (p *pacing) step(step []leaver) (holds bool) {
 		since, came := p.turns[l.pod.UID]
 		switch {
 		case p.facts.awaitsRules(l.pod.Namespace):
-			continue // nobody knows yet whether it leaves, and when
+			continue // it is not known yet whether the pod leaves, and when
 		case !came && p.awaitsRules:
 			holds = true
 			continue
@@ -145,12 +145,12 @@ func (p *pacing) send(s send) {
 	p.sends = append(p.sends, s)
 }
 
-// sendsFor tells whether something is to be sent for a pod.
+// sendsFor reports whether something is to be sent for a pod.
 func (p *pacing) sendsFor(pod types.UID) bool {
 	return slices.ContainsFunc(p.sends, func(s send) bool { return s.pod.UID == pod })
 }
 
-// turn decides for one pod, as if it were the only one.
+// turn decides about one pod whose turn has come, as if it were the only one.
 func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake time.Time) {
 	f, t := p.facts, p.facts.tries[l.pod.UID]
 	switch {
@@ -192,13 +192,13 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	return s, hold, earlier(wake, at)
 }
 
-// isRefused tells whether what holds a pod counts for Escalation.DeleteAfter. An eviction that is not answered has not been
+// isRefused reports whether what holds a pod counts for Escalation.DeleteAfter. An eviction that is not answered has not been
 // refused, and a budget that was closed when it could be read last may have opened meanwhile.
 func (f facts) isRefused(l leaver, hold *obstacle) bool {
 	return hold != nil && hold.reason != EvictionTimedOut && !f.unheard[l.pod.Namespace]
 }
 
-// keepRefusal notes that the eviction of a pod is refused, and returns since when without a break.
+// keepRefusal records that the eviction of a pod is refused, and returns since when it is without a break.
 func (p *pacing) keepRefusal(l leaver) time.Time {
 	since, known := p.facts.refusals[l.pod.UID]
 	if !known {
@@ -265,12 +265,12 @@ func completion(l leaver) *obstacle {
 		"pod has ended by itself, %s", l.rule, limit))}
 }
 
-// mayEvict tells whether a pod that is evicted now has no way back to this node through the scheduler.
+// mayEvict reports whether a pod that is evicted now has no way back to this node through the scheduler.
 func (n nodeFacts) mayEvict() bool {
 	return n.known && n.exists && n.unschedulable
 }
 
-// rulesKnown tells whether nothing that is about to be read can change who leaves first.
+// rulesKnown reports whether nothing that is about to be read can change who leaves first.
 func (f facts) rulesKnown(steps [][]leaver) bool {
 	for _, step := range steps {
 		for _, l := range step {
@@ -282,12 +282,12 @@ func (f facts) rulesKnown(steps [][]leaver) bool {
 	return true
 }
 
-// awaitsRules tells whether the rules of a namespace are about to be read.
+// awaitsRules reports whether the rules of a namespace are about to be read.
 func (f facts) awaitsRules(namespace string) bool {
 	return f.unruled(namespace) && !f.rulesBad[namespace]
 }
 
-// unruled tells whether the rules of a namespace are not known, so that its pods stay until they are.
+// unruled reports whether the rules of a namespace are not known, so that its pods stay until they are.
 func (f facts) unruled(namespace string) bool {
 	_, known := f.rules[namespace]
 	return f.ruled && !known
@@ -305,7 +305,7 @@ const (
 	byKill
 )
 
-// mayDelete tells whether the request wants a pod deleted now whose eviction has been refused since then; if not now,
+// mayDelete reports whether the request wants a pod deleted now whose eviction has been refused since then; if not now,
 // then when.
 func mayDelete(e Escalation, refusedSince, now time.Time) (bool, time.Time) {
 	if e.DeleteAfter == 0 {

@@ -222,9 +222,9 @@ func TestWaitingForRulesForgetsNothing(t *testing.T) {
 	look := func(after time.Duration, pods ...*corev1.Pod) plan {
 		f.now, f.pods = noon.Add(after), pods
 		b.saw(pods, func(types.UID) bool { return true })
-		b.tell(&f)
+		b.fill(&f)
 		p := decide(f)
-		b.noted(p.notes)
+		b.keep(p.notes)
 		return p
 	}
 	first := look(0, held)

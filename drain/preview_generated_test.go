@@ -169,7 +169,7 @@ func (a *actor) exhaust() (sent bool) {
 
 func (a *actor) decide(d *simulated) (sent bool) {
 	p := decide(a.facts(d))
-	d.noted(p.notes)
+	d.keep(p.notes)
 	a.statuses[d.node] = p.status
 	sent = a.takeAway(p.status.Static)
 	for _, s := range p.evict {

@@ -80,7 +80,7 @@ func (u *turmoil) begin() {
 	}
 }
 
-// over tells whether all nodes are drained.
+// over reports whether all nodes are drained.
 func (u *turmoil) over() bool {
 	return !slices.ContainsFunc(u.draining, func(node string) bool {
 		status, _ := u.walks[node].status()

@@ -108,7 +108,7 @@ func (w *world) decide(t *rapid.T, d *simulated) {
 func (d *simulated) decided(f facts) (sends []send) {
 	if d.node != anywhere {
 		p := decide(f)
-		d.noted(p.notes)
+		d.keep(p.notes)
 		return p.evict
 	}
 	return decidePods(f).sends
@@ -128,7 +128,7 @@ func (w *world) factsOf(d *simulated) facts {
 		}
 	}
 	d.saw(f.pods, func(uid types.UID) bool { return d.pods[uid] != nil })
-	d.tell(&f)
+	d.fill(&f)
 	return f
 }
 

@@ -122,7 +122,7 @@ func (r *rehearsal) decideAll() (sent bool) {
 
 func (d *rehearsed) decide(r *rehearsal) []send {
 	p := decide(d.facts(r))
-	d.noted(p.notes)
+	d.keep(p.notes)
 	d.status, d.wake = p.status, p.wake
 	d.held = map[types.NamespacedName]*Blocker{}
 	for i, b := range p.status.Blockers {
@@ -149,7 +149,7 @@ func (d *rehearsed) facts(r *rehearsal) facts {
 		podsKnown: true, pods: d.pods, statics: d.statics, budgets: r.budgets.by,
 		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading, responders: Responders{Known: true},
 	}
-	d.tell(&f)
+	d.fill(&f)
 	return f
 }
 
@@ -213,7 +213,7 @@ func (r *rehearsal) settle() (ended bool) {
 	return ended
 }
 
-// confirms tells whether somebody says that a pod has ended: its kubelet, or the server itself for a pod that had nothing
+// confirms reports whether somebody says that a pod has ended: its kubelet, or the server itself for a pod that had nothing
 // left to end when it was sent away. Nobody does of one that finalizers keep since before the drain, however often it is
 // deleted.
 func (d *rehearsed) confirms(pod *corev1.Pod) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// postman brings each Status to the caller, one at a time, without holding up the drain: while a report is being
-// worked on, only the newest Status is kept for the next.
+// statusReporter reports each Status to the caller, one at a time, without holding up the drain: while the caller is busy
+// with one, only the newest Status is kept for the next report.
 type statusReporter struct {
 	report func(Status)
 	wake   watchstore.Signal

@@ -10,26 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Mode says whether pods are evicted, or left to those who respond to Evictions (KEP-4563): the drain then names them
-// (Status.Named), and somebody else asks for their evictions. DaemonSet pods and finished pods are never left.
+// Mode says whether pods are evicted, or left to responders of Evictions (KEP-4563): the drain then names the pods
+// (Status.Named), and a controller requests their evictions. DaemonSet pods and finished pods are never left.
 //
 // In no mode is a pod evicted or deleted while its Eviction has an active responder other than the one that comes last
-// for every pod, whoever asked for that Eviction, unless that responder has been silent for more than 21 min. (One that is terminating already is killed if an Escalation asks for it.)
+// for every pod, whichever requester the Eviction has, unless that responder has been silent for more than 21 min. (A pod
+// that is terminating already is killed if an Escalation asks for it.)
 type Mode string
 
 const (
 	// ModeAuto leaves pods that have responders of their own to them, and evicts all others. It evicts such a pod all the
-	// same where nobody answers for ResponderPatience, or where all responders have failed. Pods whose budget can never
-	// allow an eviction are named too, as somebody may know what to do; until somebody does, they stay the drain's own.
+	// same where no responder answers for ResponderPatience, or where all responders have failed. Pods whose budget can never
+	// allow an eviction are named too, as a responder may help; until one does, the drain goes on with them itself.
 	ModeAuto Mode = "Auto"
-	// ModeEvictionRequest leaves all pods, and never evicts one. Where nobody answers, that is a Blocker.
+	// ModeEvictionRequest leaves all pods, and never evicts one. Where no responder answers, that is a Blocker.
 	ModeEvictionRequest Mode = "EvictionRequest"
 	// ModeEviction evicts all pods and names none.
 	ModeEviction Mode = "Eviction"
 )
 
-// ResponderPatience is how long a drain waits for anybody to answer once it has named a pod: until it has an Eviction
-// whose responder is at work.
+// ResponderPatience is how long a drain waits, once it has named a pod, until the pod has an Eviction whose responder is at
+// work.
 const ResponderPatience = 30 * time.Second
 
 // ResponderReader tells what becomes of Evictions. Its methods are called from several goroutines.
@@ -37,7 +38,7 @@ type ResponderReader interface {
 	// Follow calls changed with each change of what Responders tells, and with the pods of which it tells something else;
 	// with none, it may be any. When ctx ends, it returns. A Drain calls it once.
 	Follow(ctx context.Context, changed func(pods ...types.UID))
-	// Responders tells what is known now of these pods, while somebody follows. It asks the server nothing.
+	// Responders tells what is known now of these pods, while a Follow goes on. It asks the server nothing.
 	Responders(pods []*corev1.Pod) Responders
 }
 
@@ -95,13 +96,13 @@ const (
 	lastSilentAfter = 7 * time.Minute
 )
 
-// active tells whether it is a responder's turn.
+// active reports whether it is a responder's turn.
 func (r Response) active() bool { return r.State == EvictionRunning && r.Responder != "" }
 
-// works tells whether somebody is at work on the pod whom an eviction would interrupt.
+// works reports whether somebody is at work on the pod whom an eviction would interrupt.
 func (r Response) works(now time.Time) bool { return r.active() && !r.Last && !r.silent(now) }
 
-// alive tells whether the active responder has given a sign of life, not too long ago.
+// alive reports whether the active responder has given a sign of life, not too long ago.
 func (r Response) alive(now time.Time) bool {
 	return r.active() && !r.Heartbeat.IsZero() && !r.silent(now)
 }
@@ -114,7 +115,7 @@ func (r Response) heard() time.Time {
 	return r.Since
 }
 
-// silent tells whether the active responder has not been heard of for too long.
+// silent reports whether the active responder has not been heard of for too long.
 func (r Response) silent(now time.Time) bool {
 	at := r.silentAt()
 	return !at.IsZero() && !now.Before(at)

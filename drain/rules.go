@@ -115,12 +115,12 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// waits tells whether the pod is left to end by itself at this time, given when its turn came.
+// waits reports whether the pod is left to end by itself at this time, given when its turn came.
 func (l leaver) waits(turn, now time.Time) bool {
 	return l.behavior == WaitCompleted && !isFinished(l.pod) && !l.timedOut(turn, now)
 }
 
-// timedOut tells whether the drain has waited for the pod as long as it may.
+// timedOut reports whether the drain has waited for the pod as long as it may.
 func (l leaver) timedOut(turn, now time.Time) bool {
 	return l.deadline > 0 && !now.Before(turn.Add(l.deadline))
 }

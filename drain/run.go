@@ -79,7 +79,7 @@ func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 	for r.learnAll(); ctx.Err() == nil; r.learnAll() {
 		f := r.gather(ctx)
 		p := decide(f)
-		r.noted(p.notes)
+		r.keep(p.notes)
 		if p.status.Reached && !r.wasThere(p.status) {
 			return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
 		}

@@ -157,7 +157,7 @@ func (s *story) settle() string {
 	for range 10 {
 		f := s.look()
 		p := decide(f)
-		s.noted(p.notes)
+		s.keep(p.notes)
 		for _, send := range p.evict {
 			s.memory.sent(send)
 			s.sent[send.pod.Name] = send
@@ -191,7 +191,7 @@ func (s *story) look() facts {
 	s.saw(covered(f.pods, f.request.Targets, f.own), func(uid types.UID) bool {
 		return slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return p.UID == uid })
 	})
-	s.tell(&f)
+	s.fill(&f)
 	return f
 }
 

@@ -17,13 +17,13 @@ import (
 type Removal struct {
 	// Left is why the pod is not to be taken away: the drain does not wait for it. Empty: it is to go.
 	Left string
-	// Able: somebody takes it away who is told of it (Status.Static).
+	// Able: a process on the machine takes it away when Status.Static names it.
 	Able bool
 	// Trouble is why it stays, although it is to go. Empty where Able: nothing is known against it.
 	Trouble string
 }
 
-// nobody takes static pods away where nobody says so.
+// nobody is the Removal where Config.StaticPods is not set.
 var nobody = Removal{Trouble: "nobody is there who takes static pods away"}
 
 // statics asks what becomes of the static pods in scope.
@@ -52,8 +52,8 @@ func staticsOf(node *corev1.Node, pods []*corev1.Pod, tell func(*corev1.Node, *c
 	return found
 }
 
-// takeAway says what keeps a static pod whose turn has come. Where nothing is known to, it is given the time that it has to
-// end, and the kubelet to say so.
+// takeAway says what keeps a static pod whose turn has come. Where nothing does, it waits as long as the pod may take to end,
+// and its kubelet to say so.
 func (p *pacing) takeAway(l leaver, since time.Time) (hold *obstacle, wake time.Time) {
 	s := p.facts.statics[l.pod.UID]
 	if s.Able {

@@ -62,9 +62,9 @@ func (m *stepModel) decide(t *rapid.T) plan {
 	m.saw(f.pods, func(uid types.UID) bool {
 		return slices.ContainsFunc(m.pods, func(p *corev1.Pod) bool { return p.UID == uid })
 	})
-	m.tell(&f)
+	m.fill(&f)
 	want, p := m.due(), decide(f)
-	m.noted(p.notes)
+	m.keep(p.notes)
 	var got []string
 	for _, s := range p.evict {
 		got = append(got, s.pod.Name)

@@ -93,7 +93,7 @@ func (t try) stays(now time.Time, said string) (since time.Time, hold *obstacle)
 		" whenever it is asked, and the pod is seen to stay")}
 }
 
-// holds tells whether the last answer still keeps this pod from being tried again, and until when at most.
+// holds reports whether the last answer still keeps this pod from being tried again, and until when at most.
 func (t try) holds(stamp string, now time.Time) bool {
 	switch t.outcome {
 	case budgetRefused:
@@ -154,7 +154,7 @@ func jitter(d time.Duration, random float64) time.Duration {
 	return d/2 + time.Duration(random*float64(d/2))
 }
 
-// trials are the tries of all pods, and what they say of the server.
+// trials are the tries of all pods, and the brake that they put on.
 type trials struct {
 	tries    map[types.UID]try
 	inFlight int
@@ -163,7 +163,7 @@ type trials struct {
 
 func newTrials() trials { return trials{tries: map[types.UID]try{}} }
 
-// sent notes an eviction that is on its way.
+// sent records an eviction that is on its way.
 func (t *trials) sent(s send) {
 	next := t.tries[s.pod.UID]
 	if (s.by == byKill) != (next.by == byKill) {
@@ -174,7 +174,7 @@ func (t *trials) sent(s send) {
 	t.inFlight++
 }
 
-// learned notes the answer to an eviction. random is in [0,1).
+// learned records the answer to an eviction. random is in [0,1).
 func (t *trials) learned(a answered, present bool, now time.Time, random float64) {
 	t.inFlight--
 	t.brake = t.brake.after(a.answer, now, random)
