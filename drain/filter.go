@@ -152,7 +152,8 @@ func refuse(leaving []leaver, r Request) map[types.UID]*obstacle {
 
 // refusal asks for local storage first, as kubectl does: of two reasons, both name the same one.
 func refusal(pod *corev1.Pod, r Request) *obstacle {
-	if name, found := localVolume(pod); found && r.RefuseLocalStorage {
+	if names := localVolumes(pod); len(names) > 0 && r.RefuseLocalStorage {
+		name := names[0]
 		return &obstacle{LocalStorage, name, LocalStorage.advise("the content of its emptyDir volume " + name + " would be lost, and the " +
 			"drain is asked to refuse such pods, so nothing is evicted")}
 	}
@@ -183,13 +184,15 @@ func Released(pod *corev1.Pod) bool {
 	})
 }
 
-func localVolume(pod *corev1.Pod) (name string, found bool) {
+// localVolumes are the emptyDir volumes of a pod: their content is lost with the pod.
+func localVolumes(pod *corev1.Pod) []string {
+	var names []string
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil {
-			return v.Name, true
+			names = append(names, v.Name)
 		}
 	}
-	return "", false
+	return names
 }
 
 // order sorts the pods into steps: all pods of a step may leave together, and a step waits for the one before it. Static

@@ -5,7 +5,6 @@ package drain
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -182,16 +181,13 @@ func (p *pacing) explain(l leaver, hold *obstacle) *obstacle {
 
 // namedPods lists the pods that are left to responders.
 func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
-	all := []PodReference{}
+	var pods []*corev1.Pod
 	for _, l := range leaving {
 		if _, is := named[l.pod.UID]; is {
-			all = append(all, PodReference{types.NamespacedName{Namespace: l.pod.Namespace, Name: l.pod.Name}, l.pod.UID})
+			pods = append(pods, l.pod)
 		}
 	}
-	slices.SortFunc(all, func(a, b PodReference) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	})
-	return all
+	return append([]PodReference{}, references(pods)...) // never nil: nil says that it is not known
 }
 
 // complete reports whether all has been read that says which pods are left to responders. To name fewer pods before that

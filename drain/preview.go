@@ -287,13 +287,3 @@ func comparePodOutlooks(a, b PodOutlook) int {
 		cmp.Compare(a.Pod.Name, b.Pod.Name),
 	)
 }
-
-func localVolumes(pod *corev1.Pod) []string {
-	var names []string
-	for _, v := range pod.Spec.Volumes {
-		if v.EmptyDir != nil {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}

@@ -77,13 +77,14 @@ func graceOf(pod *corev1.Pod) time.Duration {
 	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
+// references names pods, sorted by namespace and name.
 func references(pods []*corev1.Pod) []PodReference {
 	var all []PodReference
 	for _, pod := range pods {
 		all = append(all, PodReference{types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod.UID})
 	}
 	slices.SortFunc(all, func(a, b PodReference) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return all
 }
