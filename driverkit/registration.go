@@ -5,8 +5,11 @@ package driverkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"k8s.io/klog/v2"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
@@ -61,4 +64,28 @@ func (r *registration) isNews(status *registerapi.RegistrationStatus) bool {
 	news := said != r.lastSaid
 	r.lastSaid = said
 	return news
+}
+
+// Probe requests the identity of the driver that [Serve] serves with the same config, like
+// an agent, and fails if there is no answer before ctx ends. Use it for the liveness and
+// readiness checks of the driver's process: a restart repairs a driver that does not
+// answer. It does not check whether an agent has found the driver.
+func Probe(ctx context.Context, config Config) error {
+	paths, err := config.withDefaults().socketPaths()
+	if err != nil {
+		return fmt.Errorf("driver %s: %w", config.DriverName, err)
+	}
+	connection, err := grpc.NewClient("unix://"+paths.registration, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("driver %s: %w", config.DriverName, err)
+	}
+	defer func() { _ = connection.Close() }() // the answer has arrived
+	info, err := registerapi.NewRegistrationClient(connection).GetInfo(ctx, &registerapi.InfoRequest{})
+	if err != nil {
+		return fmt.Errorf("driver %s does not answer at %s: %w", config.DriverName, paths.registration, err)
+	}
+	if info.GetName() != config.DriverName {
+		return fmt.Errorf("driver %s: socket %s belongs to driver %s", config.DriverName, paths.registration, info.GetName())
+	}
+	return nil
 }
