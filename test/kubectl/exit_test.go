@@ -39,7 +39,7 @@ func TestADrainThatKubectlWouldRefuseIsWithdrawnWith1(t *testing.T) {
 	node.Agent("")
 
 	_, trouble := run(t, env, 1, "drain", node.Name)
-	wantTexts(t, trouble, "nothing was evicted", "Pod default/"+pod.Name, "--force lets it go", "its cordon undone")
+	wantTexts(t, trouble, "nothing was evicted", "Pod default/"+pod.Name, "--force evicts it", "its cordon undone")
 	env.Untouched(t, pod)
 	run(t, env, 0, "drain", node.Name, "--force")
 	node.AwaitPodsGone(client.MatchingLabels{"app": "cli-bare"})

@@ -39,7 +39,7 @@ The flags are those of 'kubectl drain', so that an alias is enough to switch:
 * Without --force, pods without a controller are not evicted; without --delete-emptydir-data,
   none that has an emptyDir volume. While there is one, nothing is evicted. This command, as
   long as it waits, withdraws such a drain, has its cordon undone, and names each such pod with
-  the flag that lets it go. With --wait=false nobody does: the drain is blocked until they
+  the flag that evicts it. With --wait=false nobody does: the drain is blocked until they
   are gone, it is canceled, or its deadline has passed.
 * --timeout is the deadline of the drain as well, which counts from when the drain is claimed:
   nothing is evicted after it. A drain that is not claimed when --timeout is over is withdrawn,
