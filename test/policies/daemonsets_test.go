@@ -176,7 +176,7 @@ func TestWhoSaysWhatANodeKeepsAway(t *testing.T) {
 }
 
 func TestTheControllerLetsPodsBack(t *testing.T) {
-	const pods, spec, metadata = "pods", "spec: the controller takes the scheduling gate", "metadata: the controller changes none"
+	const pods, spec, metadata = "pods", "spec: the controller removes the scheduling gate", "metadata: the controller changes none"
 	pod := func(gates, more, meta string) string {
 		return fmt.Sprintf("{metadata: {name: p, labels: {slipway.dev/kept-away: 'true', app: a}%s}, spec: {%s priority: 5%s}}", meta, gates, more)
 	}
