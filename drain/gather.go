@@ -147,7 +147,8 @@ func (r *reading) note(what string, err error) {
 func (r *reading) await(what string, since time.Time, of interface {
 	Synced() bool
 	Err() error
-}) time.Time {
+},
+) time.Time {
 	err, due := of.Err(), since.Add(readLate)
 	switch {
 	case err != nil:

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-func TestPostmanSkipsWhatIsOutOfDateButNeverTheLast(t *testing.T) {
+func TestTheStatusReporterSkipsWhatIsOutOfDateButNeverTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
 		busy := make(chan struct{})
