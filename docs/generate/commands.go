@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cmd"
 )
 
@@ -22,12 +23,25 @@ const pluginHead = `<!-- Written by docs/generate, from internal/kubectl/cmd. ma
 
 `
 
+const pluginOutput = `
+## Output
+
+Commands that show or list something print for people, or with -o as kubectl does: json, yaml, name, wide,
+jsonpath=..., custom-columns=..., go-template=..., and with -file also from a file. A list is an object of kind List
+with its rows in .items. The fields of the rows are stable, and their states are the words of the text. Commands that
+follow something print one JSON object for each change with -o json.
+
+## Exit codes
+
+`
+
 // plugin is the reference of kubectl slipway: each command with its flags.
 func plugin() string {
 	var page strings.Builder
 	page.WriteString(pluginHead)
 	root := cmd.NewCommand()
-	fmt.Fprintf(&page, "%s\n\n", root.Long)
+	about, _, _ := strings.Cut(root.Long, cli.ExitCodes)
+	fmt.Fprintf(&page, "%s\n\n", strings.TrimSpace(about))
 	commands := commandsOf(root)
 	for _, c := range commands {
 		name := nameOf(c)
@@ -38,6 +52,7 @@ func plugin() string {
 	var shared []string
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { shared = append(shared, "`--"+f.Name+"`") })
 	page.WriteString(strings.Join(shared, ", ") + ".\n")
+	page.WriteString(pluginOutput + "```text\n" + cli.ExitCodes + "\n```\n")
 	for _, c := range commands {
 		writeCommand(&page, c)
 	}

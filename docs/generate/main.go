@@ -12,7 +12,7 @@ import (
 
 func main() {
 	pages := map[string]func() string{
-		reasons.Page:                        reasonsPage,
+		reasons.PagePath:                    reasonsPage,
 		"docs/reference/fields.md":          fields,
 		"docs/reference/flags.md":           flags,
 		"docs/reference/kubectl-slipway.md": plugin,

@@ -66,8 +66,14 @@ type Entry struct {
 	Passes bool
 }
 
-// Page is the reference of all codes, in the repository.
-const Page = "docs/reference/reasons.md"
+// Docs is where the documentation is: a path in the repository follows it.
+const Docs = "https://github.com/slipway-k8s/slipway/blob/main/"
+
+// PagePath is the reference of all codes in the repository, and Page its address.
+const (
+	PagePath = "docs/reference/reasons.md"
+	Page     = Docs + PagePath
+)
 
 // Reference is where the documentation describes a code.
 func Reference(code string) string { return Page + Anchor(code) }

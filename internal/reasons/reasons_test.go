@@ -126,16 +126,16 @@ func TestEntriesAreShortAndUnique(t *testing.T) {
 }
 
 func TestTheReferenceHasAnAnchorForEachCode(t *testing.T) {
-	page, err := os.ReadFile("../../" + Page)
+	page, err := os.ReadFile("../../" + PagePath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range Entries() {
 		if heading := "\n## " + e.Code + "\n"; !strings.Contains(string(page), heading) || strings.ContainsAny(Anchor(e.Code), " A") {
-			t.Errorf("%s has no heading %q: make generate", Page, strings.TrimSpace(heading))
+			t.Errorf("%s has no heading %q: make generate", PagePath, strings.TrimSpace(heading))
 		}
 		if !strings.Contains(string(page), e.Means) {
-			t.Errorf("%s does not say what %s means in %s: make generate", Page, e.Code, e.Place)
+			t.Errorf("%s does not say what %s means in %s: make generate", PagePath, e.Code, e.Place)
 		}
 	}
 }

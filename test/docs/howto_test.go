@@ -53,7 +53,7 @@ func (n *newcomer) followsTheHowTos() {
 		{"docs/how-to/find-out-why-a-drain-is-stuck.md", []string{"PodDisruptionBudget default/cart", "BudgetImpossible"}},
 		{"docs/how-to/beside-others.md", []string{"node/worker-1 annotated"}},
 		{"docs/how-to/node-leases.md", []string{
-			"Nobody holds the lease of a node.", "node/worker-1: nobody holds its lease", "new disk", "worker-4 is mine", "its lease is broken",
+			"No lease of a node is held.", "node/worker-1: its lease is free", "new disk", "worker-4 is mine", "its lease is broken",
 		}},
 		{evictPage, []string{"evicted", "example.com/backup", "the request is withdrawn"}},
 		{"docs/how-to/move-single-replicas.md", []string{"AwaitingResponder", "drained", "uncordoned"}},

@@ -40,9 +40,9 @@ func TestWithoutAControllerEvictSaysSoAndTakesItsRequestBack(t *testing.T) {
 	s := newStage(t, false)
 	s.pod("p")
 	_, trouble := s.run(1, "evict", "p")
-	wantTexts(t, trouble, "error: nobody has acted on the EvictionRequest for 30s", "kubectl slipway install --eviction-requests", "the request was withdrawn")
+	wantTexts(t, trouble, "error: nothing has acted on the EvictionRequest for 30s", "kubectl slipway install --eviction-requests", "the request was withdrawn")
 	out, _ := s.run(0, "evictions")
-	wantTexts(t, out, "Nobody asks for the eviction of a pod.")
+	wantTexts(t, out, "No eviction of a pod is requested.")
 }
 
 func TestEvict(t *testing.T) {
@@ -68,19 +68,19 @@ func (s *stage) untilThePodIsGone() {
 	s.respond("p", "example.com/backup", func(r *evictionv1alpha1.ResponderStatus) {
 		r.HeartbeatTime, r.Message = &metav1.Time{Time: time.Now()}, new("7 of 12 GiB")
 	})
-	first.out.await(s.t, "example.com/backup is active", "heard of at ", ": 7 of 12 GiB\n")
+	first.out.await(s.t, "example.com/backup is active", "last heartbeat at ", ": 7 of 12 GiB\n")
 	list, _ := s.run(0, "evictions")
 	wantTexts(s.t, list, "example.com/backup", "7 of 12 GiB", "kubectl.slipway.dev/evict", "going on")
 
 	second := s.start("evict", "p", "-o", "json")
-	second.trouble.await(s.t, "The eviction of pod p is asked for already, since ", "(disk is failing)")
+	second.trouble.await(s.t, "The eviction of pod p is requested already, since ", "(disk is failing)")
 	third := s.start("evict", "p")
 	third.out.await(s.t, "example.com/backup is active")
 	third.signal(syscall.SIGINT)
 	_, trouble = third.end(130)
 	wantTexts(s.t, trouble, "Stopped watching.", "It goes on in the cluster.", "kubectl slipway evict p -n "+s.namespace+" --withdraw")
 	_, trouble = s.run(5, "evict", "p", "--timeout=1s")
-	wantTexts(s.t, trouble, "The time to wait is over.", "It goes on in the cluster.")
+	wantTexts(s.t, trouble, "Timed out.", "It goes on in the cluster.")
 
 	s.respond("p", "example.com/backup", done)
 	first.out.await(s.t, "example.com/migrate is active")
@@ -117,7 +117,7 @@ func (s *stage) failed() {
 	follower.out.await(s.t, evictionrequest.Evictor+" is active")
 	s.respond("r", evictionrequest.Evictor, done)
 	_, trouble := follower.end(3)
-	wantTexts(s.t, trouble, "error: pod r is not evicted: all responders have had their turn", "'kubectl slipway evict r -n "+s.namespace+"' asks again")
+	wantTexts(s.t, trouble, "error: pod r is not evicted: all responders have had their turn", "'kubectl slipway evict r -n "+s.namespace+"' requests it again")
 	out, _ := s.run(0, "evictions", "-o", "wide")
 	wantTexts(s.t, out, "failed", "pod-1-r")
 	again := s.start("evict", "r")

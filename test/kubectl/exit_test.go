@@ -92,14 +92,26 @@ func TestADrainThatSomebodyCancelsEndsWith4(t *testing.T) {
 	_, trouble := run(t, env, 1, "uncordon", node.Name)
 	wantTexts(t, trouble, "LifecycleEvent drain-"+node.Name, "goes on", "kubectl slipway cancel "+node.Name)
 	_, trouble = run(t, env, 1, "drain", node.Name)
-	wantTexts(t, trouble, "asked for by", "spec.parameters.unmanagedPods is not set there, and Refuse here", "status -w "+node.Name)
+	wantTexts(t, trouble, "requested by", "spec.parameters.unmanagedPods is not set there, and Refuse here", "status -w "+node.Name)
 	out, _ := run(t, env, 0, "cancel", node.Name)
-	wantTexts(t, out, "drain-"+node.Name+", asked for by", "is canceled; the node takes pods")
+	wantTexts(t, out, "drain-"+node.Name+", requested by", "is canceled; the node is schedulable")
 	out, trouble = drain.end(4)
 	wantTexts(t, out, `"reason":"BudgetImpossible"`, `"ended":true,"reason":"Canceled"`)
 	wantTexts(t, trouble, "canceled")
 	out, _ = run(t, env, 0, "cancel", node.Name)
 	wantTexts(t, out, "nothing to cancel")
+}
+
+func TestAReturnThatLeavesAnotherPartysCordonEndsWith7(t *testing.T) {
+	t.Parallel()
+	env := harness.Shared(t)
+	node := env.Node(t, "cli-theirs")
+	node.Expect(harness.CordonLeft, "it is that of kubectl cordon")
+	node.Agent("")
+	env.Kubectl(t, "cordon", node.Name)
+	run(t, env, 0, "drain", node.Name)
+	_, trouble := run(t, env, 7, "uncordon", node.Name)
+	wantTexts(t, trouble, "node "+node.Name+" is returned, and not schedulable")
 }
 
 func TestADrainThatIsNotDoneInTimeEndsWith5AndEvictsNoMore(t *testing.T) {
@@ -110,7 +122,7 @@ func TestADrainThatIsNotDoneInTimeEndsWith5AndEvictsNoMore(t *testing.T) {
 	held := node.HeldPod("cli-held-timeout")
 	node.Agent("")
 	_, trouble := run(t, env, 5, "drain", node.Name, "--force", "--timeout=15s")
-	wantTexts(t, trouble, "the time is over", held.Name)
+	wantTexts(t, trouble, "timed out", held.Name)
 	env.AwaitEventGone(t, "drain-"+node.Name)
 	since := time.Now()
 	held.LetGo(t)

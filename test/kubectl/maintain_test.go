@@ -127,7 +127,7 @@ func TestAMaintenanceIsFollowedToItsEnd(t *testing.T) {
 	out, _ = first.end(0)
 	wantTexts(t, out, "nodemaintenance.slipway.dev/"+m.name+" completed, 1 node: 1 returned")
 	_, trouble = m.run(1, "maintenance", "pause", m.name)
-	wantTexts(t, trouble, "has completed: nothing is left to be done")
+	wantTexts(t, trouble, "has completed: nothing is left to do")
 }
 
 func TestHowFollowingAMaintenanceEnds(t *testing.T) {
@@ -142,7 +142,7 @@ func TestHowFollowingAMaintenanceEnds(t *testing.T) {
 	m.env.Kubectl(t, "delete", "nodemaintenance", m.name)
 
 	_, trouble = m.run(5, append(maintain, "--timeout=1s")...)
-	wantTexts(t, trouble, "The time to wait is over.")
+	wantTexts(t, trouble, "Timed out.")
 	m.env.Kubectl(t, "delete", "nodemaintenance", m.name)
 
 	failing := m.start(maintain...)

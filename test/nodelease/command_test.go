@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-k8s/slipway/internal/kubectl/cmd"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -38,28 +38,28 @@ func (s *scene) wants(t *testing.T, code int, text string, arguments ...string) 
 
 func byHand(t *testing.T, s *scene) {
 	s.node(t, "handmade")
-	s.wants(t, cmd.Done, "nobody holds its lease", "get", "handmade")
-	s.wants(t, cmd.Done, "it never expires: give it back with 'kubectl slipway lease release handmade'",
+	s.wants(t, cli.Done, "its lease is free", "get", "handmade")
+	s.wants(t, cli.Done, "it never expires: give it back with 'kubectl slipway lease release handmade'",
 		"acquire", "handmade", "--administrator", "--purpose", "new disk")
-	s.wants(t, cmd.Done, "an administrator: new disk", "get", "handmade")
-	s.wants(t, cmd.Done, `"administrator": true`, "get", "handmade", "-o", "json")
-	s.wants(t, cmd.Done, "given back", "list")
-	s.wants(t, cmd.Blocked, `is held by "kubeadmin-`, "acquire", "handmade", "--holder", "fwup.example.com")
-	s.wants(t, cmd.Done, "its lease is given back", "release", "handmade")
-	s.wants(t, cmd.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "10m")
-	s.wants(t, cmd.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "20m")
-	s.wants(t, cmd.Blocked, "--force breaks it", "release", "handmade")
-	s.wants(t, cmd.Done, "its lease is broken, which fwup.example.com held", "release", "handmade", "--force")
-	s.wants(t, cmd.Done, "nobody holds its lease", "release", "handmade")
+	s.wants(t, cli.Done, "an administrator: new disk", "get", "handmade")
+	s.wants(t, cli.Done, `"administrator": true`, "get", "handmade", "-o", "json")
+	s.wants(t, cli.Done, "given back", "list")
+	s.wants(t, cli.Held, `is held by "kubeadmin-`, "acquire", "handmade", "--holder", "fwup.example.com")
+	s.wants(t, cli.Done, "its lease is given back", "release", "handmade")
+	s.wants(t, cli.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "10m")
+	s.wants(t, cli.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "20m")
+	s.wants(t, cli.Held, "--force breaks it", "release", "handmade")
+	s.wants(t, cli.Done, "its lease is broken, which fwup.example.com held", "release", "handmade", "--force")
+	s.wants(t, cli.Done, "its lease is free", "release", "handmade")
 }
 
 func aCommandRuns(t *testing.T, s *scene) {
 	s.node(t, "run")
 	tool := harness.Binary(t, "kubectl-slipway")
 	s.wants(t, 7, "held by fwup: flash", "acquire", "run", "--holder=fwup", "--purpose=flash", "--", "sh", "-c", tool+" lease get run; exit 7")
-	s.wants(t, cmd.Done, "nobody holds its lease", "get", "run")
-	s.wants(t, cmd.Done, "", "acquire", "run", "--", "true")
-	s.wants(t, cmd.Done, "nobody holds its lease", "get", "run")
+	s.wants(t, cli.Done, "its lease is free", "get", "run")
+	s.wants(t, cli.Done, "", "acquire", "run", "--", "true")
+	s.wants(t, cli.Done, "its lease is free", "get", "run")
 }
 
 func aCommandIsEnded(t *testing.T, s *scene) {
@@ -67,7 +67,7 @@ func aCommandIsEnded(t *testing.T, s *scene) {
 	command := harness.StartProcess(t, "kubectl-slipway", []string{"KUBECONFIG=" + s.Facts.Kubeconfig}, harness.Binary(t, "kubectl-slipway"),
 		"lease", "acquire", "ended", "--holder=fwup", "--duration=3s", "--", "sh", "-c", "sleep 1000 & trap 'kill $! 2>/dev/null; echo told to end; exit 0' TERM; echo it works; wait")
 	command.AwaitLog("it works")
-	s.wants(t, cmd.Done, "its lease is broken", "release", "ended", "--force")
+	s.wants(t, cli.Done, "its lease is broken", "release", "ended", "--force")
 	if said := command.AwaitExit(); !strings.Contains(said, "told to end") || !strings.Contains(said, "the command was ended: keep the lease of node ended: the lease is lost") {
 		t.Errorf("it says\n%s", said)
 	}

@@ -24,6 +24,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -124,7 +125,7 @@ func (i *inhabited) plan(parameters string) plan.Prediction {
 	if err := json.Unmarshal(out, &prediction); err != nil {
 		i.t.Fatalf("%v in:\n%s", err, out)
 	}
-	const blocked = 5
+	const blocked = cli.WouldBlock
 	if code := command.ProcessState.ExitCode(); (code == blocked) != prediction.Blocks() || code != 0 && code != blocked {
 		i.t.Errorf("exit code %d; would something block? %t", code, prediction.Blocks())
 	}

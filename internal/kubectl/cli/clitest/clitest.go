@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clitest
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/yaml"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+// drainOf is the event that 'kubectl slipway drain NODE' asks for.
+func DrainOf(t *testing.T, node string, change ...func(*lifecyclev1alpha1.LifecycleEvent)) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
+	event, err := request.Drain{GracePeriod: -1}.Event(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(event)
+	}
+	return event
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden wants a text to be what the file in testdata says.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), -update writes it anew:\n%s", path, diff)
+	}
+}
+
+func text(b *bytes.Buffer) string { return strings.ReplaceAll(b.String(), os.Getenv("HOME"), "~") }
+
+// noon is when it is looked at what goes on.
+var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// styles are those in which people see what a command prints. With NO_COLOR it is that of a
+// terminal without colors, which show decides.
+var Styles = map[string]ui.Style{
+	"no-terminal":     {},
+	"80-columns":      {Terminal: true, Width: 80, Height: 24, Color: true},
+	"120-columns":     {Terminal: true, Width: 120, Height: 40, Color: true},
+	"80-columns-bare": {Terminal: true, Width: 80, Height: 24},
+}
+
+// goldenStyles wants what is printed in each of the styles to be what is in testdata.
+func GoldenStyles(t *testing.T, name string, printed func(io.Writer, ui.Style) error) {
+	t.Helper()
+	for style, s := range Styles {
+		t.Run(style, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := printed(&out, s); err != nil {
+				t.Fatal(err)
+			}
+			Golden(t, filepath.Join(name, style), out.String())
+		})
+	}
+}
+
+// goldenEncoded is the same for programs.
+func GoldenEncoded(t *testing.T, name string, value any) {
+	t.Helper()
+	for _, f := range []cli.Format{cli.JSON, cli.YAML} {
+		var out bytes.Buffer
+		if err := cli.Encode(&out, f, value); err != nil {
+			t.Fatal(err)
+		}
+		Golden(t, filepath.Join(name, string(f)), out.String())
+	}
+}
+
+// read reads objects from a file in testdata, separated by ---.
+func Read[T any](t *testing.T, file string) []*T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*T
+	for document := range bytes.SplitSeq(text, []byte("---\n")) {
+		object := new(T)
+		if err := yaml.UnmarshalStrict(document, object); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// testTool has its clock stand still.
+func Tool() (*cli.Tool, *bytes.Buffer, *bytes.Buffer) {
+	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+	t := cli.NewTool(streams)
+	t.Clock = testingclock.NewFakeClock(Noon)
+	return t, out, errOut
+}
+
+// hostile is what anybody may write who can create an event, a pod or a condition: it renames
+// the window, clears the screen, writes from right to left, and forges a line.
+const Hostile = "\x1b]0;owned\x07\x1b[2J\u202etfel\u200b\u009b31m\r\nnode/worker-9 drained"
+
+// wantHarmless wants a text in which hostile ones were written to be what a terminal prints.
+func WantHarmless(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains(text, "owned") {
+		t.Errorf("nothing of what was written is in\n%q", text)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "node/worker-9") {
+			t.Errorf("a line is forged:\n%q", text)
+		}
+		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("%q goes to the terminal", line)
+		}
+	}
+}
+
+// hostileDrain has it wherever others may write.
+func HostileDrain(t *testing.T, node, status string) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
+	event := DrainOf(t, node)
+	event.Spec.Reason, event.Spec.RequestedBy = Hostile, Hostile
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(status, "HOSTILE", strconv.QuoteToASCII(Hostile))), &event.Status); err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+const (
+	HostileProgress = `{claimStatus: Claimed, claimedBy: {kind: NodeAgent, identity: HOSTILE}, driver: {name: HOSTILE, start: s, end: drain-complete},
+progress: {total: 3}, blockersTotal: 2, blockers: [{object: HOSTILE, reason: Other, by: HOSTILE, message: HOSTILE}, {object: HOSTILE, reason: UnmanagedPod, message: HOSTILE}]}`
+	HostileWait    = `{claimStatus: Pending, conditions: [{type: Claimable, status: "False", reason: HOSTILE, message: HOSTILE}]}`
+	HostileFailure = `{claimStatus: Failed, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: Finished, status: "True", reason: HOSTILE, message: HOSTILE}]}`
+	HostileSuccess = `{claimStatus: Succeeded, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: PodsLeft, status: "True", message: HOSTILE}]}`
+	HostileReturn  = `{claimStatus: Succeeded, conditions: [{type: Schedulable, status: "False", message: HOSTILE}]}`
+	HostileCancel  = `{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled, message: HOSTILE}]}`
+	HostileExpiry  = `{claimStatus: SlaExpired, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: Finished, status: "True", reason: SlaExpired, message: HOSTILE}]}`
+)
+
+var ErrRefused = errors.New("an admission policy says no")
+
+var Colors = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+func WantWithin(t *testing.T, style ui.Style, text string) {
+	t.Helper()
+	for line := range strings.Lines(Colors.ReplaceAllString(text, "")) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); style.Width > 0 && n > style.Width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// Execute runs a command line with these commands, and returns what it prints and its exit code.
+func Execute(t *testing.T, commands func(*cli.Tool) []*cobra.Command, args ...string) (out, errOut string, code int) {
+	t.Helper()
+	streams, _, stdout, stderr := genericiooptions.NewTestIOStreams()
+	root := cli.NewRoot(cli.NewTool(streams), commands)
+	root.SetArgs(args)
+	code = cli.Run(t.Context(), root)
+	return text(stdout), text(stderr), code
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/nodelease"
+)
+
+// Cluster is the cluster of the flags.
+type Cluster struct {
+	Config *rest.Config
+	HTTP   *http.Client
+	// Home is the API group of its LifecycleEvents.
+	Home apigroup.Home
+}
+
+// Reach finds the cluster of the flags. It sends no request: Home is not known yet.
+func (t *Tool) Reach() (Cluster, error) {
+	config, err := t.Flags.ToRESTConfig()
+	if err != nil {
+		return Cluster{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // as in kubectl
+	config.UserAgent = "kubectl-slipway"
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("build a client: %w", err)
+	}
+	return Cluster{Config: config, HTTP: client}, nil
+}
+
+// Connect is [Tool.Reach], and finds Home. Where Slipway is not installed, the error is
+// [apigroup.ErrNotInstalled], and the rest of the Cluster can be used.
+func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
+	c, err := t.Reach()
+	if err != nil {
+		return c, err
+	}
+	c.Home, err = apigroup.Find(ctx, c.Config, c.HTTP)
+	switch {
+	case errors.Is(err, apigroup.ErrNotInstalled):
+		return c, notInstalledError{}
+	case err != nil:
+		return c, fmt.Errorf("find Slipway on the cluster: %w", err)
+	default:
+		return c, nil
+	}
+}
+
+// notInstalledError is [apigroup.ErrNotInstalled], with what helps.
+type notInstalledError struct{}
+
+func (notInstalledError) Error() string {
+	return "Slipway is not on this cluster; 'kubectl slipway install' shows what it would create there, and asks"
+}
+
+func (notInstalledError) Unwrap() error { return apigroup.ErrNotInstalled }
+
+// Client returns a client for Nodes and the kinds of Slipway.
+func (c Cluster) Client() (client.WithWatch, error) { return c.client(c.Config) }
+
+func (c Cluster) client(config *rest.Config) (client.WithWatch, error) {
+	scheme, mapper, err := follow.Kinds(c.Home)
+	if err != nil {
+		return nil, err
+	}
+	built, err := client.NewWithWatch(config, client.Options{HTTPClient: c.HTTP, Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return built, nil
+}
+
+// Kubernetes returns a client for the kinds of Kubernetes.
+func (c Cluster) Kubernetes() (kubernetes.Interface, error) {
+	clients, err := kubernetes.NewForConfigAndClient(c.Config, c.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	return clients, nil
+}
+
+// Open is [Tool.Connect], with a client. The API server's warnings go to the error output.
+func (t *Tool) Open(ctx context.Context) (Cluster, client.WithWatch, error) {
+	c, err := t.Connect(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	config := rest.CopyConfig(c.Config)
+	config.WarningHandler = rest.NewWarningWriter(t.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	built, err := c.client(config)
+	return c, built, err
+}
+
+// ResourceName returns the name of a LifecycleEvent as kubectl has it.
+func (c Cluster) ResourceName(event string) string {
+	return fmt.Sprintf("lifecycleevent.%s/%s", c.Home.Group(), event)
+}
+
+// Watched returns the Cluster for package follow.
+func (c Cluster) Watched() follow.Cluster {
+	return follow.Cluster{Config: c.Config, HTTP: c.HTTP, Home: c.Home}
+}
+
+// Caller returns the user name of the caller, as the API server knows it.
+func Caller(ctx context.Context, clients kubernetes.Interface) (string, error) {
+	review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// Leases are the leases of the nodes of a cluster.
+type Leases struct {
+	*nodelease.Client
+	clients kubernetes.Interface
+}
+
+// Leases returns the leases of the cluster of the flags.
+func (t *Tool) Leases() (Leases, error) {
+	c, err := t.Reach()
+	if err != nil {
+		return Leases{}, err
+	}
+	clients, err := c.Kubernetes()
+	if err != nil {
+		return Leases{}, err
+	}
+	return Leases{nodelease.New(clients, t.Clock), clients}, nil
+}
+
+// User returns the user name of the caller.
+func (l Leases) User(ctx context.Context) (string, error) {
+	user, err := Caller(ctx, l.clients)
+	if err != nil {
+		return "", fmt.Errorf("ask the API server who you are, to hold the lease in your name; --holder gives another name: %w", err)
+	}
+	return user, nil
+}
+
+// Find returns an error where there is no such node. Where the caller may not read Nodes, the
+// name is believed.
+func (l Leases) Find(ctx context.Context, node string) error {
+	switch _, err := l.clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); {
+	case apierrors.IsNotFound(err):
+		return NoSuchNode(node)
+	case err != nil && !apierrors.IsForbidden(err):
+		return fmt.Errorf("get node %s: %w", node, err)
+	default:
+		return nil
+	}
+}
+
+// AdministratorOf returns the holder of a lease that never expires, for a user.
+func AdministratorOf(user string) string { return nodelease.AdministratorPrefix + "-" + user }

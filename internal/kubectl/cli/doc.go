@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli has what all commands of kubectl slipway share: the streams and flags ([Tool]), the
+// cluster, the choice of nodes, the formats of the output, tables, the live view, and the exit
+// codes.
+//
+//	command line ──▶ Tool, Nodes, Output ──▶ command ──▶ View ──▶ Show ──▶ output
+//	watch ──▶ Board ──▶ Picture ──▶ Live ──▶ terminal, lines, or JSON
+package cli

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+// Live shows something that changes: it redraws a terminal, and prints each change elsewhere. A
+// [follow.View] embeds it and adds Show.
+type Live struct {
+	*Tool
+	follow.Store
+	Format Format
+
+	canvas ui.Canvas
+	lost   string
+}
+
+// Picture is what [Live] shows at a moment.
+type Picture struct {
+	// Text is for a terminal.
+	Text func(style ui.Style) string
+	// News are the changes since the last time.
+	News func() string
+}
+
+// Update shows a picture.
+func (l *Live) Update(p Picture) {
+	style := l.Style()
+	if style.Terminal && (l.Format == Human || l.Format == Wide) {
+		l.Draw(style, p)
+		return
+	}
+	if l.Trouble != l.lost && l.Trouble != "" {
+		l.Notef("The API server does not answer: %s", ui.Clean(l.Trouble))
+	}
+	l.lost = l.Trouble
+	if l.Format != Name {
+		fmt.Fprint(l.Out, p.News())
+	}
+}
+
+// Draw shows a picture on a terminal.
+func (l *Live) Draw(style ui.Style, p Picture) {
+	text := p.Text(style)
+	if l.Trouble != "" {
+		text += style.Line(ui.Span{Text: "The API server does not answer: " + l.Trouble, Tone: ui.Bad}) + "\n"
+	}
+	l.canvas.Draw(l.Out, "", text, style.Height-1)
+}
+
+// Clear removes what was drawn.
+func (l *Live) Clear() { l.canvas.Clear(l.Out) }
+
+// News finds the rows that have changed since the last time.
+type News[R any] struct {
+	// Key identifies a row. Says is what is compared; nil means all of it.
+	Key  func(*R) string
+	Says func(R) any
+
+	shown map[string]R
+}
+
+// Of returns the rows that are new or have changed, and those that are gone.
+func (n *News[R]) Of(rows []R) (changed, gone []R) {
+	current := map[string]R{}
+	for _, r := range rows {
+		k := n.Key(&r)
+		current[k] = r
+		if before, known := n.shown[k]; !known || !reflect.DeepEqual(n.says(before), n.says(r)) {
+			changed = append(changed, r)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(n.shown)) {
+		if _, still := current[k]; !still {
+			gone = append(gone, n.shown[k])
+		}
+	}
+	n.shown = current
+	return changed, gone
+}
+
+func (n *News[R]) says(r R) any {
+	if n.Says == nil {
+		return r
+	}
+	return n.Says(r)
+}
+
+// Line returns a value as one line of JSON.
+func Line(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text) + "\n"
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
+)
+
+// errNoMaintenances means that Slipway is installed, and its version has no NodeMaintenances.
+var errNoMaintenances = errors.New("this cluster does not serve NodeMaintenances (slipway.dev/v1alpha1): " +
+	"'kubectl slipway install' brings the installation up to date")
+
+// MaintenanceName returns the name of a NodeMaintenance as kubectl has it.
+func MaintenanceName(name string) string { return "nodemaintenance.slipway.dev/" + name }
+
+// CutMaintenance reads an argument: night, or nodemaintenance/night.
+func CutMaintenance(arg string) (string, error) {
+	name, ok := cutKind(arg, "nm", "nodemaintenance", "nodemaintenances", "nodemaintenance.slipway.dev", "nodemaintenances.slipway.dev")
+	if !ok {
+		return "", Usagef("%q is no NodeMaintenance: give its name; 'kubectl slipway maintenance status' lists them", arg)
+	}
+	return name, nil
+}
+
+// MaintenanceTrouble returns the error of a request about the kind, with what helps.
+func MaintenanceTrouble(doing string, err error) error {
+	if apierrors.IsNotFound(err) {
+		return errNoMaintenances
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// ListMaintenances reads all NodeMaintenances.
+func ListMaintenances(ctx context.Context, reader client.Reader) ([]*slipwayv1alpha1.NodeMaintenance, error) {
+	var all slipwayv1alpha1.NodeMaintenanceList
+	if err := reader.List(ctx, &all); err != nil {
+		return nil, MaintenanceTrouble("list NodeMaintenances", err)
+	}
+	return Pointers(all.Items), nil
+}
+
+// GetMaintenance reads one. Its error tells a missing NodeMaintenance from a missing kind.
+func GetMaintenance(ctx context.Context, reader client.Reader, name string) (*slipwayv1alpha1.NodeMaintenance, error) {
+	var m slipwayv1alpha1.NodeMaintenance
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, &m)
+	switch {
+	case apierrors.IsNotFound(err):
+		if _, err := ListMaintenances(ctx, reader); errors.Is(err, errNoMaintenances) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("there is no NodeMaintenance %q; 'kubectl slipway maintenance status' lists them", name)
+	case err != nil:
+		return nil, fmt.Errorf("get NodeMaintenance %s: %w", name, err)
+	default:
+		return &m, nil
+	}
+}
+
+// CompleteMaintenance completes the name of a NodeMaintenance as the first argument; after is
+// what can follow it.
+func (t *Tool) CompleteMaintenance(most int, after func(m *slipwayv1alpha1.NodeMaintenance, args []string) []string) cobra.CompletionFunc {
+	return t.Complete(most, func(ctx context.Context, args []string) (words []string) {
+		_, reader, err := t.Open(ctx)
+		if err != nil {
+			return nil
+		}
+		all, _ := ListMaintenances(ctx, reader) // without any, nothing is suggested
+		for _, m := range all {
+			switch {
+			case len(args) == 0:
+				words = append(words, m.Name)
+			case m.Name == args[0]:
+				words = append(words, after(m, args)...)
+			}
+		}
+		return words
+	})
+}
+
+// MaintenanceNames returns the names of the NodeMaintenances that a node is out for, by its
+// LifecycleEvents.
+func MaintenanceNames(node string, events ...*lifecyclev1alpha1.LifecycleEvent) []string {
+	var names []string
+	for _, event := range events {
+		if event.Spec.BindingNode != node {
+			continue
+		}
+		for _, m := range maintenance.Refs(event) {
+			names = append(names, ui.Clean(m.Name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// OutFor says for which NodeMaintenances a node is out. It returns "" where there are none.
+func OutFor(node string, events []*lifecyclev1alpha1.LifecycleEvent) string {
+	switch names := MaintenanceNames(node, events...); len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("Node %s is out for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", node, names[0], names[0])
+	default:
+		return fmt.Sprintf("Node %s is out for NodeMaintenances %s; 'kubectl slipway maintenance status' shows them.", node, strings.Join(names, ", "))
+	}
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+)
+
+// asker creates events, or finds them.
+type asker struct {
+	client client.WithWatch
+	notes  io.Writer
+	// dry changes nothing.
+	dry bool
+}
+
+// asked is an event that was created or found.
+type asked struct {
+	event *lifecyclev1alpha1.LifecycleEvent
+	// ours means that it was created, not found.
+	ours bool
+	// instead is an event that a dry run has found and that would be replaced.
+	instead *lifecyclev1alpha1.LifecycleEvent
+}
+
+// done says what was done for the event.
+func (a asked) done() string {
+	switch {
+	case a.instead != nil:
+		return "created, when " + over(a.instead) + " is gone"
+	case !a.ours:
+		return "goes on already"
+	default:
+		return "created"
+	}
+}
+
+// replacing says what happens to an event that is over.
+func replacing(there *lifecyclev1alpha1.LifecycleEvent) string {
+	if there.DeletionTimestamp != nil {
+		return fmt.Sprintf("Waiting until %s is gone.", over(there))
+	}
+	return fmt.Sprintf("Deleting %s so that this one takes its place.", over(there))
+}
+
+// over names an event that does not conflict, and says why.
+func over(there *lifecyclev1alpha1.LifecycleEvent) string {
+	if there.Status.ClaimStatus.Terminal() {
+		return fmt.Sprintf("%s, which has ended as %s,", whose(there), there.Status.ClaimStatus)
+	}
+	return whose(there) + ", which is being canceled,"
+}
+
+// conflicts returns, before anything is created, which of the wanted events cannot be created.
+// It notes which nodes are out for maintenances: these do the same to them, or undo it.
+func (a asker) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.LifecycleEvent) error {
+	var all lifecyclev1alpha1.LifecycleEventList
+	if err := a.client.List(ctx, &all); err != nil {
+		return fmt.Errorf("list LifecycleEvents: %w", err)
+	}
+	there := cli.Pointers(all.Items)
+	for _, event := range wanted {
+		if text := cli.OutFor(event.Spec.BindingNode, there); text != "" {
+			fmt.Fprintln(a.notes, "Warning: "+text)
+		}
+	}
+	var conflicts []error
+	for _, event := range wanted {
+		for _, other := range there {
+			if err := conflict(other, event); err != nil {
+				conflicts = append(conflicts, err)
+			}
+		}
+	}
+	return errors.Join(conflicts...)
+}
+
+// conflict returns why an event cannot be created while another one exists. One that has ended,
+// or is being canceled, does not conflict.
+func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
+	if there.Status.ClaimStatus.Terminal() || there.DeletionTimestamp != nil {
+		return nil
+	}
+	node := there.Spec.BindingNode
+	if there.Name == wanted.Name {
+		differences := request.Differences(there, wanted)
+		if len(differences) == 0 {
+			return nil
+		}
+		return fmt.Errorf("%s goes on with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
+			whose(there), ui.Clean(strings.Join(differences, "; ")), node, node)
+	}
+	if node != wanted.Spec.BindingNode || wanted.Spec.TransitionName != lifecycleevent.ReturnTransition || there.Spec.TransitionName != lifecycleevent.DrainTransition {
+		return nil
+	}
+	if names := cli.MaintenanceNames(node, there); len(names) > 0 {
+		return fmt.Errorf("NodeMaintenance %s returns node %s when it is done with it; 'kubectl slipway maintenance abort' ends it early",
+			strings.Join(names, ", "), node)
+	}
+	return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon", whose(there), node)
+}
+
+// whose names an event and its origin.
+func whose(event *lifecyclev1alpha1.LifecycleEvent) string {
+	return "LifecycleEvent " + event.Name + origin(event)
+}
+
+// origin is the requester of an event, with time and reason, as far as they are known.
+func origin(event *lifecyclev1alpha1.LifecycleEvent) string {
+	text := ""
+	if event.Spec.RequestedBy != "" {
+		text += ", requested by " + ui.Clean(event.Spec.RequestedBy)
+	}
+	if at := event.CreationTimestamp; !at.IsZero() {
+		text += " at " + at.UTC().Format(time.RFC3339)
+	}
+	if event.Spec.Reason != "" {
+		text += fmt.Sprintf(" (%s)", ui.Clean(event.Spec.Reason))
+	}
+	return text
+}
+
+// ask creates an event, or finds the same one.
+func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent) (asked, error) {
+	for {
+		event := wanted.DeepCopy()
+		err := a.client.Create(ctx, event, a.options()...)
+		if err == nil {
+			return asked{event: event, ours: true}, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return asked{}, fmt.Errorf("create LifecycleEvent %s: %w", wanted.Name, err)
+		}
+		var there lifecyclev1alpha1.LifecycleEvent
+		err = a.client.Get(ctx, client.ObjectKeyFromObject(wanted), &there)
+		if apierrors.IsNotFound(err) {
+			continue // it has just gone
+		}
+		if err != nil {
+			return asked{}, fmt.Errorf("get LifecycleEvent %s: %w", wanted.Name, err)
+		}
+		if err := conflict(&there, wanted); err != nil {
+			return asked{}, err
+		}
+		if there.DeletionTimestamp == nil && !there.Status.ClaimStatus.Terminal() {
+			return asked{event: &there}, nil
+		}
+		if a.dry {
+			return asked{event: wanted, ours: true, instead: &there}, nil
+		}
+		fmt.Fprintln(a.notes, replacing(&there))
+		if err := a.remove(ctx, &there); err != nil {
+			return asked{}, err
+		}
+	}
+}
+
+func (a asker) options() []client.CreateOption {
+	if a.dry {
+		return []client.CreateOption{client.DryRunAll}
+	}
+	return nil
+}
+
+// withdraw deletes this very event, which cancels it if it has not ended.
+func (a asker) withdraw(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
+	err := a.client.Delete(ctx, event, client.Preconditions{UID: &event.UID})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete LifecycleEvent %s: %w", event.Name, err)
+	}
+	return nil
+}
+
+// remove withdraws an event, and waits until it is gone.
+func (a asker) remove(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
+	watcher, err := a.client.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.MatchingFields{"metadata.name": event.Name},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: event.ResourceVersion}})
+	if err != nil {
+		return fmt.Errorf("watch LifecycleEvent %s: %w", event.Name, err)
+	}
+	defer watcher.Stop()
+	if err := a.withdraw(ctx, event); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case seen, open := <-watcher.ResultChan():
+			if !open || seen.Type == watch.Deleted || seen.Type == watch.Error {
+				return nil // the next create finds out whether it is gone
+			}
+		}
+	}
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+// pursuit requests LifecycleEvents and follows them to their end.
+type pursuit struct {
+	*cli.Tool
+	*cli.Waiting
+	cluster cli.Cluster
+	asker   asker
+	wanted  []*lifecyclev1alpha1.LifecycleEvent
+
+	// verb is what has happened to the nodes in the end: drained, uncordoned.
+	verb string
+	// byTimeout means that the timeout is the deadline of the events as well.
+	byTimeout bool
+
+	asked   map[string]asked                       // by the event's name
+	refused map[string][]lifecyclev1alpha1.Blocker // by the event's name
+	// trouble is why the last withdrawal failed.
+	trouble string
+}
+
+// The verbs of a pursuit.
+const (
+	drained    = "drained"
+	uncordoned = "uncordoned"
+)
+
+// margin is how much later than the timeout the deadline of an event may be: it counts from the
+// claim, and in whole seconds.
+const margin = 10 * time.Second
+
+// newPursuit finds the cluster and the nodes.
+func newPursuit(ctx context.Context, t *cli.Tool, choice *cli.Nodes, w *cli.Waiting) (*pursuit, []string, error) {
+	c, reader, err := t.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := t.Find(ctx, reader, choice)
+	return &pursuit{
+		Tool: t, Waiting: w, cluster: c, asker: asker{client: reader, notes: t.ErrOut, dry: w.DryRun == cli.DryRunServer},
+		asked: map[string]asked{}, refused: map[string][]lifecyclev1alpha1.Blocker{},
+	}, nodes, err
+}
+
+// run sends the requests, and follows them where the flags say so.
+func (p *pursuit) run(ctx context.Context) error {
+	if p.DryRun == cli.DryRunClient {
+		for _, event := range p.wanted {
+			p.asked[event.Name] = asked{event: event, ours: true}
+		}
+		return p.printAsked()
+	}
+	if err := p.asker.conflicts(ctx, p.wanted); err != nil {
+		return err
+	}
+	if p.Follows() {
+		return p.follow(ctx)
+	}
+	return p.begin(ctx)
+}
+
+// begin creates the events without waiting for them. If one cannot be created, it prints which
+// ones were.
+func (p *pursuit) begin(ctx context.Context) error {
+	asking := p.askAll(ctx, nil)
+	if len(p.asked) == 0 {
+		return asking
+	}
+	if err := p.printAsked(); err != nil {
+		return errors.Join(asking, err)
+	}
+	if p.DryRun == cli.DryRunNone && (p.Format == cli.Human || asking != nil) {
+		p.sayHow(p.asFarAsBegun("It goes on in the cluster."), p.goingOn())
+	}
+	return asking
+}
+
+// printAsked prints the events that were created or found: for programs one as an object, several
+// as a list.
+func (p *pursuit) printAsked() error {
+	var events []*lifecyclev1alpha1.LifecycleEvent
+	var names []string
+	for _, event := range p.wanted {
+		got, known := p.asked[event.Name]
+		if !known {
+			continue
+		}
+		names = append(names, p.cluster.ResourceName(event.Name))
+		event = got.event.DeepCopy()
+		event.SetGroupVersionKind(p.cluster.Home.GroupVersion().WithKind("LifecycleEvent"))
+		event.ManagedFields = nil
+		events = append(events, event)
+	}
+	if p.Format == cli.Human {
+		for i, event := range events {
+			p.Sayf("%s %s%s\n", names[i], p.asked[event.Name].done(), p.DryRun.Suffix())
+		}
+		return nil
+	}
+	value := cli.List(events)
+	if len(events) == 1 {
+		value = events[0]
+	}
+	return p.Print(p.Output, cli.View{Value: value, Names: names})
+}
+
+// follow creates the events and watches until they have ended.
+func (p *pursuit) follow(ctx context.Context) error {
+	limit := p.Timeout
+	if p.byTimeout {
+		limit += margin
+	}
+	ctx, stop := cli.Within(ctx, limit)
+	defer stop()
+	var followed []progress.Asked
+	for _, event := range p.wanted {
+		followed = append(followed, progress.Asked{Node: event.Spec.BindingNode, Event: event.Name, Expected: true})
+	}
+	f := follow.New(p.cluster.Watched(), p.screen(), p.Clock, followed...)
+	f.OnRefusal = p.onRefusal
+	told, err := f.Follow(ctx, func(ctx context.Context) error { return p.askAll(ctx, f.Expect) })
+	switch {
+	case err != nil && cli.IsOver(ctx):
+		return p.timedOut(context.WithoutCancel(ctx), told)
+	case err != nil:
+		p.stopped(told, err)
+		return err
+	}
+	return p.sum(told)
+}
+
+// stopped says what goes on when the command stops watching.
+func (p *pursuit) stopped(told *progress.Model, err error) {
+	var ended []string
+	for _, s := range told.All() {
+		if s.Ended() {
+			ended = append(ended, s.Name())
+		}
+	}
+	nodes := p.goingOn(ended...)
+	if len(nodes) == 0 {
+		return
+	}
+	if !errors.Is(err, context.Canceled) && p.Format == cli.Human {
+		_ = p.printAsked() // only for programs it can fail
+	}
+	p.sayHow(p.asFarAsBegun("Stopped watching. It goes on in the cluster."), nodes)
+}
+
+// asFarAsBegun says how many requests were sent, if not all were; else it returns the text.
+func (p *pursuit) asFarAsBegun(all string) string {
+	if len(p.asked) < len(p.wanted) {
+		return fmt.Sprintf("%d of %d requests were sent. These go on in the cluster.", len(p.asked), len(p.wanted))
+	}
+	return all
+}
+
+// askAll creates the events one after the other, or finds them.
+func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.LifecycleEvent)) error {
+	for _, event := range p.wanted {
+		got, err := p.asker.ask(ctx, event)
+		if err != nil {
+			return err
+		}
+		p.asked[event.Name] = got
+		if expect == nil {
+			continue
+		}
+		if !got.ours {
+			p.Notef("%s goes on already.", whose(got.event))
+		}
+		if p.Format == cli.Name {
+			p.Sayf("%s\n", p.cluster.ResourceName(event.Name))
+		}
+		expect(got.event)
+	}
+	return nil
+}
+
+// onRefusal withdraws a drain that kubectl would not have begun, if this command has created it.
+func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool) {
+	if got := p.asked[event.Name]; !got.ours {
+		return true
+	}
+	if err := p.asker.withdraw(ctx, event); err != nil {
+		if text := err.Error(); text != p.trouble {
+			p.Notef("Could not withdraw the drain, and tries again: %v", err)
+			p.trouble = text
+		}
+		return false
+	}
+	p.refused[event.Name] = pods
+	return true
+}
+
+// sum reports how all of them have ended.
+func (p *pursuit) sum(told *progress.Model) error {
+	var codes []int
+	for _, s := range told.All() {
+		codes = append(codes, p.sayEnd(s))
+	}
+	return cli.Ending(codes)
+}
+
+// sayEnd reports how one has ended, and returns its exit code.
+func (p *pursuit) sayEnd(s *progress.Item) int {
+	v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
+	if v.done != "" && p.Format == cli.Human {
+		p.Sayf("%s", v.done)
+	}
+	if v.wrong != "" {
+		p.Notef("error: %s", v.wrong)
+	}
+	return v.code
+}
+
+// timedOut reports those that have ended, and those that have not.
+func (p *pursuit) timedOut(ctx context.Context, told *progress.Model) error {
+	var codes []int
+	var left []string
+	for _, s := range told.All() {
+		if s.Ended() {
+			codes = append(codes, p.sayEnd(s))
+			continue
+		}
+		code, goesOn := p.leave(ctx, s)
+		if goesOn {
+			left = append(left, s.Node())
+		}
+		codes = append(codes, code)
+	}
+	for _, entry := range told.Still(p.Clock.Now()) {
+		if len(left) > 0 && (entry.Node == "" || slices.Contains(left, entry.Node)) {
+			p.Notef("%s", entry.Line())
+		}
+	}
+	if len(left) > 0 {
+		goesOn := "It goes on in the cluster."
+		if p.byTimeout {
+			goesOn = "In the cluster it goes on until its deadline."
+		}
+		p.sayHow("Timed out. "+goesOn, left)
+	}
+	return cli.Ending(codes)
+}
+
+// leave leaves one that has not ended, and says whether it goes on. An event that is not claimed
+// is withdrawn, if the timeout is its deadline: kubectl drain does nothing after its timeout.
+func (p *pursuit) leave(ctx context.Context, s *progress.Item) (code int, goesOn bool) {
+	got, known := p.asked[s.Name()]
+	event := s.Event()
+	switch {
+	case !known || event == nil:
+		p.Notef("error: node %s is not %s: timed out before the request was sent", s.Node(), p.verb)
+		return cli.TimedOut, false
+	case !p.byTimeout || !got.ours || event.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
+		return cli.TimedOut, true
+	}
+	if err := p.asker.withdraw(ctx, event); err != nil {
+		p.Notef("error: node %s is not %s: its event was not claimed in time, and could not be withdrawn: %v", s.Node(), p.verb, err)
+		return cli.Error, true
+	}
+	text := "its event was not claimed in time, and was withdrawn"
+	if wait := state.WaitOf(event); wait.Reason != "" {
+		text += ". " + ui.Clean(wait.String())
+	}
+	p.Notef("error: node %s is not %s: %s", s.Node(), p.verb, text)
+	return cli.TimedOut, false
+}
+
+// sayHow says how to look at what goes on, and how to end it.
+func (p *pursuit) sayHow(what string, nodes []string) {
+	all := strings.Join(nodes, " ")
+	p.Notef("%s\n  kubectl slipway status -w %s   shows it\n  kubectl slipway cancel %s      cancels it", what, all, all)
+}
+
+// screen shows the progress as the output format says.
+func (p *pursuit) screen() follow.Screen {
+	switch {
+	case p.Format == cli.JSON:
+		return &follow.Objects{Out: p.Out}
+	case p.Format == cli.Name:
+		return follow.Nothing{}
+	case p.Style().Terminal:
+		return &follow.Terminal{Out: p.Out, Style: p.Style, Steps: true}
+	default:
+		return &follow.Lines{Out: p.Out}
+	}
+}
+
+// goingOn returns the nodes whose events were created or found, without those that have ended.
+func (p *pursuit) goingOn(ended ...string) []string {
+	var all []string
+	for _, event := range p.wanted {
+		if _, known := p.asked[event.Name]; known && !slices.Contains(ended, event.Name) {
+			all = append(all, event.Spec.BindingNode)
+		}
+	}
+	return all
+}

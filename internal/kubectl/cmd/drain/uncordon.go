@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/nodelease"
+)
+
+// uncordonFlags are the flags of uncordon.
+type uncordonFlags struct {
+	cli.Waiting
+	nodes  cli.Nodes
+	reason string
+}
+
+func newUncordon(t *cli.Tool) *cobra.Command {
+	u := &uncordonFlags{}
+	command := &cobra.Command{
+		Use:   "uncordon NODE... | -l SELECTOR",
+		Short: "Return nodes to service after a drain",
+		Long: `Requests the return of each of the nodes to service, and follows it. Slipway undoes its own
+cordons. A node that another party cordoned before stays cordoned: the command names that party,
+and ends with exit code 7.
+
+While a node is being drained, uncordon is an error: 'kubectl slipway cancel' ends the drain, and
+undoes its cordon. While another holder has leased a node, it ends with exit code 7, too: that
+holder gives the lease back first, or 'kubectl slipway lease release --force' breaks it. Ctrl-C
+stops watching.`,
+		Example: `  kubectl slipway uncordon worker-1
+  kubectl slipway uncordon -l topology.kubernetes.io/zone=a --wait=false`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: t.CompleteNodes(0),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := u.nodes.Take(args); err != nil {
+				return err
+			}
+			if err := u.Check(); err != nil {
+				return err
+			}
+			return u.run(command.Context(), t)
+		},
+	}
+	u.nodes.AddSelector(command)
+	f := command.Flags()
+	u.AddWaiting(f, "follow the returns to their end")
+	f.StringVar(&u.reason, "reason", "", "the reason, for people")
+	u.AddDryRun(f)
+	u.Output = cli.AddOutput(f, cli.JSON, cli.YAML, cli.Name)
+	return command
+}
+
+func (u *uncordonFlags) run(ctx context.Context, t *cli.Tool) error {
+	p, nodes, err := newPursuit(ctx, t, &u.nodes, &u.Waiting)
+	if err != nil || len(nodes) == 0 {
+		return err
+	}
+	if err := mayReturn(ctx, t, &u.nodes); err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		p.wanted = append(p.wanted, request.Return(node, u.reason))
+	}
+	p.verb = uncordoned
+	return p.run(ctx)
+}
+
+// mayReturn refuses the return of nodes that another holder has leased: the LifecycleEvent of a
+// return does not wait for leases. The holder of the lease may return its node.
+func mayReturn(ctx context.Context, t *cli.Tool, n *cli.Nodes) error {
+	if len(n.Leased) == 0 {
+		return nil
+	}
+	l, err := t.Leases()
+	if err != nil {
+		return err
+	}
+	user, _ := l.User(ctx) // an unknown user has leased nothing
+	var refusals []error
+	for _, node := range slices.Sorted(maps.Keys(n.Leased)) {
+		held := n.Leased[node]
+		if standing, err := l.Get(ctx, node); err == nil { // else what the Node shows counts
+			held = standing.Held
+			if !standing.Taken {
+				continue
+			}
+		}
+		if !slices.Contains([]string{nodelease.Slipway, user, cli.AdministratorOf(user)}, held.Holder) {
+			refusals = append(refusals, fmt.Errorf("node %s is leased to %s; wait until it is given back, or, if its holder does not work there any more: "+
+				"kubectl slipway lease release %s --force", node, cli.HolderText(held), node))
+		}
+	}
+	if len(refusals) > 0 {
+		return cli.Exit{Code: cli.Held, Err: errors.Join(refusals...)}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evict
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+func readEvictions(t *testing.T) ([]*evictionv1alpha1.EvictionRequest, []*evictionv1alpha1.Eviction, []corev1.Pod) {
+	t.Helper()
+	var pods []corev1.Pod
+	for _, pod := range clitest.Read[corev1.Pod](t, "evictions-pods.yaml") {
+		pods = append(pods, *pod)
+	}
+	return clitest.Read[evictionv1alpha1.EvictionRequest](t, "evictions-requests.yaml"), clitest.Read[evictionv1alpha1.Eviction](t, "evictions-evictions.yaml"), pods
+}
+
+func TestWhatEvictionsShows(t *testing.T) {
+	rows := evictionRows(readEvictions(t))
+	for name, columns := range map[string]struct{ namespaces, wide bool }{
+		"evictions": {}, "evictions/all": {namespaces: true}, "evictions/wide": {wide: true}, "evictions/all-wide": {true, true},
+	} {
+		clitest.GoldenStyles(t, name, func(out io.Writer, style ui.Style) error {
+			_, err := io.WriteString(out, evictionTable(rows, style, clitest.Noon, columns.namespaces, columns.wide))
+			return err
+		})
+	}
+	clitest.GoldenEncoded(t, "evictions", cli.List(rows))
+}
+
+func TestEvictionsSaysThatNobodyAsks(t *testing.T) {
+	const none = "No eviction of a pod is requested.\n"
+	for f, want := range map[cli.Format]string{cli.Human: none, cli.Wide: none, cli.Name: "", cli.YAML: "apiVersion: v1\nitems: []\nkind: List\n"} {
+		tool, out, _ := clitest.Tool()
+		if err := showEvictions(tool, &cli.Output{Format: f}, evictionRows(nil, nil, nil), false); err != nil || out.String() != want {
+			t.Errorf("-o %s: %q, %v", f, out, err)
+		}
+	}
+}
+
+func TestARequestThatIsMadeAnewWaits(t *testing.T) {
+	requests, evictions, _ := readEvictions(t)
+	vm := target{"vms", "vm-7", "v7"}
+	if row := vm.row(requests, evictions); row.State != evictionFailed {
+		t.Fatalf("it is %s", row.State)
+	}
+	again := &evictionv1alpha1.EvictionRequest{}
+	again.Namespace, again.Spec.Requester, again.Spec.Intent = "vms", evictRequester, evictionv1alpha1.EvictionRequestIntentEviction
+	again.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: "vm-7", UID: "v7"}
+	if row := vm.row(append(requests, again), evictions); row.State != evictionWaits {
+		t.Errorf("when it is requested again, it is %s", row.State)
+	}
+}
+
+func TestAServerWithoutTheAPIIsToldWithWhatHelps(t *testing.T) {
+	err := evictionTrouble("list EvictionRequests", apierrors.NewNotFound(schema.GroupResource{Group: "lifecycle.k8s.io", Resource: "evictionrequests"}, ""))
+	clitest.Golden(t, "evictions/not-served", err.Error()+"\n")
+	err = evictionTrouble("list EvictionRequests", apierrors.NewForbidden(schema.GroupResource{Resource: "evictionrequests"}, "", nil))
+	clitest.Golden(t, "evictions/forbidden", err.Error()+"\n")
+}
+
+func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
+	requests, evictions, _ := readEvictions(t)
+	cart := target{"shop", "cart-0", "c0"}
+	waits := cart.row(requests[:1], nil)
+	goesOn := cart.row(requests, evictions)
+	later := goesOn
+	responder := *goesOn.Responder
+	responder.Message, later.Responder = "copied 9 of 12 GiB", &responder
+	over := later
+	over.end(requests[3].Status.Conditions)
+	steps := func(show func([]evictionRow, map[string]evictionRow, time.Time)) {
+		show([]evictionRow{waits}, nil, clitest.Noon)
+		show([]evictionRow{goesOn}, nil, clitest.Noon.Add(time.Second))
+		show([]evictionRow{goesOn}, nil, clitest.Noon.Add(2*time.Second))
+		show([]evictionRow{later}, nil, clitest.Noon.Add(3*time.Second))
+		show([]evictionRow{over}, map[string]evictionRow{"cart-0": over}, clitest.Noon.Add(4*time.Second))
+	}
+	for name, f := range map[string]cli.Format{"no-terminal": cli.Human, "json": cli.JSON} {
+		tool, out, _ := clitest.Tool()
+		p := newPursuit(tool, &cli.Output{Format: f})
+		steps(func(rows []evictionRow, ended map[string]evictionRow, now time.Time) {
+			p.ended = ended
+			p.Update(p.picture(rows, now))
+		})
+		clitest.Golden(t, "evict/"+name, out.String())
+	}
+	for name, style := range clitest.Styles {
+		if !style.Terminal {
+			continue
+		}
+		tool, out, _ := clitest.Tool()
+		p := newPursuit(tool, &cli.Output{})
+		steps(func(rows []evictionRow, ended map[string]evictionRow, now time.Time) {
+			p.Draw(style, p.picture(rows, now))
+		})
+		p.Trouble = "connection refused"
+		p.Draw(style, p.picture([]evictionRow{goesOn}, clitest.Noon))
+		clitest.Golden(t, "evict/"+name, out.String())
+	}
+}
+
+func TestWhatEvictPrintsForWhoDoesNotWait(t *testing.T) {
+	requests, _, _ := readEvictions(t)
+	for _, f := range []cli.Format{cli.Human, cli.Name, cli.JSON} {
+		tool, out, errOut := clitest.Tool()
+		p := newPursuit(tool, &cli.Output{Format: f})
+		p.namespace, p.order = "shop", []string{"cart-0", "cart-1"}
+		p.asked = map[string]*askedEviction{
+			"cart-0": {request: requests[1]}, "cart-1": {request: requests[2], ours: true},
+		}
+		if err := p.printAsked(); err != nil {
+			t.Fatal(err)
+		}
+		clitest.Golden(t, "evict/asked-"+cmp.Or(string(f), "people"), out.String()+"--- stderr\n"+errOut.String())
+	}
+}
+
+func TestEvictSaysOnceThatTheServerDoesNotAnswer(t *testing.T) {
+	tool, out, errOut := clitest.Tool()
+	p := newPursuit(tool, &cli.Output{})
+	for _, lost := range []string{"", "connection refused", "connection refused", "", "timeout"} {
+		p.Trouble = lost
+		p.Update(p.picture(nil, clitest.Noon))
+	}
+	const want = "The API server does not answer: connection refused\nThe API server does not answer: timeout\n"
+	if out.String() != "" || errOut.String() != want {
+		t.Errorf("stdout %q, stderr %q", out, errOut)
+	}
+}
+
+func TestHowEvictEnds(t *testing.T) {
+	requests, evictions, _ := readEvictions(t)
+	var text string
+	for _, row := range evictionRows(requests, evictions, nil) {
+		if row.over() {
+			code, says := endOfEviction(&row)
+			text += fmt.Sprintf("%d %s\n", code, says)
+		}
+	}
+	clitest.Golden(t, "evict/ends", text)
+}
+
+func TestAWrongCommandLineOfEvictIsRefused(t *testing.T) {
+	for name, args := range map[string][]string{
+		"evict-nothing":         {"evict"},
+		"evict-a-node":          {"evict", "node/worker-1"},
+		"evict-withdraw-reason": {"evict", "cart-0", "--withdraw", "--reason=x"},
+		"evict-withdraw-json":   {"evict", "cart-0", "--withdraw", "-o", "json"},
+		"evictions-an-argument": {"evictions", "cart-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := execute(t, args...)
+			if code != cli.WrongUsage || out != "" {
+				t.Errorf("exit code %d, want %d; stdout %q", code, cli.WrongUsage, out)
+			}
+			clitest.Golden(t, "usage/"+name, errOut)
+		})
+	}
+}
+
+func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfEvictions(t *testing.T) {
+	requests, evictions, pods := readEvictions(t)
+	*evictions[0].Status.Responders[0].Message = clitest.Hostile
+	evictions[2].Status.Conditions[1].Message = clitest.Hostile
+	requests[0].Annotations = map[string]string{annotationReason: clitest.Hostile}
+	rows := evictionRows(requests, evictions, pods)
+	for _, style := range []ui.Style{{}, {Terminal: true, Width: 80, Height: 24}} {
+		clitest.WantHarmless(t, evictionTable(rows, style, clitest.Noon, true, true))
+	}
+	for i := range rows {
+		if rows[i].says() == clitest.Hostile {
+			clitest.WantHarmless(t, rows[i].line(clitest.Noon))
+			_, says := endOfEviction(&rows[i])
+			clitest.WantHarmless(t, says)
+		}
+	}
+	clitest.WantHarmless(t, because(requests[0]))
+}

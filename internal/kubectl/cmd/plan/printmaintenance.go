@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/forecast"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+func printForecast(out io.Writer, style ui.Style, f forecast.Forecast, all bool) error {
+	p := &planPrinter{Page: cli.Page{Out: out, Style: style}, all: all}
+	p.Text(ui.Strong, "", f.Headline())
+	p.List("It does not begin before:", ui.Plain, f.Conditions)
+	p.batches(f)
+	p.about("Between batches:", f.Between())
+	if f.Deadline != nil {
+		p.Section("No node begins after " + f.Deadline.UTC().Format(time.RFC3339) + " (spec.window.deadline). How far it is by then depends on how long each takes.")
+	}
+	if blocked := f.Blocked(); len(blocked) > 0 {
+		p.about("Would block now:", blocked)
+	} else if text := nothingForecast(f); text != "" {
+		p.Section(text)
+	}
+	p.about("Cannot unblock by itself:", f.Never())
+	p.about("Replacements without room:", f.Nowhere())
+	p.about("Notes:", f.NodeNotes())
+	p.about("In no batch:", f.NotBegun())
+	if f.Unselected > 0 {
+		p.Line("")
+		p.Text(ui.Plain, "", ui.Count(f.Unselected, "other node of the cluster is", "other nodes of the cluster are")+" not selected.")
+	}
+	p.List("Not sure, because you may not read everything:", ui.Warn, f.Caveats)
+	p.List("Not looked at:", ui.Faint, f.NotLookedAt)
+	return p.Err
+}
+
+// nothingForecast says that nothing would block, if that is known and there are pods.
+func nothingForecast(f forecast.Forecast) string {
+	switch known := slices.ContainsFunc(f.Rows(false), func(r forecast.Row) bool { return r.Known }); {
+	case !known, f.Blocks():
+		return ""
+	default:
+		return nothingBlocks(f.Caveats)
+	}
+}
+
+// batches prints the table of batches.
+func (p *planPrinter) batches(f forecast.Forecast) {
+	if len(f.Batches) == 0 {
+		return
+	}
+	header := []string{"BATCH", "NODES", "PODS", "BLOCKED", "WHICH"}
+	if f.TopologyKey != "" {
+		header = []string{"BATCH", domainHeader(f.TopologyKey), "NODES", "PODS", "BLOCKED", "WHICH"}
+	}
+	var rows [][]ui.Cell
+	for _, row := range f.Rows(p.all) {
+		cells := []ui.Cell{{Text: batchNumbers(row)}}
+		if f.TopologyKey != "" {
+			cells = append(cells, ui.Cell{Text: domains(row.Domains)})
+		}
+		rows = append(rows, append(cells, ui.Cell{Text: nodeCount(row)}, ui.Cell{Text: podCount(row)}, blockedCount(row), ui.Cell{Text: p.which(row)}))
+	}
+	p.table(header, rows)
+}
+
+// domainHeader is the last part of a topology key: ZONE.
+func domainHeader(key string) string {
+	return strings.ToUpper(key[strings.LastIndex(key, "/")+1:])
+}
+
+func batchNumbers(r forecast.Row) string {
+	if r.From == r.To {
+		return fmt.Sprint(r.From)
+	}
+	return fmt.Sprintf("%d to %d", r.From, r.To)
+}
+
+func domains(values []string) string {
+	const most = 3
+	if len(values) > most {
+		return fmt.Sprintf("%d of them", len(values))
+	}
+	named := make([]string, len(values))
+	for i, value := range values {
+		if named[i] = value; value == "" {
+			named[i] = "(none)"
+		}
+	}
+	return strings.Join(named, ", ")
+}
+
+func nodeCount(r forecast.Row) string {
+	if r.From == r.To {
+		return fmt.Sprint(r.Each)
+	}
+	return fmt.Sprintf("%d, %d each", len(r.Names), r.Each)
+}
+
+func podCount(r forecast.Row) string {
+	if !r.Known {
+		return "?"
+	}
+	return fmt.Sprint(r.Leave)
+}
+
+func blockedCount(r forecast.Row) ui.Cell {
+	switch {
+	case !r.Known:
+		return ui.Cell{Text: "?"}
+	case r.Blocked == 0:
+		return ui.Cell{Text: "-"}
+	default:
+		return ui.Cell{Text: ui.Count(r.Blocked, "node", "nodes"), Tone: ui.Bad}
+	}
+}
+
+func (p *planPrinter) which(r forecast.Row) string {
+	text := forecast.Names(r.Names, p.all)
+	if r.ControlPlane {
+		text += " (control plane)"
+	}
+	return text
+}
+
+// about prints remarks about nodes, and some of their pods.
+func (p *planPrinter) about(title string, all plan.Remarks) {
+	if len(all) == 0 {
+		return
+	}
+	p.Section(title)
+	for _, r := range all {
+		of := forecast.Names(r.Nodes, p.all)
+		if len(r.Pods) > 0 {
+			of = p.few(r.Pods) + " on " + of
+		}
+		p.Text(ui.Plain, "   - ", of+": "+r.Text)
+	}
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
+	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+)
+
+// driverList is the output of drivers.
+type driverList struct {
+	Drivers []driverRow `json:"drivers"`
+	// Unread names what the caller may not read.
+	Unread []string `json:"unread,omitempty"`
+}
+
+func newDrivers(t *cli.Tool) *cobra.Command {
+	var output *cli.Output
+	nodes := &cli.Nodes{Optional: true}
+	command := &cobra.Command{
+		Use:   "drivers [NODE...]",
+		Short: "Show which drivers are registered on which node, and what they can do there",
+		Long: `Shows for each node the lifecycle drivers that are registered with its agent, their
+LifecycleTransitions for the node, and whether events can be claimed there. Agents write the
+registered drivers on their Node some seconds after a change.`,
+		Example: `  kubectl slipway drivers
+  kubectl slipway drivers worker-1 -o json`,
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := nodes.Take(args); err != nil {
+				return err
+			}
+			facts, unread, err := readDriverFacts(command.Context(), t, nodes.Named)
+			if err != nil {
+				return err
+			}
+			list := driverList{Drivers: facts.rows(), Unread: unread}
+			return t.Print(output, cli.View{Value: list, Names: list.nodes(), Human: list.print})
+		},
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: t.CompleteNodes(0),
+	}
+	output = cli.AddShow(command.Flags())
+	return command
+}
+
+// nodes names the nodes of the list.
+func (l driverList) nodes() (names []string) {
+	for _, row := range l.Drivers {
+		names = append(names, "node/"+row.Node)
+	}
+	return names
+}
+
+func (l driverList) print(out io.Writer, style ui.Style, _ bool) error {
+	var rows [][]ui.Cell
+	for _, row := range l.Drivers {
+		ready := ui.Cell{Text: "yes", Tone: ui.Good}
+		if !row.Ready {
+			ready = ui.Cell{Text: "no", Tone: ui.Bad}
+		}
+		rows = append(rows, []ui.Cell{{Text: row.Node}, cli.Dashed(row.Driver), ready, cli.Dashed(strings.Join(row.Transitions, ", "))})
+		if row.Message != "" {
+			rows = append(rows, []ui.Cell{{}, {}, {}, {Text: row.Message, Tone: ui.Warn}})
+		}
+	}
+	p := cli.Page{Out: out, Style: style, Err: style.Columns(out, []string{"NODE", "DRIVER", "READY", "TRANSITIONS"}, rows)}
+	for _, what := range l.Unread {
+		p.Text(ui.Plain, "", "not read: "+what)
+	}
+	return p.Err
+}
+
+// driverFacts are what was read.
+type driverFacts struct {
+	nodes       []corev1.Node
+	transitions []lifecyclev1alpha1.LifecycleTransition
+	// agents are the pods of agents, if podsRead.
+	agents   []corev1.Pod
+	podsRead bool
+	// central: the controller serves all nodes, with the drain driver.
+	central bool
+	now     time.Time
+}
+
+// driverRow is a driver on a node: one that is registered there, or one whose transitions
+// are for the node.
+type driverRow struct {
+	Node        string   `json:"node"`
+	Driver      string   `json:"driver,omitempty"`
+	Transitions []string `json:"transitions,omitempty"`
+	// Ready: an event that asks for one of the transitions can be claimed.
+	Ready bool `json:"ready"`
+	// Message says why not.
+	Message string `json:"message,omitempty"`
+}
+
+// rows returns the rows by node and driver. A node without drivers has a row, too.
+func (f driverFacts) rows() []driverRow {
+	var rows []driverRow
+	for _, node := range f.nodes {
+		registered, known := nodestate.Drivers(&node)
+		if f.central {
+			registered, known = []string{draindriver.DefaultDriverName}, true
+		}
+		published := f.published(&node)
+		names := slices.Sorted(maps.Keys(published))
+		for _, name := range registered {
+			if published[name] == nil {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			rows = append(rows, driverRow{Node: node.Name, Message: cmp.Or(f.loss(&node), "no driver is registered, and no transition is for this node")})
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			row := driverRow{Node: node.Name, Driver: name, Transitions: published[name]}
+			row.Message = f.trouble(&node, row, slices.Contains(registered, name), known)
+			row.Ready = row.Message == ""
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b driverRow) int { return strings.Compare(a.Node, b.Node) })
+	return rows
+}
+
+// published returns the transitions for a node, by driver.
+func (f driverFacts) published(node *corev1.Node) map[string][]string {
+	found := map[string][]string{}
+	for _, t := range f.transitions {
+		if transition.Applies(&t, node) {
+			found[t.Spec.Driver] = append(found[t.Spec.Driver], t.Name)
+		}
+	}
+	for _, names := range found {
+		slices.Sort(names)
+	}
+	return found
+}
+
+// trouble returns why a driver can do nothing on the node, or "".
+func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known bool) string {
+	loss := f.loss(node)
+	switch {
+	case loss != "":
+		return loss
+	case !known:
+		return "the agent has not written yet which drivers are registered"
+	case !registered && f.central:
+		return "the controller has no such driver: in central mode, it drains, and no more"
+	case !registered:
+		return "not registered on this node: start the driver there"
+	case len(row.Transitions) == 0:
+		return "no LifecycleTransition of this driver is for this node"
+	default:
+		return ""
+	}
+}
+
+// loss returns what is wrong with the node's agent, or "". In central mode, there is none.
+func (f driverFacts) loss(node *corev1.Node) string {
+	if f.central || !f.podsRead {
+		return ""
+	}
+	var pods []*corev1.Pod
+	for i := range f.agents {
+		if f.agents[i].Spec.NodeName == node.Name {
+			pods = append(pods, &f.agents[i])
+		}
+	}
+	lost := oversight.AgentLoss(oversight.Facts{NodeName: node.Name, Node: node, AgentPods: pods}, f.now)
+	if lost == nil {
+		return ""
+	}
+	return lost.Advice()
+}
+
+// readDriverFacts reads the facts; unread names what the caller may not read.
+func readDriverFacts(ctx context.Context, t *cli.Tool, names []string) (facts driverFacts, unread []string, err error) {
+	facts.now = t.Clock.Now()
+	c, err := t.Connect(ctx)
+	if err != nil {
+		return facts, nil, err
+	}
+	reader, err := client.New(c.Config, client.Options{HTTPClient: c.HTTP, Scheme: c.Home.Scheme(), Mapper: c.Home.Mapper()})
+	if err != nil {
+		return facts, nil, fmt.Errorf("build a client: %w", err)
+	}
+	if facts.nodes, err = readNodes(ctx, reader, names); err != nil {
+		return facts, nil, err
+	}
+	var transitions lifecyclev1alpha1.LifecycleTransitionList
+	if err := reader.List(ctx, &transitions); err != nil {
+		return facts, nil, fmt.Errorf("list the LifecycleTransitions: %w", err)
+	}
+	facts.transitions = transitions.Items
+	namespace, err := facts.readInstallation(ctx, c)
+	if apierrors.IsForbidden(err) {
+		unread, err = append(unread, err.Error()), nil
+	}
+	if err != nil || facts.central {
+		return facts, unread, err
+	}
+	var pods corev1.PodList
+	err = reader.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels(oversight.AgentLabels()))
+	if apierrors.IsForbidden(err) {
+		return facts, append(unread, "whether the agents are well: "+err.Error()), nil
+	}
+	facts.agents, facts.podsRead = pods.Items, err == nil
+	return facts, unread, err
+}
+
+// readInstallation finds the claim mode of the installation, and its namespace.
+func (f *driverFacts) readInstallation(ctx context.Context, c cli.Cluster) (namespace string, err error) {
+	on, err := installer.New(c.Config, c.HTTP)
+	if err != nil {
+		return "", err
+	}
+	installed, err := on.Installed(ctx)
+	if err != nil || len(installed) == 0 {
+		return release.Namespace, err
+	}
+	f.central = installed[0].Mode == release.Central
+	return installed[0].Namespace, nil
+}
+
+// readNodes reads the Nodes of these names, or all.
+func readNodes(ctx context.Context, reader client.Reader, names []string) ([]corev1.Node, error) {
+	if len(names) == 0 {
+		var all corev1.NodeList
+		if err := reader.List(ctx, &all); err != nil {
+			return nil, fmt.Errorf("list the nodes: %w", err)
+		}
+		slices.SortFunc(all.Items, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+		return all.Items, nil
+	}
+	var nodes []corev1.Node
+	for _, name := range names {
+		var node corev1.Node
+		if err := reader.Get(ctx, client.ObjectKey{Name: name}, &node); apierrors.IsNotFound(err) {
+			return nil, cli.NoSuchNode(name)
+		} else if err != nil {
+			return nil, fmt.Errorf("read node %s: %w", name, err)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+)
+
+// nodeStatus is how a node is, with one of its events, if it has one.
+type nodeStatus struct {
+	Node string `json:"node"`
+	// State is that of the event, or else of the node.
+	State state.State `json:"state"`
+	// Event and what it says. Empty: the node has none.
+	Event         string                        `json:"event,omitempty"`
+	Transition    string                        `json:"transition,omitempty"`
+	Phase         lifecyclev1alpha1.ClaimStatus `json:"phase,omitempty"`
+	Progress      *lifecyclev1alpha1.Progress   `json:"progress,omitempty"`
+	Waiting       string                        `json:"waiting,omitempty"`
+	Message       string                        `json:"message,omitempty"`
+	Blockers      []lifecyclev1alpha1.Blocker   `json:"blockers,omitempty"`
+	BlockersTotal int                           `json:"blockersTotal,omitempty"`
+	// Outdated means that what is said was said of an older spec of the event.
+	Outdated bool         `json:"outdated,omitempty"`
+	Since    *metav1.Time `json:"since,omitempty"`
+	Deadline *metav1.Time `json:"deadline,omitempty"`
+	// RequestedBy and Reason are who asked, and why.
+	RequestedBy string `json:"requestedBy,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	// Maintenances are the names of the NodeMaintenances that the event is for.
+	Maintenances []string `json:"maintenances,omitempty"`
+	// CordonedFor are events of Slipway that the node is cordoned for, CordonedByOthers who
+	// else has cordoned it.
+	CordonedFor      []string `json:"cordonedFor,omitempty"`
+	CordonedByOthers string   `json:"cordonedByOthers,omitempty"`
+}
+
+// overview is of all nodes in or near maintenance, and of those that are named. The others
+// are in service.
+func overview(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent, named []string) []nodeStatus {
+	wanted := func(name string) bool { return named == nil || slices.Contains(named, name) }
+	var all []nodeStatus
+	for _, event := range events {
+		if wanted(event.Spec.BindingNode) {
+			all = append(all, ofEvent(event, cli.NodeNamed(nodes, event.Spec.BindingNode)))
+		}
+	}
+	for _, node := range nodes {
+		has := slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == node.Name })
+		if s := ofNode(node); !has && wanted(node.Name) && (named != nil || s.State != state.InService) {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b nodeStatus) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(order(a.Phase), order(b.Phase)), cmp.Compare(a.Event, b.Event))
+	})
+	return all
+}
+
+// order puts the event first that is in progress.
+func order(phase lifecyclev1alpha1.ClaimStatus) int {
+	switch {
+	case phase == lifecyclev1alpha1.Claimed:
+		return 0
+	case phase.Terminal():
+		return 2
+	default:
+		return 1
+	}
+}
+
+func ofEvent(event *lifecyclev1alpha1.LifecycleEvent, node *corev1.Node) nodeStatus {
+	status, wait := &event.Status, state.WaitOf(event)
+	s := nodeStatus{
+		Node: event.Spec.BindingNode, State: state.OfEvent(event),
+		Event: event.Name, Transition: event.Spec.TransitionName, Phase: status.ClaimStatus, Progress: status.Progress,
+		Waiting: wait.Reason, Message: wait.Message, Blockers: status.Blockers,
+		BlockersTotal: state.BlockersOf(status),
+		Outdated:      wait.Outdated || state.IsOutdated(event), Deadline: status.SLA,
+		RequestedBy: event.Spec.RequestedBy, Reason: event.Spec.Reason,
+		Maintenances: cli.MaintenanceNames(event.Spec.BindingNode, event),
+	}
+	if !event.CreationTimestamp.IsZero() {
+		s.Since = &event.CreationTimestamp
+	}
+	if s.Phase == "" {
+		s.Phase = lifecyclev1alpha1.Pending
+	}
+	s.addCordons(node)
+	return s
+}
+
+func (s *nodeStatus) addCordons(node *corev1.Node) {
+	if node == nil {
+		return
+	}
+	ours, others := nodestate.Cordons(node)
+	for _, owner := range ours { // an event of the same name is named once
+		if !slices.Contains(s.CordonedFor, owner.Event) {
+			s.CordonedFor = append(s.CordonedFor, owner.Event)
+		}
+	}
+	if others != nil {
+		s.CordonedByOthers = cmp.Or(others.By, "somebody else")
+	}
+}
+
+// ofNode returns the status of a node that has no event. The condition of its last event says
+// why the node is cordoned.
+func ofNode(node *corev1.Node) nodeStatus {
+	s := nodeStatus{Node: node.Name, State: state.OfNode(node)}
+	s.addCordons(node)
+	if s.State == state.InService {
+		return s
+	}
+	ours, others := nodestate.Cordons(node)
+	last := state.NodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
+	switch {
+	case len(ours) > 0:
+		s.Since = &metav1.Time{Time: ours[0].Since}
+		if last != nil && last.Status == corev1.ConditionFalse {
+			s.Waiting, s.Message = last.Reason, last.Message
+		}
+	case others != nil && !others.Since.IsZero():
+		s.Since = &metav1.Time{Time: others.Since}
+	}
+	return s
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	"github.com/slipway-k8s/slipway/internal/reasons"
+)
+
+// statusFlags are the flags of status.
+type statusFlags struct {
+	nodes  cli.Nodes
+	output *cli.Output
+	watch  bool
+}
+
+func newStatus(t *cli.Tool) *cobra.Command {
+	s := &statusFlags{nodes: cli.Nodes{Optional: true}}
+	command := &cobra.Command{
+		Use:   "status [NODE...] [-l SELECTOR]",
+		Short: "Show the nodes in or near maintenance: progress, blockers, requesters",
+		Long: `Shows the nodes that have LifecycleEvents, that are cordoned, or that were drained; of named
+nodes also those in service. -o wide adds the reason and the LifecycleEvent. Where the terminal
+is too narrow for all columns, the blockers of a node stand below its line.
+
+-w goes on: it redraws a terminal; elsewhere each change of a node is a line, or one JSON object
+with -o json. What was reported for an older spec of an event is marked (outdated).`,
+		Example: `  kubectl slipway status
+  kubectl slipway status worker-1 -w
+  kubectl slipway status -o custom-columns=NODE:.node,STATE:.state
+  kubectl slipway status -o json | jq '.items[] | select(.state == "blocked")'`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: t.CompleteNodes(0),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := s.nodes.Take(args); err != nil {
+				return err
+			}
+			if s.watch {
+				if err := s.output.Streams("does not go with -w"); err != nil {
+					return err
+				}
+			}
+			return runStatus(command.Context(), t, s)
+		},
+	}
+	s.nodes.AddSelector(command)
+	command.Flags().BoolVarP(&s.watch, "watch", "w", false, "go on showing what changes")
+	s.output = cli.AddShow(command.Flags())
+	return command
+}
+
+func runStatus(ctx context.Context, t *cli.Tool, s *statusFlags) error {
+	c, reader, err := t.Open(ctx)
+	if err != nil {
+		return err
+	}
+	named := s.nodes.Named
+	if s.nodes.Selector != "" {
+		if named, err = t.WithLabels(ctx, reader, &s.nodes); err != nil || len(named) == 0 {
+			return err
+		}
+	}
+	if s.watch {
+		return watchStatus(ctx, t, c, s.output.Format, named)
+	}
+	nodes, events, err := listStatus(ctx, t, reader)
+	if err != nil {
+		return err
+	}
+	all := overview(nodes, events, named)
+	missing := notThere(nodes, all, named)
+	if missing != nil && len(all) == 0 {
+		return missing
+	}
+	if err := t.Print(s.output, statusView(t, all, nodes, named)); err != nil {
+		return err
+	}
+	return missing
+}
+
+// statusView shows the overview. Nodes are nil where they may not be listed.
+func statusView(t *cli.Tool, all []nodeStatus, nodes []*corev1.Node, named []string) cli.View {
+	return cli.View{
+		Value: cli.List(all), Names: namesOf(all),
+		Human: func(out io.Writer, style ui.Style, wide bool) error {
+			text := nothingText(nodes == nil)
+			if len(all) > 0 {
+				text = statusTable(all, style, t.Clock.Now(), wide)
+			}
+			_, err := fmt.Fprint(out, text+ui.CleanLines(shortDelays(nodes, named)))
+			return err
+		},
+	}
+}
+
+// notThere returns an error about the named nodes that do not exist. Where Nodes may not be
+// listed, that is not known.
+func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
+	var missing []error
+	for _, name := range named {
+		shown := slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == name })
+		if nodes != nil && !shown {
+			missing = append(missing, cli.NoSuchNode(name))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+const nodesUnread = "only those with LifecycleEvents are shown, and no cordons"
+
+// listStatus reads the facts of the overview. Nodes are nil where they may not be listed.
+func listStatus(ctx context.Context, t *cli.Tool, reader client.Reader) ([]*corev1.Node, []*lifecyclev1alpha1.LifecycleEvent, error) {
+	nodes, err := t.ListNodes(ctx, reader, nodesUnread)
+	if err != nil {
+		return nil, nil, err
+	}
+	var events lifecyclev1alpha1.LifecycleEventList
+	if err := reader.List(ctx, &events); err != nil {
+		return nil, nil, fmt.Errorf("list LifecycleEvents: %w", err)
+	}
+	return nodes, cli.Pointers(events.Items), nil
+}
+
+func namesOf(all []nodeStatus) []string {
+	var names []string
+	for _, s := range all {
+		names = append(names, "node/"+s.Node)
+	}
+	return names
+}
+
+// shortDelays names the nodes whose machines hardly wait for their drains when they are shut
+// down, although slipway-host holds the shutdown. Named are the nodes of the command; nil means
+// all.
+func shortDelays(nodes []*corev1.Node, named []string) string {
+	const most = 5
+	var short []string
+	for _, node := range nodes {
+		delay, known := shutdown.DelayOn(node)
+		if known && delay < shutdown.ShortDelay && (named == nil || slices.Contains(named, node.Name)) {
+			short = append(short, fmt.Sprintf("%s (%s)", node.Name, delay))
+		}
+	}
+	if len(short) == 0 {
+		return ""
+	}
+	slices.Sort(short)
+	text := strings.Join(short[:min(len(short), most)], ", ")
+	if more := len(short) - most; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return fmt.Sprintf("\nMachines that go down half drained, because logind delays a shutdown for less than %s there:\n  %s\n"+
+		"For the remedy (InhibitDelayMaxSec), see %s.\n", shutdown.ShortDelay, text, reasons.Docs+"docs/how-to/shutdown.md")
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+)
+
+// statusWatch shows an overview again and again.
+type statusWatch struct {
+	cli.Live
+	named       []string
+	nodesUnread bool
+	news        cli.News[nodeStatus]
+}
+
+func newStatusWatch(t *cli.Tool, f cli.Format, named []string) *statusWatch {
+	return &statusWatch{
+		Live: cli.Live{Tool: t, Format: f}, named: named,
+		news: cli.News[nodeStatus]{Key: func(s *nodeStatus) string { return s.Node + "/" + s.Event }},
+	}
+}
+
+// watchStatus shows the overview until ctx ends.
+func watchStatus(ctx context.Context, t *cli.Tool, c cli.Cluster, f cli.Format, named []string) error {
+	w := newStatusWatch(t, f, named)
+	return c.Watched().ToEnd(ctx, t.Clock, follow.Scope{Nodes: true}, w, func(_ context.Context, seen follow.Scope) error {
+		if w.nodesUnread = !seen.Nodes; w.nodesUnread {
+			t.Notef("You may not list Nodes, so %s.", nodesUnread)
+		}
+		return nil
+	})
+}
+
+// Show shows the nodes. It never ends by itself.
+func (w *statusWatch) Show(_ context.Context, now time.Time) (over bool, err error) {
+	nodes, events := follow.Stored[*corev1.Node](&w.Store), follow.Stored[*lifecyclev1alpha1.LifecycleEvent](&w.Store)
+	w.Update(w.picture(overview(nodes, events, w.named), now))
+	return false, nil
+}
+
+func (w *statusWatch) picture(all []nodeStatus, now time.Time) cli.Picture {
+	return cli.Picture{
+		Text: func(style ui.Style) string {
+			if len(all) == 0 {
+				return nothingText(w.nodesUnread)
+			}
+			return statusTable(all, style, now, w.Format == cli.Wide)
+		},
+		News: func() string { return w.changes(all, now) },
+	}
+}
+
+// changes are the nodes that have changed, one line or JSON object each.
+func (w *statusWatch) changes(all []nodeStatus, now time.Time) string {
+	var text strings.Builder
+	changed, gone := w.news.Of(all)
+	for _, s := range changed {
+		text.WriteString(w.entry(s, now))
+	}
+	for _, before := range gone {
+		if before.Event != "" {
+			text.WriteString(w.entry(nodeStatus{Node: before.Node, Event: before.Event, State: "gone"}, now))
+		}
+		if !slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == before.Node }) {
+			text.WriteString(w.entry(nodeStatus{Node: before.Node, State: "not in maintenance any more"}, now))
+		}
+	}
+	return text.String()
+}
+
+func (w *statusWatch) entry(s nodeStatus, now time.Time) string {
+	if w.Format != cli.JSON {
+		return statusLine(s, now)
+	}
+	return cli.Line(s)
+}
