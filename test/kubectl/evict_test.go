@@ -70,7 +70,7 @@ func (s *stage) untilThePodIsGone() {
 	})
 	first.out.await(s.t, "example.com/backup is active", "last heartbeat at ", ": 7 of 12 GiB\n")
 	list, _ := s.run(0, "evictions")
-	wantTexts(s.t, list, "example.com/backup", "7 of 12 GiB", "kubectl.slipway.dev/evict", "going on")
+	wantTexts(s.t, list, "example.com/backup", "7 of 12 GiB", "kubectl.slipway.dev/evict", "in progress")
 
 	second := s.start("evict", "p", "-o", "json")
 	second.trouble.await(s.t, "The eviction of pod p is requested already, since ", "(disk is failing)")
@@ -121,7 +121,7 @@ func (s *stage) failed() {
 	out, _ := s.run(0, "evictions", "-o", "wide")
 	wantTexts(s.t, out, "failed", "pod-1-r")
 	again := s.start("evict", "r")
-	again.trouble.await(s.t, "An earlier request for pod r has ended; it is asked for anew.")
+	again.trouble.await(s.t, "An earlier request for pod r has ended; the eviction is requested anew.")
 	again.out.await(s.t, evictionrequest.Evictor+" is active")
 	s.remove("r")
 	again.end(0)

@@ -106,7 +106,6 @@ func TestAReturnThatLeavesAnotherPartysCordonEndsWith7(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "cli-theirs")
-	node.Expect(harness.CordonLeft, "it is that of kubectl cordon")
 	node.Agent("")
 	env.Kubectl(t, "cordon", node.Name)
 	run(t, env, 0, "drain", node.Name)

@@ -179,7 +179,7 @@ func TestAMaintenanceIsPausedResumedAndAborted(t *testing.T) {
 	wantTexts(t, out, "is not paused")
 	m.moves(slipwayv1alpha1.NodeDraining, "")
 	_, trouble := m.run(2, "maintenance", "abort", m.name)
-	wantTexts(t, trouble, "ends for good", "1 node is out, and returns", "--yes does without a question")
+	wantTexts(t, trouble, "ends for good", "1 node is out, and returns", "--yes skips the question")
 	abort := m.start("maintenance", "abort", m.name, "--yes")
 	m.awaitSpec("is to be complete", func(got *slipwayv1alpha1.NodeMaintenance) bool {
 		return got.Spec.Stage == slipwayv1alpha1.StageComplete
@@ -248,7 +248,7 @@ func TestHooksAndWorkAreSaidOnTheEventOfTheNode(t *testing.T) {
 	out, _ = m.run(0, "explain", m.node)
 	wantTexts(t, out, fmt.Sprintf("Node %s is out for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", m.node, m.name, m.name))
 	_, trouble = m.run(1, "uncordon", m.node)
-	wantTexts(t, trouble, "returns when NodeMaintenance "+m.name+" is done with it")
+	wantTexts(t, trouble, "NodeMaintenance "+m.name+" returns node "+m.node+" when it is done with it")
 	_, trouble = m.run(0, "drain", m.node, "--dry-run=server")
 	wantTexts(t, trouble, "Warning: Node "+m.node+" is out for NodeMaintenance "+m.name)
 	for line, want := range map[string]string{
@@ -259,7 +259,7 @@ func TestHooksAndWorkAreSaidOnTheEventOfTheNode(t *testing.T) {
 		wantTexts(t, out, want+"\n")
 	}
 	_, trouble = m.run(0, "cancel", m.node, "--wait=false")
-	wantTexts(t, trouble, "for which it has failed then")
+	wantTexts(t, trouble, "there, it counts as failed")
 }
 
 // annotated wants an annotation on the event of the node.
