@@ -3,13 +3,10 @@
 package controller
 
 import (
-	"os"
-
-	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
-
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -19,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/health"

@@ -40,8 +40,8 @@ const (
 	Explained Place = "explain"
 )
 
-// CodeNotNoticed: neither an agent nor the controller has reported on an event. Only
-// [Explained] has it.
+// CodeNotNoticed is the code of an event on which neither an agent nor the controller has
+// reported. Only [Explained] has it.
 const CodeNotNoticed = "NotNoticed"
 
 // The conditions of an event that the drain driver adds to those of package

@@ -38,34 +38,34 @@ Where several nodes or pods end differently, the first of 1, 3, 4, 7 and 5 that 
 // severity is the order in which the ends of several nodes count.
 var severity = []int{Error, Failed, Canceled, Held, TimedOut}
 
-// Exit is an error with an exit code. Where Err is nil, everything was said already.
-type Exit struct {
+// ExitError is an error with an exit code. Where Err is nil, everything was said already.
+type ExitError struct {
 	Code int
 	Err  error
 }
 
-func (e Exit) Error() string {
+func (e ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
 	}
 	return e.Err.Error()
 }
 
-func (e Exit) Unwrap() error { return e.Err }
+func (e ExitError) Unwrap() error { return e.Err }
 
 // Exitf returns an error with an exit code.
 func Exitf(code int, format string, args ...any) error {
-	return Exit{code, fmt.Errorf(format, args...)}
+	return ExitError{code, fmt.Errorf(format, args...)}
 }
 
 // Usagef returns an error about the command line.
 func Usagef(format string, args ...any) error {
-	return Exit{WrongUsage, fmt.Errorf(format, args...)}
+	return ExitError{WrongUsage, fmt.Errorf(format, args...)}
 }
 
 // CodeOf returns the exit code for the error of a command, and what is still to be said.
 func CodeOf(err error) (int, error) {
-	e, ok := errors.AsType[Exit](err)
+	e, ok := errors.AsType[ExitError](err)
 	switch {
 	case err == nil:
 		return Done, nil
@@ -83,7 +83,7 @@ func CodeOf(err error) (int, error) {
 func Ending(codes []int) error {
 	for _, code := range severity {
 		if slices.Contains(codes, code) {
-			return Exit{Code: code}
+			return ExitError{Code: code}
 		}
 	}
 	return nil

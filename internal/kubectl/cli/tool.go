@@ -106,7 +106,7 @@ func wrongArgumentsAreUsage(command *cobra.Command) {
 }
 
 // errDeclined ends a command whose question was not answered with yes.
-var errDeclined = Exit{Error, errors.New("nothing was done: the question was not answered with yes")}
+var errDeclined = ExitError{Error, errors.New("nothing was done: the question was not answered with yes")}
 
 // Confirm asks the user at the terminal, unless the flags say yes. Without a terminal it
 // returns an error.

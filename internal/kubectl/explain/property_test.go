@@ -4,7 +4,6 @@ package explain
 
 import (
 	"fmt"
-	"github.com/slipway-k8s/slipway/internal/reasons"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // Whatever the status says, a report says all of it, and nothing that a shell would take

@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // UsualSLA is the deadline of a drain where neither --sla nor --timeout says one. kubectl

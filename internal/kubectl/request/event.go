@@ -5,9 +5,8 @@ package request
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // DrainName is the name of the event that drains a node. There is one at a time.

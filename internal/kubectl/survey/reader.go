@@ -22,7 +22,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -63,23 +62,23 @@ func New(config *rest.Config, httpClient *http.Client, h apigroup.Home) (*Reader
 }
 
 // mapper is that of the home, with the other kinds that are read here.
-func mapper(h apigroup.Home) meta.RESTMapper {
-	more := meta.NewDefaultRESTMapper(nil)
+func mapper(h apigroup.Home) apimeta.RESTMapper {
+	more := apimeta.NewDefaultRESTMapper(nil)
 	for _, kind := range []struct {
 		of    schema.GroupVersionKind
-		scope meta.RESTScope
+		scope apimeta.RESTScope
 	}{
-		{corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot},
-		{corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), meta.RESTScopeNamespace},
-		{corev1.SchemeGroupVersion.WithKind("PodTemplate"), meta.RESTScopeNamespace},
-		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), meta.RESTScopeRoot},
-		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), meta.RESTScopeNamespace},
-		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), meta.RESTScopeRoot},
-		{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), meta.RESTScopeRoot},
+		{corev1.SchemeGroupVersion.WithKind("Namespace"), apimeta.RESTScopeRoot},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), apimeta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PodTemplate"), apimeta.RESTScopeNamespace},
+		{corev1.SchemeGroupVersion.WithKind("PersistentVolume"), apimeta.RESTScopeRoot},
+		{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), apimeta.RESTScopeNamespace},
+		{storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), apimeta.RESTScopeRoot},
+		{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), apimeta.RESTScopeRoot},
 	} {
 		more.Add(kind.of, kind.scope)
 	}
-	return meta.MultiRESTMapper{h.Mapper(), more}
+	return apimeta.MultiRESTMapper{h.Mapper(), more}
 }
 
 // notes collects what could not be read.

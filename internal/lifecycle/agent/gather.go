@@ -3,8 +3,6 @@
 package agent
 
 import (
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"fmt"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 

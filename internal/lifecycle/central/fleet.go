@@ -3,11 +3,6 @@
 package central
 
 import (
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"maps"
 	"slices"
@@ -15,14 +10,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/agent"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/dispatch"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
 // Name is that of the controller: of its Lease, its service account, and of the claimer in

@@ -3,8 +3,6 @@
 package central
 
 import (
-	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
-
 	"context"
 	"fmt"
 	"maps"
@@ -29,6 +27,7 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )

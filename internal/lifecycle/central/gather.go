@@ -3,9 +3,6 @@
 package central
 
 import (
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +13,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 

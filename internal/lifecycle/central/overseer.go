@@ -3,8 +3,6 @@
 package central
 
 import (
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +19,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"

@@ -3,25 +3,21 @@
 package central
 
 import (
+	"context"
 	"errors"
 
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
-	"context"
-
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
 const (

@@ -3,8 +3,6 @@
 package central
 
 import (
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"slices"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // watchOver looks after a claimed event whose agent may be dead, or does nothing.

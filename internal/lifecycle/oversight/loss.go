@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubectl/pkg/util/podutils"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 

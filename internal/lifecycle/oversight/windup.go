@@ -6,10 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // windUp brings an event that has ended to its deletion, where nobody else does.

@@ -9,13 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-
 	corev1 "k8s.io/api/core/v1"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 

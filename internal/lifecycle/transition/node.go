@@ -8,13 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // markNode writes the Node's conditions that differ from what the event makes of them.

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 

@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // claimedEvent is one that is worked on, as the controller may find it.

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // needed says whether Slipway works on the node, or would if it had the lease.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // Facts is all that the controller knows of one node.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package clitest has what the tests of the commands share: golden files, styles of a terminal,
+// and texts with which a hostile object could forge what a terminal shows.
 package clitest
 
 import (
@@ -29,7 +31,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// drainOf is the event that 'kubectl slipway drain NODE' asks for.
+// DrainOf returns the event of 'kubectl slipway drain NODE'.
 func DrainOf(t *testing.T, node string, change ...func(*lifecyclev1alpha1.LifecycleEvent)) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
 	event, err := request.Drain{GracePeriod: -1}.Event(node)
@@ -44,15 +46,15 @@ func DrainOf(t *testing.T, node string, change ...func(*lifecyclev1alpha1.Lifecy
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden wants a text to be what the file in testdata says.
+// Golden compares a text with the file of that name in testdata.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,11 +69,10 @@ func Golden(t *testing.T, name, got string) {
 
 func text(b *bytes.Buffer) string { return strings.ReplaceAll(b.String(), os.Getenv("HOME"), "~") }
 
-// noon is when it is looked at what goes on.
+// Noon is the time of the clock in these tests.
 var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// styles are those in which people see what a command prints. With NO_COLOR it is that of a
-// terminal without colors, which show decides.
+// Styles are those of a pipe and of terminals. NO_COLOR gives a terminal without colors.
 var Styles = map[string]ui.Style{
 	"no-terminal":     {},
 	"80-columns":      {Terminal: true, Width: 80, Height: 24, Color: true},
@@ -79,7 +80,7 @@ var Styles = map[string]ui.Style{
 	"80-columns-bare": {Terminal: true, Width: 80, Height: 24},
 }
 
-// goldenStyles wants what is printed in each of the styles to be what is in testdata.
+// GoldenStyles compares the output in each of the styles with testdata.
 func GoldenStyles(t *testing.T, name string, printed func(io.Writer, ui.Style) error) {
 	t.Helper()
 	for style, s := range Styles {
@@ -93,7 +94,7 @@ func GoldenStyles(t *testing.T, name string, printed func(io.Writer, ui.Style) e
 	}
 }
 
-// goldenEncoded is the same for programs.
+// GoldenEncoded compares the JSON and YAML of a value with testdata.
 func GoldenEncoded(t *testing.T, name string, value any) {
 	t.Helper()
 	for _, f := range []cli.Format{cli.JSON, cli.YAML} {
@@ -105,7 +106,7 @@ func GoldenEncoded(t *testing.T, name string, value any) {
 	}
 }
 
-// read reads objects from a file in testdata, separated by ---.
+// Read reads objects from a file in testdata, separated by ---.
 func Read[T any](t *testing.T, file string) []*T {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -123,7 +124,7 @@ func Read[T any](t *testing.T, file string) []*T {
 	return all
 }
 
-// testTool has its clock stand still.
+// Tool returns a tool whose clock stands at [Noon], and its two outputs.
 func Tool() (*cli.Tool, *bytes.Buffer, *bytes.Buffer) {
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
 	t := cli.NewTool(streams)
@@ -131,11 +132,11 @@ func Tool() (*cli.Tool, *bytes.Buffer, *bytes.Buffer) {
 	return t, out, errOut
 }
 
-// hostile is what anybody may write who can create an event, a pod or a condition: it renames
+// Hostile is a text that the author of an event, a pod or a condition can choose: it renames
 // the window, clears the screen, writes from right to left, and forges a line.
 const Hostile = "\x1b]0;owned\x07\x1b[2J\u202etfel\u200b\u009b31m\r\nnode/worker-9 drained"
 
-// wantHarmless wants a text in which hostile ones were written to be what a terminal prints.
+// WantHarmless fails for a text that contains hostile parts which change the terminal.
 func WantHarmless(t *testing.T, text string) {
 	t.Helper()
 	if !strings.Contains(text, "owned") {
@@ -151,7 +152,7 @@ func WantHarmless(t *testing.T, text string) {
 	}
 }
 
-// hostileDrain has it wherever others may write.
+// HostileDrain returns a drain with [Hostile] in each field that third parties can write.
 func HostileDrain(t *testing.T, node, status string) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
 	event := DrainOf(t, node)
@@ -162,6 +163,7 @@ func HostileDrain(t *testing.T, node, status string) *lifecyclev1alpha1.Lifecycl
 	return event
 }
 
+// Statuses for [HostileDrain].
 const (
 	HostileProgress = `{claimStatus: Claimed, claimedBy: {kind: NodeAgent, identity: HOSTILE}, driver: {name: HOSTILE, start: s, end: drain-complete},
 progress: {total: 3}, blockersTotal: 2, blockers: [{object: HOSTILE, reason: Other, by: HOSTILE, message: HOSTILE}, {object: HOSTILE, reason: UnmanagedPod, message: HOSTILE}]}`
@@ -173,10 +175,13 @@ progress: {total: 3}, blockersTotal: 2, blockers: [{object: HOSTILE, reason: Oth
 	HostileExpiry  = `{claimStatus: SlaExpired, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: Finished, status: "True", reason: SlaExpired, message: HOSTILE}]}`
 )
 
+// ErrRefused is the answer of an API server that refuses a request.
 var ErrRefused = errors.New("an admission policy says no")
 
+// Colors matches the colors in a text.
 var Colors = regexp.MustCompile("\x1b\\[[0-9]*m")
 
+// WantWithin fails for lines that are wider than the terminal.
 func WantWithin(t *testing.T, style ui.Style, text string) {
 	t.Helper()
 	for line := range strings.Lines(Colors.ReplaceAllString(text, "")) {

@@ -100,7 +100,7 @@ func mayReturn(ctx context.Context, t *cli.Tool, n *cli.Nodes) error {
 		}
 	}
 	if len(refusals) > 0 {
-		return cli.Exit{Code: cli.Held, Err: errors.Join(refusals...)}
+		return cli.ExitError{Code: cli.Held, Err: errors.Join(refusals...)}
 	}
 	return nil
 }

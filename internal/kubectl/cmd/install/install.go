@@ -14,13 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/slipway-k8s/slipway/internal/reasons"
-
 	"github.com/slipway-k8s/slipway/config"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // installTimeout is how long rollouts may take, unless told otherwise.

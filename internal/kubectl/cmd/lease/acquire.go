@@ -178,7 +178,7 @@ func runWithLease(ctx context.Context, t *cli.Tool, l cli.Leases, a *leaseAcquir
 	case !ok || isMore(err):
 		return leaseTrouble(err)
 	case ended.Exited():
-		return cli.Exit{Code: ended.ExitCode()}
+		return cli.ExitError{Code: ended.ExitCode()}
 	case ctx.Err() != nil:
 		return ctx.Err() // interrupted, and the command with it
 	default:

@@ -51,7 +51,7 @@ func followMaintenance(ctx context.Context, t *cli.Tool, c cli.Cluster, m *slipw
 		return cli.Exitf(cli.Canceled, "NodeMaintenance %s: %w, which ends it; 'kubectl slipway status' shows the nodes that are out", m.Name, err)
 	case err != nil && cli.IsOver(ctx):
 		sayHow(t, "Timed out. It goes on in the cluster.", m.Name)
-		return cli.Exit{Code: cli.TimedOut}
+		return cli.ExitError{Code: cli.TimedOut}
 	case err != nil && ctx.Err() != nil:
 		w.Clear()
 		sayHow(t, "Stopped watching. It goes on in the cluster.", m.Name)
@@ -65,7 +65,7 @@ func followMaintenance(ctx context.Context, t *cli.Tool, c cli.Cluster, m *slipw
 	}
 	if code != cli.Done {
 		sayFailed(t, row)
-		return cli.Exit{Code: code, Err: errors.New(text)}
+		return cli.ExitError{Code: code, Err: errors.New(text)}
 	}
 	if f.Format == cli.Human {
 		t.Sayf("%s", text+"\n")

@@ -199,7 +199,7 @@ func nameFlags(p plan.Prediction) {
 func showPlan(t *cli.Tool, o *cli.Output, v cli.View, blocks bool) error {
 	err := t.Print(o, v)
 	if err == nil && blocks {
-		return cli.Exit{Code: cli.WouldBlock}
+		return cli.ExitError{Code: cli.WouldBlock}
 	}
 	return err
 }

@@ -3,17 +3,12 @@
 package holder
 
 import (
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/slipway-k8s/slipway/nodelease"
-
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"fmt"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,8 +16,10 @@ import (
 
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	leases "github.com/slipway-k8s/slipway/internal/node/lease"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
 // Options are what a Holder works with.

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
-
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"

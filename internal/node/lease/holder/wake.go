@@ -3,8 +3,6 @@
 package holder
 
 import (
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 

@@ -3,24 +3,21 @@
 package controller
 
 import (
-	"slices"
-
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"github.com/slipway-k8s/slipway/internal/node/loop"
-
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
