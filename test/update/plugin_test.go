@@ -111,7 +111,7 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 	}
 	env.Kubectl(t, "annotate", "--overwrite", "node", b.drained.Name, `slipway.dev/static-pods-host={}`)
 	uninstall.AwaitLog("Slipway is gone")
-	if said := uninstall.Log(); !strings.Contains(said, "it stays cordoned, by somebody else") || strings.Contains(said, "nobody puts back") {
+	if said := uninstall.Log(); !strings.Contains(said, "it stays cordoned by another party") || strings.Contains(said, "nobody puts back") {
 		t.Errorf("uninstall said:\n%s", said)
 	}
 	b.nothingIsLeft(t)
@@ -162,7 +162,7 @@ func TestThePluginUninstallsWhatNobodyLooksAfter(t *testing.T) {
 		t.Fatalf("it has deleted the event, or taken off its finalizers: %q", e.Finalizers)
 	}
 	wantPlugin(t, env, 0, []string{"uninstall", "--yes", "--force", "--timeout=3m"},
-		"with the finalizers of others: example.com/audit", "nobody ends LifecycleEvent "+event,
+		"with third-party finalizers: example.com/audit", "nobody ends LifecycleEvent "+event,
 		"its static pods come back: kube-system/proxy", "nobody puts back the static pods of node "+node.Name+" (kube-system/proxy)", "Slipway is gone", "Namespace slipway-system stays", "Secret registry")
 	env.Kubectl(t, "get", "secret", "registry", "-n", devcluster.Namespace)
 	// What is lost on the machine, its Node tells, until somebody has put it back.

@@ -19,7 +19,7 @@ func TestInstallingWithoutReducedTakesTheWeakRightsAway(t *testing.T) {
 	}
 
 	wantPlugin(t, env, 0, []string{"install", "--reduced", "--yes"}, "Slipway works")
-	wantPlugin(t, env, 0, []string{"version"}, "with the reduced variant's rights")
+	wantPlugin(t, env, 0, []string{"version"}, "with the reduced variant's permissions")
 	if got := mayEvict(); got != "yes" {
 		t.Fatalf("with --reduced, an agent may evict: %s", got)
 	}
