@@ -197,7 +197,7 @@ func anotherPodIsNotRead(t *testing.T, server *server) {
 	other := s.pod("cart-0")
 	look <- struct{}{}
 	err := <-errs
-	want := responderkit.ErrPodGone.Error() + ": pod " + s.namespace + "/cart-0 is another one by now, with UID " + string(other.UID) + " instead of " + string(pod.UID)
+	want := responderkit.ErrPodGone.Error() + ": pod " + s.namespace + "/cart-0 was replaced by a pod with UID " + string(other.UID) + " instead of " + string(pod.UID)
 	if !errors.Is(err, responderkit.ErrPodGone) || err.Error() != want {
 		t.Errorf("with another pod, the error is %v", err)
 	}

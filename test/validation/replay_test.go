@@ -15,7 +15,7 @@ import (
 )
 
 // recorded is where internal/eviction/request leaves what its scripts ask of the server.
-var recorded = filepath.Join("..", "..", "internal", "evictionrequest", "testdata", "writes")
+var recorded = filepath.Join("..", "..", "internal", "eviction", "request", "testdata", "writes")
 
 // asked is one write of a recording.
 type asked struct {
