@@ -28,6 +28,7 @@ type settings struct {
 	timeout time.Duration
 
 	nodes         int
+	nodeCapacity  map[string]string
 	featureGates  map[string]string
 	runtimeConfig map[string]string
 	auditPolicy   string
@@ -48,6 +49,7 @@ func addSettings(command *cobra.Command) *settings {
 	addCache(command, &s.cache)
 	addTimeout(command, &s.timeout)
 	flags.IntVar(&s.nodes, "nodes", cluster.DefaultConfig().Nodes, "how many simulated nodes: worker-1 and so on; a running cluster can be given more")
+	flags.StringToStringVar(&s.nodeCapacity, "node-capacity", cluster.DefaultConfig().NodeCapacity, "the capacity of each simulated node")
 	flags.StringToStringVar(&s.featureGates, "feature-gates", nil, "feature gates of all components, as Name=true")
 	flags.StringToStringVar(&s.runtimeConfig, "runtime-config", nil, "API groups and versions to serve, as group/version=true")
 	flags.StringVar(&s.auditPolicy, "audit-policy", "", "a file with an audit policy (default: the metadata of every request)")
@@ -76,6 +78,7 @@ func (s *settings) request(command *cobra.Command) (cluster.Request, error) {
 		Cache: s.cache, Timeout: s.timeout,
 		Configure: func(config *state.Config) {
 			setIf(given("nodes"), &config.Nodes, s.nodes)
+			setIf(given("node-capacity"), &config.NodeCapacity, s.nodeCapacity)
 			setIf(given("feature-gates"), &config.FeatureGates, s.featureGates)
 			setIf(given("runtime-config"), &config.RuntimeConfig, s.runtimeConfig)
 			setIf(given("audit-policy"), &config.AuditPolicy, string(policy))

@@ -204,7 +204,7 @@ func TestSimulatedNodesAreSpreadAndDistinct(t *testing.T) {
 	perZone, addresses := map[string]int{}, map[string]bool{}
 	names := simulatedNodes(state.Config{Nodes: 1000})
 	for number, name := range names {
-		made := simulated(name, number)
+		made := simulated(name, number, nil)
 		perZone[made.Labels[corev1.LabelTopologyZone]]++
 		addresses[made.Status.Addresses[1].Address] = true
 	}

@@ -40,9 +40,13 @@ func simulatedNodes(config state.Config) []string {
 
 // createNodes creates the Nodes that do not exist yet. kwok recognizes them by an annotation and
 // does what their kubelets would do.
-func createNodes(ctx context.Context, api typedcorev1.NodesGetter, names []string) error {
-	for number, name := range names {
-		_, err := api.Nodes().Create(ctx, simulated(name, number), metav1.CreateOptions{})
+func createNodes(ctx context.Context, api typedcorev1.NodesGetter, config state.Config) error {
+	capacity, err := capacityOf(config)
+	if err != nil {
+		return err
+	}
+	for number, name := range simulatedNodes(config) {
+		_, err := api.Nodes().Create(ctx, simulated(name, number, capacity), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %s: %w", name, err)
 		}
@@ -50,11 +54,20 @@ func createNodes(ctx context.Context, api typedcorev1.NodesGetter, names []strin
 	return nil
 }
 
-func simulated(name string, number int) *corev1.Node {
-	capacity := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"),
-		corev1.ResourceEphemeralStorage: resource.MustParse("200Gi"), corev1.ResourcePods: resource.MustParse("250"),
+// capacityOf returns the capacity of each simulated node.
+func capacityOf(config state.Config) (corev1.ResourceList, error) {
+	capacity := corev1.ResourceList{}
+	for name, text := range config.NodeCapacity {
+		quantity, err := resource.ParseQuantity(text)
+		if err != nil {
+			return nil, fmt.Errorf("--node-capacity: %s=%s: %w", name, text, err)
+		}
+		capacity[corev1.ResourceName(name)] = quantity
 	}
+	return capacity, nil
+}
+
+func simulated(name string, number int, capacity corev1.ResourceList) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name,

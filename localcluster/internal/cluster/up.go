@@ -50,7 +50,12 @@ type Request struct {
 }
 
 // DefaultConfig is the configuration of a request that asks for nothing special.
-func DefaultConfig() state.Config { return state.Config{Nodes: 3} }
+func DefaultConfig() state.Config {
+	return state.Config{
+		Nodes:        3,
+		NodeCapacity: map[string]string{"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi", "pods": "250"},
+	}
+}
 
 // NewID returns an identity that no other cluster has.
 func NewID() string { return rand.Text() }
@@ -242,7 +247,7 @@ func (l *launch) everything(ctx context.Context) error {
 // controller-manager has created the service account that every pod needs.
 func (l *launch) awaitUsable(ctx context.Context, api typedcorev1.CoreV1Interface) error {
 	names := simulatedNodes(l.state.Config)
-	if err := createNodes(ctx, api, names); err != nil {
+	if err := createNodes(ctx, api, l.state.Config); err != nil {
 		return err
 	}
 	if err := awaitNodes(ctx, api, l.cluster.report, names...); err != nil {

@@ -84,6 +84,8 @@ type Node struct {
 type Config struct {
 	// Nodes is how many simulated nodes there are: worker-1 and so on.
 	Nodes int `json:"nodes"`
+	// NodeCapacity is the capacity of each simulated node, by resource.
+	NodeCapacity map[string]string `json:"nodeCapacity,omitempty"`
 	// FeatureGates go to every component of Kubernetes.
 	FeatureGates map[string]string `json:"featureGates,omitempty"`
 	// RuntimeConfig switches API groups and versions on and off.
