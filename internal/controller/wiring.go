@@ -31,7 +31,8 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// workers is how many nodes a controller works on at a time. A pass is some requests;
+// workers is how many nodes the agents, shutdowns and leases are worked on at a time. The
+// overseer works on one, so that guards are decided one after another. A pass is some requests;
 // drivers do what takes long.
 const workers = 8
 

@@ -13,6 +13,10 @@
 //	begin      none runs, and none is over: an Eviction is created
 //	report     the outcome is written to each request
 //
+// facts.go has the facts, the view and the deadlines; responders.go the responders and their
+// order; eviction.go the name, labels and owners of an Eviction; status.go the turns, the
+// take-over from a silent responder, and the outcomes.
+//
 // It decides as the evictionrequest-controller of the KEP, by the types that Kubernetes 1.37 ships
 // (k8s.io/api/lifecycle/v1alpha1), which win where the KEP's text differs. It decides nothing that the server's
 // validation of these types refuses: the order of the responders, and each change of their states, are those of

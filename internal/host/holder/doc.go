@@ -5,7 +5,7 @@
 //
 //	logind (is a shutdown going on?) ─┐
 //	the Node, watched as the node ────┼─▶ shutdown.Hold ──▶ a lock of logind's, here and at the keeper
-//	boot ID ──────────────────────────┘                └──▶ the announcement on the Node, by nodestate
+//	boot ID ──────────────────────────┘                └──▶ the announcement on the Node, by node/state
 //
 // The lock needs no API server, which may be away when this process begins: then what needs one is
 // connected to it beside the holder, when it answers.

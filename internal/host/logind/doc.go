@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logind speaks with systemd-logind over D-Bus, and is the only room that does.
+// Package logind speaks with systemd-logind over D-Bus. No other package does.
 //
 //	Inhibit ───────────────▶ a lock: a file that delays shutdowns while anybody has it open
 //	PrepareForShutdown ────▶ Preparing, Changed: a shutdown begins, or was called off

@@ -5,7 +5,7 @@
 //
 //	the Node, watched as the node ────┐
 //	DIR/*         the kubelet's ──────┼─▶ staticpod.Next ──▶ a rename, or the journal anew
-//	DIR/.slipway/* those away ────────┤               └──▶ what the Node says, by nodestate
+//	DIR/.slipway/* those away ────────┤               └──▶ what the Node says, by node/state
 //	DIR/.slipway/.journal ────────────┘
 //
 // The kubelet reads the files of DIR, and of no folder in it; what begins with a dot it does

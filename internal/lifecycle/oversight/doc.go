@@ -7,7 +7,7 @@
 //	Facts (a node's events, its Node, its agent, other nodes) ── Next(facts, now) ──▶ one Step, and when to ask again
 //
 //	Pending   no Node ─▶ noted, then Failed      no agent ─▶ noted      gate of ours ─▶ held, or removed
-//	Claimed   no Node ─▶ Failed                  agent dead, or silent when the event is over ─▶ Stalled, then SlaExpired or Canceled
+//	Claimed   no Node ─▶ Failed                  agent dead, or silent when the event is over ─▶ Stalled, then Succeeded, SlaExpired or Failed
 //	terminal  agent dead, or overruled ─▶ mark the Node, unprotect, delete
 //
 // What was noted, and since when, is read from the event: after a crash at any point,
@@ -15,5 +15,5 @@
 // an agent is lost is remembered ([Sighting]), because the clocks of nodes may be wrong:
 // after a restart that time begins anew, unless it is noted already. How an event
 // ends is package transition's. It never does what an agent that works would do,
-// and in central mode leaves what the controller has claimed to that loop.
+// and in central mode leaves events of the controller to the agents of lifecycle/central.
 package oversight

@@ -12,7 +12,7 @@
 //	ending.go    canceled, late, failed or succeeded: tell the driver, write the phase, release
 //	cleanup.go   delete ended events, and what drivers left on the node
 //
-// work.go derives what the phases of the event in work need. answer.go compares a driver's
+// work.go derives what the phases of the event in work need. timing.go has all timeouts. answer.go compares a driver's
 // answer with the contract and folds it into the status. node.go writes the Node's conditions.
 //
 // The event's status and finalizers record what has been done, memory does not: after a

@@ -5,5 +5,5 @@
 //	annotation slipway.dev/cordons ──▶ NotedOn ──▶ Noted: owners, and the cordon before ours
 //	managed fields                 ──▶ By      ──▶ Foreign: who wrote spec.unschedulable
 //
-// It reads Nodes that somebody has. It has no client and decides nothing: nodestate writes.
+// It reads Nodes that somebody has. It has no client and decides nothing: node/state writes.
 package cordon

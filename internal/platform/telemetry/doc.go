@@ -10,5 +10,9 @@
 // What to tell is decided by pure functions (notice.go). A core Event is named after what
 // it tells, so that nothing is told twice, not even by a process that has begun anew.
 //
+// notice.go decides about core Events; standings.go, overseen.go, undertaken.go and stuck.go have
+// the gauges of nodes in work, of events without an agent, of maintenances, and of work that does
+// not move on; drains.go, calls.go, health.go and host.go have counters.
+//
 // It is output only: nothing is decided by it, and its failures stop nothing.
 package telemetry

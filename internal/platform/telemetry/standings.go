@@ -19,12 +19,12 @@ import (
 // standings are the metrics of what stands: they are computed when they are read, so that
 // they grow while nothing else happens.
 type standings struct {
-	transitions, reasons *vocabulary
-	clock                clock.PassiveClock
-	state, blocked       *prometheus.Desc
-	claimed, deadline    *prometheus.Desc
-	blockedSince         *prometheus.Desc
-	progress             *prometheus.Desc
+	transitions, reasons  *vocabulary
+	clock                 clock.PassiveClock
+	state, blockedSeconds *prometheus.Desc
+	claimed, deadline     *prometheus.Desc
+	blockedAt             *prometheus.Desc
+	progress              *prometheus.Desc
 
 	mu    sync.Mutex
 	nodes map[string]*standingNode
@@ -39,11 +39,10 @@ type standingNode struct {
 	// done and state have stood since moved, as far as this process has seen.
 	done  int32
 	moved time.Time
-	// blocked: since when something of each reason holds it up, as its driver says.
-	blocked map[string]time.Time
-	// blockedSince: each reason that something blocks it for, and since when that is not
-	// in past.
-	blockedSince map[string]time.Time
+	// blockedAt is, by reason, since when something blocks it, as its driver reports.
+	blockedAt map[string]time.Time
+	// countedFrom is, by reason, since when that time is not in past yet.
+	countedFrom map[string]time.Time
 }
 
 func newStandings(b *book, transitions, reasons *vocabulary) *standings {
@@ -56,13 +55,13 @@ func newStandings(b *book, transitions, reasons *vocabulary) *standings {
 			"Unix time when the LifecycleEvent was claimed which the node is being worked on for.", "node"),
 		deadline: b.computed(Gauge, "slipway_node_deadline_timestamp_seconds",
 			"Unix time by which the LifecycleEvent must have ended which the node is being worked on for; absent if it may take any time.", "node"),
-		blockedSince: b.computed(Gauge, "slipway_node_blocked_timestamp_seconds",
+		blockedAt: b.computed(Gauge, "slipway_node_blocked_timestamp_seconds",
 			"Unix time since when something of that reason has been holding up the LifecycleEvent which the node is being worked on for.",
 			"node", "reason"),
 		progress: b.computed(Gauge, "slipway_node_progress_timestamp_seconds",
 			"Unix time when the LifecycleEvent last got on which the node is being worked on for: when its state or what is done of it changed, or when the process saw it first.",
 			"node"),
-		blocked: b.computed(Counter, "slipway_drain_blocked_seconds_total",
+		blockedSeconds: b.computed(Counter, "slipway_drain_blocked_seconds_total",
 			"Seconds during which something of that reason held up a LifecycleEvent, added up over events; also while it still does.",
 			"reason"),
 		nodes: map[string]*standingNode{}, past: map[string]time.Duration{},
@@ -81,9 +80,9 @@ func (s *standings) set(node string, events []*lifecyclev1alpha1.LifecycleEvent,
 		if after != nil && after.isWhere(before) {
 			after.moved = before.moved
 		}
-		for reason, since := range before.blockedSince {
-			if after != nil && after.event == before.event && !after.blockedSince[reason].IsZero() {
-				after.blockedSince[reason] = since
+		for reason, since := range before.countedFrom {
+			if after != nil && after.event == before.event && !after.countedFrom[reason].IsZero() {
+				after.countedFrom[reason] = since
 				continue
 			}
 			s.past[reason] += now.Sub(since)
@@ -104,7 +103,7 @@ func (s *standings) of(events []*lifecyclev1alpha1.LifecycleEvent, now time.Time
 		}
 		n := &standingNode{
 			event: e.UID, transition: s.transitions.of(e.Spec.TransitionName), state: e.Status.State,
-			deadline: e.Status.SLA, moved: now, blocked: map[string]time.Time{}, blockedSince: map[string]time.Time{},
+			deadline: e.Status.SLA, moved: now, blockedAt: map[string]time.Time{}, countedFrom: map[string]time.Time{},
 		}
 		if c := meta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable); c != nil {
 			n.claimed = &c.LastTransitionTime
@@ -117,7 +116,7 @@ func (s *standings) of(events []*lifecyclev1alpha1.LifecycleEvent, now time.Time
 		}
 		for _, b := range e.Status.Blockers {
 			reason := s.reasons.of(b.Reason)
-			n.blockedSince[reason] = now
+			n.countedFrom[reason] = now
 			n.holds(reason, b.Since)
 		}
 		return n
@@ -135,14 +134,14 @@ func (n *standingNode) holds(reason string, since *metav1.Time) {
 	if since == nil {
 		return
 	}
-	if first, has := n.blocked[reason]; !has || since.Time.Before(first) {
-		n.blocked[reason] = since.Time
+	if first, has := n.blockedAt[reason]; !has || since.Time.Before(first) {
+		n.blockedAt[reason] = since.Time
 	}
 }
 
 // Describe is for the registry.
 func (s *standings) Describe(all chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.state, s.claimed, s.deadline, s.blockedSince, s.progress, s.blocked} {
+	for _, d := range []*prometheus.Desc{s.state, s.claimed, s.deadline, s.blockedAt, s.progress, s.blockedSeconds} {
 		all <- d
 	}
 }
@@ -156,12 +155,12 @@ func (s *standings) Collect(all chan<- prometheus.Metric) {
 	for name, n := range s.nodes {
 		all <- prometheus.MustNewConstMetric(s.state, prometheus.GaugeValue, 1, name, n.transition, n.state)
 		n.times(s, name, all)
-		for reason, since := range n.blockedSince {
+		for reason, since := range n.countedFrom {
 			total[reason] += max(0, now.Sub(since))
 		}
 	}
 	for reason, d := range total {
-		all <- prometheus.MustNewConstMetric(s.blocked, prometheus.CounterValue, d.Seconds(), reason)
+		all <- prometheus.MustNewConstMetric(s.blockedSeconds, prometheus.CounterValue, d.Seconds(), reason)
 	}
 }
 
@@ -177,7 +176,7 @@ func (n *standingNode) times(s *standings, name string, all chan<- prometheus.Me
 	if n.deadline != nil {
 		at(s.deadline, n.deadline.Time, name)
 	}
-	for reason, since := range n.blocked {
-		at(s.blockedSince, since, name, reason)
+	for reason, since := range n.blockedAt {
+		at(s.blockedAt, since, name, reason)
 	}
 }

@@ -7,6 +7,6 @@
 //	Survey  ──▶ what would go, and who is at work ──▶ Remove
 //
 // While it installs, it deletes nothing but the rights of another variant, when nobody needs
-// them any more. It writes Nodes only through nodestate, and is no part of what runs in the
+// them any more. It writes Nodes only through node/state, and is no part of what runs in the
 // cluster.
 package installer
