@@ -63,13 +63,12 @@ func (f *Fleet) Sources(from cache.Cache) []source.TypedSource[string] {
 // Reconcile is a pass of the node's loop. The queue never gives one node to two workers
 // at a time, as an agent wants it.
 func (f *Fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, error) {
-	events, err := loop.Events(ctx, f.Cached, node)
+	hasEvents, err := loop.HasEvents(ctx, f.Cached, node)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	empty := len(events) == 0
 	a := f.of(node)
-	if a == nil && empty {
+	if a == nil && !hasEvents {
 		if left, err := f.drainIsLeft(ctx, node); !left {
 			return reconcile.Result{}, err
 		}
@@ -80,7 +79,7 @@ func (f *Fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 		}
 	}
 	result, err := a.Reconcile(ctx, node)
-	if empty && err == nil && result.IsZero() {
+	if !hasEvents && err == nil && result.IsZero() {
 		f.drop(node) // it has told the driver of what has vanished
 	}
 	return result, err

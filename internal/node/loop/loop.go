@@ -58,12 +58,27 @@ func BindingNode(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []strin
 	return []string{e.Spec.BindingNode}
 }
 
+// HasEvents returns whether the node has events, as the cache has them. It copies none.
+func HasEvents(ctx context.Context, cached client.Reader, node string) (bool, error) {
+	var events lifecyclev1alpha1.LifecycleEventList
+	err := cached.List(ctx, &events, client.MatchingFields{lifecycleevent.BindingNodeField: node}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return false, fmt.Errorf("list the events of node %s: %w", node, err)
+	}
+	return len(events.Items) > 0, nil
+}
+
 // WithEvents names the node, if it has events.
 func WithEvents(ctx context.Context, cached client.Reader, node string) []string {
-	if len(NodesOfEvents(ctx, cached, client.MatchingFields{lifecycleevent.BindingNodeField: node})) == 0 {
+	switch has, err := HasEvents(ctx, cached, node); {
+	case err != nil:
+		log.FromContext(ctx).Error(err, "Cannot read the cache of events")
 		return nil
+	case !has:
+		return nil
+	default:
+		return []string{node}
 	}
-	return []string{node}
 }
 
 // NodesOfEvents names the nodes of the events that match, as the cache has them.
