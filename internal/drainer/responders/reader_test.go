@@ -43,6 +43,7 @@ func begin(t *testing.T, r *Reader) *following {
 		})
 	}()
 	t.Cleanup(f.end)
+	<-f.wake // it has joined the watches: one that joins later could find that they have ended
 	return f
 }
 
@@ -88,7 +89,6 @@ func TestWhereEvictionsAreNotServedThatCostsOneRequestInTenMinutes(t *testing.T)
 			first := begin(t, reader)
 			first.await("it is known", notServed)
 			second := begin(t, reader)
-			<-second.wake // it follows
 			second.await("it is known at once", notServed)
 			first.end()
 			want := []string{evictionsPath + "?"}
