@@ -141,7 +141,7 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 // sayDelay says on the Node how long logind waits. Less than drains take is nothing that this
 // process could mend, and nobody would notice before a machine goes down half drained.
 func (h *holder) sayDelay(ctx context.Context, delay time.Duration) error {
-	if err := h.server.Load().node.SayShutdownDelay(ctx, delay); err != nil {
+	if err := h.server.Load().node.ReportShutdownDelay(ctx, delay); err != nil {
 		return err
 	}
 	logger := log.FromContext(ctx).WithValues("delay", delay.String())

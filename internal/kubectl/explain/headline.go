@@ -107,7 +107,7 @@ func lastState(node *corev1.Node) string {
 }
 
 func cordonedBy(node *corev1.Node) string {
-	if owners := cordons.NotedOn(node).Owners; len(owners) > 0 {
+	if owners := cordons.On(node).Owners; len(owners) > 0 {
 		last := owners[len(owners)-1]
 		return fmt.Sprintf("by Slipway, for LifecycleEvent %s since %s", last.Event, last.Since.UTC().Format(time.RFC3339))
 	}
@@ -129,7 +129,7 @@ func next(f Facts, now state.State) []Remedy {
 	case state.Drained:
 		return []Remedy{back}
 	case state.Cordoned, state.Draining:
-		if len(cordons.NotedOn(f.Node).Owners) > 0 {
+		if len(cordons.On(f.Node).Owners) > 0 {
 			return []Remedy{back, drain}
 		}
 		return []Remedy{

@@ -99,7 +99,7 @@ func withMessage(text, message string) string {
 
 func ofTheNode(node *corev1.Node) []Moment {
 	var all []Moment
-	for _, o := range cordons.NotedOn(node).Owners {
+	for _, o := range cordons.On(node).Owners {
 		all = append(all, Moment{metav1.Time{Time: o.Since}, fmt.Sprintf("Node %s is cordoned for LifecycleEvent %s", node.Name, o.Event)})
 	}
 	if c := transitionOf(node); c != nil {

@@ -62,7 +62,7 @@ func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alph
 func (f *fleet) allNodes(ctx context.Context) error {
 	err := each[corev1.NodeList](ctx, f.r.client, func(node *corev1.Node) {
 		fact := maintenance.Node{Node: node}
-		for _, owner := range cordons.NotedOn(node).Owners {
+		for _, owner := range cordons.On(node).Owners {
 			fact.CordonedFor = append(fact.CordonedFor, owner.UID)
 		}
 		fact.Records, _ = maintenance.RecordsOn(node)

@@ -26,7 +26,8 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		log.FromContext(ctx).Info("Let pass by the guards", "event", s.Event.Name)
 		return o.Recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards)
 	case oversight.MarkNode:
-		return o.Writer(facts.NodeName).SetConditions(ctx, s.Conditions)
+		_, err := o.Writer(facts.NodeName).Mark(ctx, s.Conditions)
+		return err
 	case oversight.ReleaseCordon:
 		return o.Writer(facts.NodeName).Release(ctx, s.Event.UID)
 	case oversight.Unprotect:

@@ -80,7 +80,7 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 
 // nodeOf returns what is known of a Node.
 func (c *Controller) nodeOf(ctx context.Context, node *corev1.Node) maintenance.Node {
-	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.NotedOn(node).Before != nil}
+	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil}
 	n.Unready, n.Checked = c.health.unreadyOn(node.Name)
 	records, err := maintenance.RecordsOn(node)
 	if err != nil && c.unreadable[node.UID] != node.ResourceVersion {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cordon says for whom a Node is cordoned, and by whom else.
+// Package cordon reads the owners of the cordon of a Node.
 //
-//	annotation slipway.dev/cordons ──▶ NotedOn ──▶ Noted: owners, and the cordon before ours
-//	managed fields                 ──▶ By      ──▶ Foreign: who wrote spec.unschedulable
+//	annotation slipway.dev/cordons ──▶ On ──▶ Record: owners, and the cordon before them
+//	managed fields                 ──▶ By ──▶ Foreign: the last writer of spec.unschedulable
 //
-// It reads Nodes that somebody has. It has no client and decides nothing: node/state writes.
+// It has no client and decides nothing: node/state writes.
 package cordon

@@ -17,7 +17,7 @@ func annotated(text string) *corev1.Node {
 
 // Whatever somebody writes on a Node: what is read of it can be written back, and says the
 // same then.
-func FuzzNotedOn(f *testing.F) {
+func FuzzOn(f *testing.F) {
 	for _, seed := range []string{
 		"", "mine", "null", "[]", `{"owners":null}`,
 		`{"owners":[{"event":"drain","uid":"u1","since":"2026-01-02T03:04:05Z"}]}`,
@@ -28,12 +28,12 @@ func FuzzNotedOn(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		noted := NotedOn(annotated(text))
+		noted := On(annotated(text))
 		written, err := json.Marshal(noted)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		if diff := cmp.Diff(noted, NotedOn(annotated(string(written)))); diff != "" {
+		if diff := cmp.Diff(noted, On(annotated(string(written)))); diff != "" {
 			t.Errorf("it does not say the same (-before +after):\n%s", diff)
 		}
 		if before := noted.Before; before != nil && before.String() == "" {

@@ -44,7 +44,7 @@ func ours(f Facts, noted Drain) types.UID {
 			return ""
 		}
 	}
-	for _, owner := range cordons.NotedOn(f.Node).Owners {
+	for _, owner := range cordons.On(f.Node).Owners {
 		if owner.UID == noted.UID && owner.Event != name {
 			return ""
 		}

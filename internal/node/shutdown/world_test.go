@@ -124,7 +124,7 @@ func (w *world) facts() Facts {
 	f := Facts{NodeName: theNode, Node: w.node}
 	if w.node != nil {
 		f.Node = w.node.DeepCopy()
-		text, err := json.Marshal(cordons.Noted{Owners: w.cordoned})
+		text, err := json.Marshal(cordons.Record{Owners: w.cordoned})
 		if err != nil {
 			panic(err)
 		}

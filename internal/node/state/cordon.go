@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 )
 
-// CordonsAnnotation lists on a Node who of us cordoned it.
+// CordonsAnnotation lists the owners of the Node's cordon.
 const CordonsAnnotation = cordons.Annotation
 
 // maxOwners bounds the annotation. The oldest owners beyond it are dropped.
@@ -23,17 +23,17 @@ const maxOwners = 16
 type (
 	// Owner is an event that a Node is cordoned for.
 	Owner = cordons.Owner
-	// Foreign is a cordon that is not ours.
+	// Foreign is a third-party cordon.
 	Foreign = cordons.Foreign
 )
 
-// cordonState is the part of a Node that says whether it is cordoned, and for whom; and which
-// static pods are to be away as long as it is.
+// cordonState is the part of a Node that records whether and for which events it is cordoned, and which static pods
+// must be away during the cordon.
 type cordonState struct {
 	unschedulable bool
-	cordons       cordons.Noted
+	cordons       cordons.Record
 	wishes        []staticpod.Wish
-	// wished is the text that they were read from.
+	// wished is the text of the wishes.
 	wished string
 }
 
@@ -49,9 +49,9 @@ func Owners(node *corev1.Node) []types.UID {
 	return uids
 }
 
-// Cordons says for whom a Node is cordoned: for which events of ours, and by whom else, as
-// far as that is known. Both are empty if it takes pods.
-func Cordons(node *corev1.Node) (ours []Owner, others *Foreign) {
+// Cordons returns the events for which Slipway has cordoned the Node, and the third-party cordon, as far as it is
+// known. Both are empty for a schedulable Node.
+func Cordons(node *corev1.Node) (own []Owner, foreign *Foreign) {
 	state := stateOf(node)
 	switch {
 	case !state.unschedulable:
@@ -64,24 +64,23 @@ func Cordons(node *corev1.Node) (ours []Owner, others *Foreign) {
 	}
 }
 
-// stateOf reads the Node.
 func stateOf(node *corev1.Node) cordonState {
+	wishes, _ := staticpod.WishesOn(node) // an unreadable annotation was not written by Slipway
 	return cordonState{
-		unschedulable: node.Spec.Unschedulable, cordons: cordons.NotedOn(node),
-		wishes: wishesOf(node), wished: node.Annotations[staticpod.Annotation],
+		unschedulable: node.Spec.Unschedulable, cordons: cordons.On(node),
+		wishes: wishes, wished: node.Annotations[staticpod.Annotation],
 	}
 }
 
-// isFor says whether the node is cordoned for an event.
+// isFor reports whether the node is cordoned for an event.
 func (s cordonState) isFor(uid types.UID) bool {
 	return slices.ContainsFunc(s.cordons.Owners, func(o Owner) bool { return o.UID == uid })
 }
 
-// cordonedFor is the state once the node is cordoned for owner. found is the cordon
-// that somebody else has made, as far as it is known.
+// cordonedFor returns the state with a cordon for owner. found is the third-party cordon, as far as it is known.
 func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
 	switch {
-	case !s.unschedulable: // whoever cordoned it before has thought better of it
+	case !s.unschedulable: // the third party has undone its cordon
 		s.cordons.Before = nil
 	case len(s.cordons.Owners) == 0:
 		s.cordons.Before = &found
@@ -95,8 +94,8 @@ func (s cordonState) cordonedFor(owner Owner, found Foreign) cordonState {
 	return s
 }
 
-// releasedBy is the state once the cordon of one event is undone. The node stays
-// cordoned for other events of ours, and for whoever cordoned it before.
+// releasedBy returns the state without the cordon for one event. The node stays cordoned for other events, and for a
+// third party that cordoned it first.
 func (s cordonState) releasedBy(uid types.UID) cordonState {
 	s.wishes = staticpod.Without(s.wishes, uid)
 	left := slices.DeleteFunc(slices.Clone(s.cordons.Owners), func(o Owner) bool { return o.UID == uid })
@@ -110,40 +109,42 @@ func (s cordonState) releasedBy(uid types.UID) cordonState {
 	return s
 }
 
-// returned is the state once all our cordons are undone.
+// returned returns the state without any cordon of Slipway.
 func (s cordonState) returned() cordonState {
 	if len(s.cordons.Owners) > 0 || s.cordons.Before != nil {
 		s.unschedulable = s.unschedulable && s.cordons.Before != nil
 	}
-	s.cordons, s.wishes = cordons.Noted{}, nil
+	s.cordons, s.wishes = cordons.Record{}, nil
 	return s
 }
 
-// patch is the JSON merge patch that makes to of it, or nil if they are the same.
+// patch returns the JSON merge patch from s to another state; nil if they are equal.
 func (s cordonState) patch(to cordonState, resourceVersion string) ([]byte, error) {
 	annotations := map[string]any{}
 	if !slices.Equal(s.cordons.Owners, to.cordons.Owners) || (s.cordons.Before == nil) != (to.cordons.Before == nil) {
-		value, err := annotation(to.cordons)
+		text, err := textOf(to.cordons)
 		if err != nil {
 			return nil, err
 		}
-		annotations[CordonsAnnotation] = value
+		annotations[CordonsAnnotation] = orNull(text)
 	}
-	switch wished, err := staticpod.Text(to.wishes); {
-	case err != nil:
+	wished, err := staticpod.Text(to.wishes)
+	if err != nil {
 		return nil, err
-	case wished == "" && s.wished != "":
-		annotations[staticpod.Annotation] = nil
-	case wished != s.wished:
-		annotations[staticpod.Annotation] = wished
+	}
+	if wished != s.wished {
+		annotations[staticpod.Annotation] = orNull(wished)
 	}
 	metadata, patch := map[string]any{}, map[string]any{}
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
-	if s.unschedulable != to.unschedulable {
-		// Left out where it stays: the field keeps its manager, who is named later.
-		patch["spec"] = map[string]any{"unschedulable": unschedulableValue(to.unschedulable)}
+	switch {
+	case s.unschedulable == to.unschedulable: // left out, so that the field keeps its manager, which a return reports
+	case to.unschedulable:
+		patch["spec"] = map[string]any{"unschedulable": true}
+	default: // kubectl removes the field, too
+		patch["spec"] = map[string]any{"unschedulable": nil}
 	}
 	if len(metadata) == 0 && len(patch) == 0 {
 		return nil, nil
@@ -153,23 +154,14 @@ func (s cordonState) patch(to cordonState, resourceVersion string) ([]byte, erro
 	return json.Marshal(patch)
 }
 
-// unschedulableValue removes the field where it would be false, as kubectl does.
-func unschedulableValue(unschedulable bool) any {
-	if unschedulable {
-		return true
-	}
-	return nil
-}
-
-// annotation is the value as written; null, which removes it, when there is nothing
-// to say.
-func annotation(c cordons.Noted) (any, error) {
+// textOf returns the value of the annotation; empty without owners.
+func textOf(c cordons.Record) (string, error) {
 	if len(c.Owners) == 0 {
-		return nil, nil
+		return "", nil
 	}
 	text, err := json.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("encode annotation %s: %w", CordonsAnnotation, err)
+		return "", fmt.Errorf("encode annotation %s: %w", CordonsAnnotation, err)
 	}
 	return string(text), nil
 }

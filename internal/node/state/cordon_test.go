@@ -39,7 +39,7 @@ func release(event string) change {
 
 func returning(s cordonState) cordonState { return s.returned() }
 
-// others is what somebody else does with kubectl.
+// others is what another party does with kubectl.
 func others(unschedulable bool) change {
 	return func(s cordonState) cordonState {
 		s.unschedulable = unschedulable
@@ -96,7 +96,7 @@ func TestACordonEndsWithTheLastWhoWantsIt(t *testing.T) {
 			for _, f := range tc.changes {
 				got = f(got)
 			}
-			want := cordonState{unschedulable: tc.wantUnschedulable, cordons: cordons.Noted{Before: tc.wantBefore}}
+			want := cordonState{unschedulable: tc.wantUnschedulable, cordons: cordons.Record{Before: tc.wantBefore}}
 			for _, owner := range tc.wantOwners {
 				want.cordons.Owners = append(want.cordons.Owners, ownerOf(owner))
 			}
@@ -224,7 +224,7 @@ func TestAPatchSaysOnlyWhatChanges(t *testing.T) {
 	}
 }
 
-// What cannot be read was not written by us: such a cordon is somebody else's.
+// What cannot be read was not written by us: such a cordon is another party's.
 func TestAnUnreadableAnnotationCountsAsNone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node              *corev1.Node
@@ -250,18 +250,18 @@ func TestAnUnreadableAnnotationCountsAsNone(t *testing.T) {
 func TestTheAnnotationStaysReadable(t *testing.T) {
 	const text = `{"owners":[{"event":"drain-worker-1","uid":"u1","since":"2026-01-02T03:04:05Z"}],` +
 		`"before":{"by":"kubectl","since":"2026-01-02T02:04:05Z"}}`
-	want := cordons.Noted{
+	want := cordons.Record{
 		Owners: []Owner{{Event: "drain-worker-1", UID: "u1", Since: epoch}},
 		Before: &Foreign{By: "kubectl", Since: epoch.Add(-time.Hour)},
 	}
-	var got cordons.Noted
+	var got cordons.Record
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
-	written, err := annotation(got)
+	written, err := textOf(got)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestAConditionLosesItsMessage(t *testing.T) {
 	planned := corev1.NodeCondition{Type: "MaintenancePlanned", Status: corev1.ConditionTrue, Reason: "Planned", Message: "kernel"}
 	none := corev1.NodeCondition{Type: "MaintenancePlanned", Status: corev1.ConditionFalse}
 	for _, c := range []corev1.NodeCondition{planned, none} {
-		if err := writer.SetConditions(t.Context(), []corev1.NodeCondition{c}); err != nil {
+		if _, err := writer.Mark(t.Context(), []corev1.NodeCondition{c}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]corev1.NodeCondition{c}, read(t, clients).Status.Conditions); diff != "" {

@@ -42,7 +42,7 @@ func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
 	must(writer.AnnounceShutdown(t.Context(), "1", condition))
 	says("announced", "1", "")
 	seen := read(t, clients)
-	must(writer.NoteShutdownDrain(t.Context(), seen, "drained"))
+	must(writer.RecordShutdownDrain(t.Context(), seen, "drained"))
 	says("noted", "1", "drained")
 	seen = read(t, clients)
 	must(writer.AnnounceShutdown(t.Context(), "2", condition))
@@ -61,7 +61,7 @@ func TestAShutdownIsAnnouncedAndForgotten(t *testing.T) {
 
 func TestHowLongAMachineWaitsIsSaidAndForgotten(t *testing.T) {
 	writer, clients := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{"example.com/a": "b"}}})
-	if err := writer.SayShutdownDelay(t.Context(), 5*time.Second); err != nil {
+	if err := writer.ReportShutdownDelay(t.Context(), 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	node := read(t, clients)
@@ -76,7 +76,7 @@ func TestHowLongAMachineWaitsIsSaidAndForgotten(t *testing.T) {
 		t.Errorf("afterwards, it says %v", node.Annotations)
 	}
 	failing, _ := writerOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, apierrors.NewInternalError(errors.New("on fire")))
-	if err := failing.SayShutdownDelay(t.Context(), time.Second); err == nil {
+	if err := failing.ReportShutdownDelay(t.Context(), time.Second); err == nil {
 		t.Error("what could not be said is no error")
 	}
 }
@@ -129,7 +129,7 @@ func TestWhatIsSaidOfAShutdownIsReplacedAsItWasSeen(t *testing.T) {
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 			writer, _ := writerOf(node, tc.answer, tc.answer)
 			for _, err := range []error{
-				writer.NoteShutdownDrain(t.Context(), node, "x"), writer.ForgetShutdown(t.Context(), node, []string{shutdown.Annotation}),
+				writer.RecordShutdownDrain(t.Context(), node, "x"), writer.ForgetShutdown(t.Context(), node, []string{shutdown.Annotation}),
 			} {
 				if err == nil || errors.Is(err, ErrStale) != tc.stale {
 					t.Errorf("got error %v", err)

@@ -5,6 +5,7 @@ package state
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +18,11 @@ import (
 	"k8s.io/utils/clock"
 
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 )
+
+// ErrStale means that the Node has changed since it was read, or was deleted.
+var ErrStale = errors.New("the Node has changed since")
 
 // Writer writes one Node.
 type Writer struct {
@@ -31,7 +36,7 @@ func NewWriter(nodes corev1client.NodeInterface, nodeName string, clock clock.Pa
 	return &Writer{nodes: nodes, nodeName: nodeName, clock: clock}
 }
 
-// Cordon makes the Node unschedulable for the given event. It may be called again.
+// Cordon makes the Node unschedulable for the given event. Repeating it changes nothing.
 func (w *Writer) Cordon(ctx context.Context, event string, uid types.UID) error {
 	return w.change(ctx, "cordon", func(node *corev1.Node, state cordonState) cordonState {
 		owner := Owner{Event: event, UID: uid, Since: w.clock.Now().UTC().Truncate(time.Second)}
@@ -39,16 +44,14 @@ func (w *Writer) Cordon(ctx context.Context, event string, uid types.UID) error 
 	})
 }
 
-// Release undoes the cordon that was made for the given event. Where there is none,
-// nothing is written.
+// Release undoes the cordon for the given event, if the Node has one.
 func (w *Writer) Release(ctx context.Context, uid types.UID) error {
 	return w.change(ctx, "release the cordon of", func(_ *corev1.Node, state cordonState) cordonState {
 		return state.releasedBy(uid)
 	})
 }
 
-// Return undoes all our cordons. Where the Node is unschedulable all the same, it
-// returns whose cordon that is.
+// Return undoes all cordons of Slipway. If the Node stays unschedulable, Return returns the cordon that keeps it so.
 func (w *Writer) Return(ctx context.Context) (*Foreign, error) {
 	var left *Foreign
 	err := w.change(ctx, "uncordon", func(node *corev1.Node, state cordonState) cordonState {
@@ -66,8 +69,23 @@ func (w *Writer) Return(ctx context.Context) (*Foreign, error) {
 	return left, err
 }
 
-// change reads the Node, and writes what f makes of its cordon. A Node that changed
-// meanwhile is read again.
+// WishStaticPodsAway adds static pods that must leave for an event to its earlier wishes. The Node must be cordoned
+// for the event: the wish ends with that cordon.
+func (w *Writer) WishStaticPodsAway(ctx context.Context, wish staticpod.Wish) error {
+	cordoned := false
+	err := w.change(ctx, "wish static pods away from", func(_ *corev1.Node, state cordonState) cordonState {
+		if cordoned = state.isFor(wish.UID); cordoned {
+			state.wishes = staticpod.With(state.wishes, wish)
+		}
+		return state
+	})
+	if err == nil && !cordoned {
+		return fmt.Errorf("wish static pods away from node %s: it is not cordoned for event %s", w.nodeName, wish.Event)
+	}
+	return err
+}
+
+// change reads the Node, and writes the cordon that f returns. It reads a Node again that has changed meanwhile.
 func (w *Writer) change(ctx context.Context, verb string, f func(*corev1.Node, cordonState) cordonState) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		node, err := w.nodes.Get(ctx, w.nodeName, metav1.GetOptions{})
@@ -88,36 +106,40 @@ func (w *Writer) change(ctx context.Context, verb string, f func(*corev1.Node, c
 	return nil
 }
 
-// SetConditions sets the given conditions and leaves all others alone. A Node that
-// is gone is not an error.
-func (w *Writer) SetConditions(ctx context.Context, conditions []corev1.NodeCondition) error {
-	_, err := w.Mark(ctx, conditions)
-	return err
+// Mark sets the given conditions, keeps all others, and returns the Node after that: nil if it was deleted.
+func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*corev1.Node, error) {
+	// The server merges the list by type, so conditions of other writers stay.
+	node, err := w.patch(ctx, "the conditions", types.StrategicMergePatchType,
+		map[string]any{"status": map[string]any{"conditions": whole(conditions...)}}, "status")
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	return node, err
 }
 
-// Mark is SetConditions for who wants the Node as it is then: nil, if it is gone.
-func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*corev1.Node, error) {
-	whole := make([]wholeCondition, len(conditions))
-	for i, c := range conditions {
-		whole[i] = wholeCondition{c, c.Reason, c.Message}
-	}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": whole}})
+// patch sends a patch, and returns the Node after it. what names the part of the Node in errors.
+func (w *Writer) patch(ctx context.Context, what string, kind types.PatchType, body any, subresources ...string) (*corev1.Node, error) {
+	text, err := json.Marshal(body)
 	if err != nil {
-		return nil, fmt.Errorf("encode the conditions of node %s: %w", w.nodeName, err)
+		return nil, fmt.Errorf("encode %s of node %s: %w", what, w.nodeName, err)
 	}
-	// The list is merged by type: other writers' conditions cannot be lost.
-	node, err := w.nodes.Patch(ctx, w.nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // as documented
-	case err != nil:
-		return nil, fmt.Errorf("set conditions of node %s: %w", w.nodeName, err)
+	node, err := w.nodes.Patch(ctx, w.nodeName, kind, text, metav1.PatchOptions{}, subresources...)
+	if err != nil {
+		return nil, fmt.Errorf("write %s of node %s: %w", what, w.nodeName, err)
 	}
 	return node, nil
 }
 
-// wholeCondition is a condition whose empty reason and message are written too: what a merge
-// leaves out stays as it was.
+// whole returns conditions whose empty reasons and messages are written, too: a merge keeps a field that the patch
+// lacks.
+func whole(conditions ...corev1.NodeCondition) []wholeCondition {
+	all := make([]wholeCondition, len(conditions))
+	for i, c := range conditions {
+		all[i] = wholeCondition{c, c.Reason, c.Message}
+	}
+	return all
+}
+
 type wholeCondition struct {
 	corev1.NodeCondition
 	Reason  string `json:"reason"`

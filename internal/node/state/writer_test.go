@@ -113,8 +113,11 @@ func TestAnErrorNamesTheNodeAndWhatWasToBeDone(t *testing.T) {
 		"cordon node n: nodes \"n\" is forbidden: no right": {
 			nodeWith(false, ""), func(t *testing.T, w *Writer) error { return w.Cordon(t.Context(), "a", "a-uid") },
 		},
-		"set conditions of node n: nodes \"n\" is forbidden: no right": {
-			nodeWith(false, ""), func(t *testing.T, w *Writer) error { return w.SetConditions(t.Context(), nil) },
+		"write the conditions of node n: nodes \"n\" is forbidden: no right": {
+			nodeWith(false, ""), func(t *testing.T, w *Writer) error {
+				_, err := w.Mark(t.Context(), nil)
+				return err
+			},
 		},
 		"write the API home of node n: nodes \"n\" is forbidden: no right": {
 			nodeWith(false, ""), func(t *testing.T, w *Writer) error {
@@ -135,7 +138,7 @@ func TestAnErrorNamesTheNodeAndWhatWasToBeDone(t *testing.T) {
 func TestANodeThatIsGoneNeedsNoConditions(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "n")
 	writer, _ := writerOf(nil, notFound)
-	if err := writer.SetConditions(t.Context(), []corev1.NodeCondition{{Type: "T", Status: "True"}}); err != nil {
+	if _, err := writer.Mark(t.Context(), []corev1.NodeCondition{{Type: "T", Status: "True"}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,7 +55,7 @@ func (s *Shepherd) note(ctx context.Context, facts shutdown.Facts, drain shutdow
 	if err != nil {
 		return err
 	}
-	if err := s.Writer(facts.NodeName).NoteShutdownDrain(ctx, facts.Node, text); err != nil {
+	if err := s.Writer(facts.NodeName).RecordShutdownDrain(ctx, facts.Node, text); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("The drain for a shutdown has ended", "event", drain.Event, "outcome", drain.Outcome)
@@ -74,7 +74,7 @@ func (s *Shepherd) giveBack(ctx context.Context, facts shutdown.Facts, step shut
 	}
 	faultpoint.Reach(faultpoint.ShutdownReleased)
 	if len(step.Conditions) > 0 {
-		if err := writer.SetConditions(ctx, step.Conditions); err != nil {
+		if _, err := writer.Mark(ctx, step.Conditions); err != nil {
 			return err
 		}
 	}
