@@ -26,7 +26,7 @@ func eventInTheWay(c *scene) {
 	c.must(c.env.Client.Create(c.t.Context(), foreign))
 	c.t.Cleanup(func() { c.env.DeleteQuietly(foreign) })
 	m := c.maintain(nobody)
-	says := "LifecycleEvent " + drainOf(node) + " is in the way"
+	says := "LifecycleEvent " + drainOf(node) + " exists, and belongs to no NodeMaintenance"
 	if n := m.AwaitNode(node, slipwayv1alpha1.NodeHeld, slipwayv1alpha1.ReasonStepRefused); !strings.Contains(n.Message, says) {
 		c.t.Errorf("the node is held for %q", n.Message)
 	}

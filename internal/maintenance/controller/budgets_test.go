@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 // budgetServer lists a pod and its budget. It lists pods when it is told to, and refuses
@@ -75,28 +77,28 @@ func send(w http.ResponseWriter, o runtime.Object) { _ = json.NewEncoder(w).Enco
 
 func TestBudgetsAreWaitedForWhileTheyAreAskedFor(t *testing.T) {
 	mayList, changed := make(chan struct{}), make(chan struct{}, 100)
-	b := newBudgets(budgetServer(t, mayList, false), func() { changed <- struct{}{} })
+	b := watchesAfterLull(budgetServer(t, mayList, false), func() { changed <- struct{}{} })
 	now := time.Unix(2000, 0)
-	if until := b.watch(t.Context(), false, now); !until.IsZero() || b.byNode() != nil {
+	if until := follow(t, b, maintenance.Decision{}, now); !until.IsZero() || b.budgetsByNode() != nil {
 		t.Error("something is known, or waited for, before anything was asked for")
 	}
-	if until := b.watch(t.Context(), true, now); !until.Equal(now.Add(patience)) {
+	if until := follow(t, b, maintenance.Decision{Budgets: true}, now); !until.Equal(now.Add(patience)) {
 		t.Errorf("it is waited for until %s", until)
 	}
 	awaitChange(t, changed) // the budgets: without the pods, no node is known to have none
-	if b.byNode() != nil {
+	if b.budgetsByNode() != nil {
 		t.Error("the budgets of nodes are known before their pods are")
 	}
 	close(mayList)
 	awaitChange(t, changed)
-	if until := b.watch(t.Context(), true, now); !until.IsZero() {
+	if until := follow(t, b, maintenance.Decision{Budgets: true}, now); !until.IsZero() {
 		t.Errorf("it is waited for until %s although they are known", until)
 	}
-	if diff := cmp.Diff(map[string][]string{"n1": {"shop/web"}}, b.byNode()); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"n1": {"shop/web"}}, b.budgetsByNode()); diff != "" {
 		t.Errorf("budgets of nodes (-want +got):\n%s", diff)
 	}
 	b.close()
-	if b.byNode() != nil {
+	if b.budgetsByNode() != nil {
 		t.Error("they are still watched")
 	}
 }
@@ -104,17 +106,17 @@ func TestBudgetsAreWaitedForWhileTheyAreAskedFor(t *testing.T) {
 func TestBudgetsThatCannotBeReadHoldNothingUpForEver(t *testing.T) {
 	mayList := make(chan struct{})
 	close(mayList)
-	b := newBudgets(budgetServer(t, mayList, true), func() {})
+	b := watchesAfterLull(budgetServer(t, mayList, true), func() {})
 	defer b.close()
 	now := time.Unix(2000, 0)
-	until := b.watch(t.Context(), true, now)
-	if again := b.watch(t.Context(), true, until.Add(-time.Second)); !again.Equal(until) {
+	until := follow(t, b, maintenance.Decision{Budgets: true}, now)
+	if again := follow(t, b, maintenance.Decision{Budgets: true}, until.Add(-time.Second)); !again.Equal(until) {
 		t.Errorf("it is waited for until %s, and then until %s", until, again)
 	}
-	if again := b.watch(t.Context(), true, until); !again.IsZero() {
+	if again := follow(t, b, maintenance.Decision{Budgets: true}, until); !again.IsZero() {
 		t.Errorf("it is waited for until %s", again)
 	}
-	if b.byNode() != nil {
+	if b.budgetsByNode() != nil {
 		t.Error("without its budgets, something is known of a node")
 	}
 }

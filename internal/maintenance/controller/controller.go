@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -25,20 +24,20 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 )
 
-// Teller reports what happens to maintenances, to people and to monitoring.
-type Teller interface {
+// Reporter reports the progress of maintenances in core Events and metrics.
+type Reporter interface {
 	Tell(about *slipwayv1alpha1.NodeMaintenance, warning bool, reason, message string)
 	// Stand is called in each pass, with the status of each maintenance by name.
 	Stand(statuses map[string]slipwayv1alpha1.NodeMaintenanceStatus, now time.Time)
 	Forget(maintenance types.UID)
 }
 
-// Options of a [Controller]. All are required, but for Leases.
+// Options of a [Controller]. All are required, except Leases.
 type Options struct {
 	// Self are the credentials, for the watches of pods.
 	Self *rest.Config
 	// Cache has NodeMaintenances, Nodes, LifecycleEvents, and of Namespace the Jobs of
-	// maintenances and the PodTemplates; with Leases, those of nodes. It runs while the
+	// maintenances and the PodTemplates; with Leases, also the Leases of nodes. It runs while the
 	// Controller does.
 	Cache cache.Cache
 	// Leases: the process takes the leases of the nodes that Slipway works on.
@@ -51,14 +50,14 @@ type Options struct {
 	Events *record.Recorder
 	// Node returns the writer of a Node.
 	Node func(name string) *nodestate.Writer
-	// Tell reports to people and to monitoring.
-	Tell Teller
-	// Namespace is Slipway's own.
+	// Tell reports the progress of maintenances.
+	Tell Reporter
+	// Namespace is Slipway's namespace.
 	Namespace string
 	Clock     clock.WithTicker
 }
 
-// Controller carries out maintenances. It is run once.
+// Controller carries out maintenances. It runs once.
 type Controller struct {
 	Options
 	reader client.Reader // of the cache
@@ -67,16 +66,12 @@ type Controller struct {
 	began  atomic.Pointer[time.Time] // of the last pass
 	broken bool                      // the last pass failed, and the loop repeats it
 
-	health   *health
-	pending  *pending
-	keptAway *keptAway
-	budgets  *budgets
-	starving *starving
-	failed   *failed
-
+	watches    *watches
+	failed     *failed // steps
+	unwritten  *failed // statuses
 	written    written
-	statusAt   map[types.UID]time.Time // when the status of a maintenance was written last
-	unreadable map[types.UID]string    // Nodes whose records cannot be read, which was logged
+	statusAt   map[types.UID]time.Time // of the last write of the status of a maintenance
+	unreadable map[types.UID]string    // the resourceVersions of Nodes for which an unreadable record is in the log
 }
 
 // ofMaintenances is the index of the LifecycleEvents that belong to maintenances.
@@ -97,56 +92,47 @@ func New(ctx context.Context, o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build a client for pods and PodDisruptionBudgets: %w", err)
 	}
-	c, pods := with(o), clients.CoreV1().Pods(corev1.NamespaceAll)
-	c.health, c.keptAway, c.pending = newHealth(pods, c.wake), newKeptAway(pods, c.wake), newPending(pods, c.wake)
-	c.budgets, c.starving = newBudgets(clients, c.wake), newStarving(clients, c.wake)
-	return c, nil
+	return with(o, clients), nil
 }
 
-// with returns a Controller that watches no pods.
-func with(o Options) *Controller {
-	return &Controller{
-		Options: o, reader: o.Cache, next: maintenance.Next, failed: newFailed(o.Clock),
+func with(o Options, clients kubernetes.Interface) *Controller {
+	c := &Controller{
+		Options: o, reader: o.Cache, next: maintenance.Next, failed: newFailed(o.Clock), unwritten: newFailed(o.Clock),
 		statusAt: map[types.UID]time.Time{}, unreadable: map[types.UID]string{},
 	}
+	c.watches = newWatches(clients, c.wake)
+	return c
 }
 
-// Run works until ctx ends. It leaves nothing running.
+// Run works until ctx ends. It leaves no goroutine behind.
 func (c *Controller) Run(ctx context.Context) (err error) {
 	ctx, stop := context.WithCancel(ctx)
-	defer c.starving.close()
-	defer c.budgets.close()
-	defer c.pending.close()
-	defer c.keptAway.close()
-	defer c.health.close()
+	defer c.watches.close()
 	defer stop()
 	if c.loop, err = c.newLoop(ctx); err != nil {
 		return err
 	}
 	defer c.loop.Close()
-	known, unlisten, err := c.listen(ctx)
+	synced, unlisten, err := c.listen(ctx)
 	defer unlisten()
-	if err != nil {
+	if err != nil || !c.awaitSynced(ctx, synced) {
 		return err
 	}
-	if c.awaitKnown(ctx, known) {
-		c.wake()
-		return c.loop.Run(ctx)
-	}
-	return nil
+	c.wake()
+	return c.loop.Run(ctx)
 }
 
-// everything is the only key of the loop: a pass looks at the whole cluster.
+// everything is the only key of the loop: a pass covers the whole cluster.
 const everything = "everything"
 
-// apart is how far apart passes are, at least.
+// apart is the minimum time between the starts of two passes.
 const apart = 200 * time.Millisecond
 
 func (c *Controller) newLoop(ctx context.Context) (*loop.Loop[string], error) {
 	return loop.New(ctx, "maintenances", "of", 1, c.Clock, reconcile.TypedFunc[string](c.reconcile))
 }
 
-// wake asks for a pass.
+// wake requests a pass.
 func (c *Controller) wake() {
 	if began := c.began.Load(); began != nil {
 		c.loop.AddAt(everything, began.Add(apart))
@@ -155,12 +141,12 @@ func (c *Controller) wake() {
 	c.loop.Add(everything)
 }
 
-// reconcile makes a pass, and asks for the next one when it is due. A panic in maintenances must not
-// end what else the process does: the loop makes it an error.
+// reconcile makes a pass, and requests the next one for its due time. The loop turns a
+// panic into an error: it must not end the process, which has other tasks.
 func (c *Controller) reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
 	now := c.Clock.Now()
 	if last := c.began.Load(); last != nil && !c.broken && now.Before(last.Add(apart)) {
-		c.wake() // something changed at the very moment at which the last pass began
+		c.wake() // an object changed at the moment at which the last pass began
 		return reconcile.Result{}, nil
 	}
 	c.began.Store(&now)
@@ -177,8 +163,8 @@ func (c *Controller) reconcile(ctx context.Context, _ string) (reconcile.Result,
 	return reconcile.Result{}, nil
 }
 
-// pass gathers what is known, and does what is next. It returns when the next pass is due, if nothing
-// changes before. A step that fails is not an error of the pass.
+// pass gathers the facts, decides, and performs the steps. It returns the time at which the next pass is
+// due if no object changes before. The pass does not fail with a step.
 func (c *Controller) pass(ctx context.Context) (due time.Time, err error) {
 	facts, err := c.gather(ctx)
 	if err != nil {
@@ -186,17 +172,14 @@ func (c *Controller) pass(ctx context.Context) (due time.Time, err error) {
 	}
 	now := c.Clock.Now()
 	decision := c.next(facts, now)
-	c.health.watch(ctx, decision.Check)
-	decision.Wake = earliest(decision.Wake, c.keptAway.watch(ctx, decision.WatchKeptAway, now))
-	c.starving.watch(ctx, decision.Starving)
+	wait, again := c.watches.follow(ctx, decision, now)
 	c.Tell.Stand(statusesOf(facts, decision), now)
-	until := earliest(c.pending.watch(ctx, decision.CountPending, now), c.budgets.watch(ctx, decision.Budgets, now))
-	if !until.IsZero() {
-		return until, nil // Next decides again with the pods that are not ready, and with budgets
+	if !wait.IsZero() {
+		return wait, nil // Next decides again with the facts that are missing
 	}
 	changed := c.performAll(ctx, facts, decision.Steps)
 	later := c.writeStatuses(ctx, facts, decision.Statuses, changed)
-	for _, t := range []time.Time{later, c.failed.due(), c.written.due(now)} {
+	for _, t := range []time.Time{again, later, c.failed.due(), c.unwritten.due(), c.written.due(now)} {
 		decision.Wake = earliest(decision.Wake, t)
 	}
 	return decision.Wake, nil

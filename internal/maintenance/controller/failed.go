@@ -5,9 +5,7 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,129 +16,104 @@ import (
 )
 
 const (
-	// The backoff of a step that fails.
+	// failedBase and failedCap bound the backoff of a step that fails.
 	failedBase = 250 * time.Millisecond
 	failedCap  = 30 * time.Second
-	// told is how many errors are told of in a line of the log.
-	told = 5
+	// logged is the maximum number of errors in a line of the log.
+	logged = 5
 )
 
-// errNotTried means that a step has failed, and that it is not time yet to try it again.
-var errNotTried = errors.New("it is not time yet to try it again")
+// errNotTried reports that a step waits for the end of its backoff.
+var errNotTried = errors.New("the backoff of the step has not ended")
 
-// grant is what helps when a right is missing.
-const grant = "A right is missing, or a policy is in the way: config/rbac/controller.yaml has the rights of the controller " +
+// grant is the remedy for missing permissions.
+const grant = "A permission is missing, or a policy refuses the request: config/rbac/controller.yaml has the permissions of the controller " +
 	"(ClusterRole slipway-controller, and Role slipway-controller in Slipway's namespace); apply that of this version"
 
-// failed are the steps that have failed, and when each is tried again.
+// failed are the steps that have failed, by key, or the writes of statuses, by UID.
 type failed struct {
 	clock clock.PassiveClock
-	steps map[string]failure
+	steps map[string]failedStep
 }
 
-type failure struct {
+type failedStep struct {
 	times int
 	again time.Time
-	// refusal is what the API server has against the step.
+	// refusal is the objection of the API server; empty, if the error may pass by itself.
 	refusal string
 }
 
-func newFailed(c clock.PassiveClock) *failed { return &failed{clock: c, steps: map[string]failure{}} }
-
-// mayTry says whether a step has not failed, or it is time to try it again.
-func (f *failed) mayTry(step any) bool {
-	return !f.clock.Now().Before(f.steps[keyOf(step)].again)
+func newFailed(c clock.PassiveClock) *failed {
+	return &failed{clock: c, steps: map[string]failedStep{}}
 }
 
-// note takes in how the steps of a pass went, and logs what has failed, in one line. What
-// is not a step any more is forgotten.
-func (f *failed) note(ctx context.Context, steps []maintenance.Step, errs []error) {
-	wanted, failures := map[string]bool{}, []error{}
+// mayTry reports whether a step has not failed, or its backoff has ended.
+func (f *failed) mayTry(key string) bool { return !f.clock.Now().Before(f.steps[key].again) }
+
+// record records the outcomes of the steps of a pass, and logs the failures. It forgets failures whose
+// backoff has ended without a step of that key.
+func (f *failed) record(ctx context.Context, steps []maintenance.Step, errs []error) {
+	var failures []error
+	wanted := map[string]bool{}
 	for i, step := range steps {
-		wanted[keyOf(step)] = true
-		if err := f.take(step, errs[i]); err != nil {
-			failures = append(failures, err)
+		key := maintenance.Key(step)
+		wanted[key] = true
+		failures = append(failures, f.take(key, errs[i]))
+	}
+	for key := range f.steps {
+		if !wanted[key] && f.mayTry(key) {
+			f.forget(key)
 		}
 	}
-	for key, failure := range f.steps {
-		if !wanted[key] && !ofStatus(key) && !f.clock.Now().Before(failure.again) {
-			delete(f.steps, key)
-		}
-	}
-	tell(ctx, failures)
+	logFailures(ctx, failures)
 }
 
-// noteOne takes in how one step went.
-func (f *failed) noteOne(ctx context.Context, step any, err error) {
-	if err = f.take(step, err); err != nil {
-		tell(ctx, []error{err})
-	}
-}
-
-// take returns what is to be told of.
-func (f *failed) take(step any, err error) error {
-	key := keyOf(step)
+// take records the outcome of a step. It returns the error if the log has to show it.
+func (f *failed) take(key string, err error) error {
 	switch {
 	case errors.Is(err, errNotTried):
 		return nil
 	case err == nil, errors.Is(err, errStale):
-		delete(f.steps, key)
+		f.forget(key)
 		return nil
 	}
 	n := f.steps[key].times
-	f.steps[key] = failure{n + 1, f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap)), refusalOf(err)}
+	f.steps[key] = failedStep{n + 1, f.clock.Now().Add(min(failedBase<<min(n, 10), failedCap)), refusalOf(err)}
 	return err
 }
 
-// refusals are the steps that could not be done, by their keys, and why not. What can pass by
-// itself, such as a server that is busy, is not among them.
+func (f *failed) forget(key string) { delete(f.steps, key) }
+
+// refusals returns the objections of the API server by key, except errors that may pass by themselves,
+// such as an overload.
 func (f *failed) refusals() map[string]string {
 	all := map[string]string{}
-	for key, failure := range f.steps {
-		if failure.refusal != "" && !ofStatus(key) {
-			all[key] = failure.refusal
+	for key, step := range f.steps {
+		if step.refusal != "" {
+			all[key] = step.refusal
 		}
 	}
 	return all
 }
 
-// refusalOf is what people have to know of an error; empty, if it may pass by itself.
 func refusalOf(err error) string {
-	for _, is := range []func(error) bool{isInTheWay, apierrors.IsForbidden, apierrors.IsInvalid, apierrors.IsBadRequest, apierrors.IsInternalError} {
-		if is(err) {
-			return err.Error()
-		}
+	if errors.Is(err, errTaken) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsInternalError(err) {
+		return err.Error()
 	}
 	return ""
 }
 
-// forget is for a step that has nothing left to do.
-func (f *failed) forget(step any) { delete(f.steps, keyOf(step)) }
-
-// keep forgets the statuses of all maintenances but these: the others are gone.
-func (f *failed) keep(statuses map[string]bool) {
-	for key := range f.steps {
-		if ofStatus(key) && !statuses[key] {
-			delete(f.steps, key)
-		}
-	}
-}
-
-// ofStatuses is what the keys of statuses begin with.
-const ofStatuses = "status "
-
-// ofStatus says whether the key is that of a status, which is no step of a pass.
-func ofStatus(key string) bool { return strings.HasPrefix(key, ofStatuses) }
-
-// due is when the next step is tried again; zero: none has failed.
+// due returns the earliest end of a backoff; zero, if no step has failed.
 func (f *failed) due() (next time.Time) {
-	for _, failure := range f.steps {
-		next = earliest(next, failure.again)
+	for _, step := range f.steps {
+		next = earliest(next, step.again)
 	}
 	return next
 }
 
-func tell(ctx context.Context, failures []error) {
+// logFailures logs errors, which may be nil, in one line.
+func logFailures(ctx context.Context, failures []error) {
+	failures = slices.DeleteFunc(failures, func(err error) bool { return err == nil })
 	if len(failures) == 0 || ctx.Err() != nil {
 		return
 	}
@@ -148,17 +121,5 @@ func tell(ctx context.Context, failures []error) {
 	if slices.ContainsFunc(failures, apierrors.IsForbidden) {
 		logger = logger.WithValues("remedy", grant)
 	}
-	logger.Error(errors.Join(failures[:min(told, len(failures))]...), "Steps of maintenances failed; trying again")
-}
-
-// keyOf tells steps apart, and the writes of statuses.
-func keyOf(step any) string {
-	switch s := step.(type) {
-	case maintenance.Step:
-		return maintenance.Key(s)
-	case writeStatus:
-		return ofStatuses + s.name
-	default:
-		panic(fmt.Sprintf("%T is neither a step nor a status", step))
-	}
+	logger.Error(errors.Join(failures[:min(logged, len(failures))]...), "Steps of maintenances failed; trying again")
 }

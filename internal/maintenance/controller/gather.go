@@ -6,10 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -18,96 +24,101 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// gather collects what is known: the newer of what the watches show and what was written.
+// written are the writes that the watches have not shown yet. A decision that misses a write could
+// exceed the limits of a rollout, or repeat a step.
+type written struct {
+	maintenances *ownwrites.Writes[*slipwayv1alpha1.NodeMaintenance]
+	events       *ownwrites.Writes[*lifecyclev1alpha1.LifecycleEvent]
+	nodes        *ownwrites.Writes[*corev1.Node]
+	jobs         *ownwrites.Writes[*batchv1.Job]
+}
+
+// unshown limits the time until the next look at writes that no watch shows: the object may have been
+// written and deleted while a watch was broken.
+const unshown = 30 * time.Second
+
+// due returns the time of the next look at the writes; zero, if the watches have shown all writes.
+func (w written) due(now time.Time) time.Time {
+	if w.maintenances.Unshown() || w.events.Unshown() || w.nodes.Unshown() || w.jobs.Unshown() {
+		return now.Add(unshown)
+	}
+	return time.Time{}
+}
+
+// gather collects the facts: of each object the newer of the versions that a watch has shown and that
+// this process has written.
 func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
-	facts := maintenance.Facts{
-		Namespace: c.Namespace, Leases: c.Leases, Templates: map[string]*corev1.PodTemplate{},
-		NotReady: c.pending.all(), Refused: c.failed.refusals(),
-	}
-	facts.KeptAway, facts.KeptAwayUnknown = c.keptAway.known()
-	c.starving.addTo(&facts)
-	inside := client.InNamespace(c.Namespace)
-	list := func(what string, list client.ObjectList, options ...client.ListOption) error {
-		if err := c.reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-			return fmt.Errorf("list %s: %w", what, err)
+	facts := maintenance.Facts{Namespace: c.Namespace, Leases: c.Leases, Templates: map[string]*corev1.PodTemplate{}, Refused: c.failed.refusals()}
+	c.watches.addTo(&facts)
+	var (
+		events       lifecyclev1alpha1.LifecycleEventList
+		jobs         batchv1.JobList
+		leases       coordinationv1.LeaseList
+		maintenances slipwayv1alpha1.NodeMaintenanceList
+		nodes        corev1.NodeList
+		templates    corev1.PodTemplateList
+		seen         []*corev1.Node
+		errs         [6]error
+	)
+	list := func(list client.ObjectList, options ...client.ListOption) func() error {
+		return func() error {
+			if err := c.reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+				return fmt.Errorf("list %T: %w", list, err)
+			}
+			return nil
 		}
-		return nil
 	}
-	var errs [4]error
-	facts.Maintenances, errs[0] = c.written.maintenances.Newest(func() ([]*slipwayv1alpha1.NodeMaintenance, error) {
-		var all slipwayv1alpha1.NodeMaintenanceList
-		err := list("NodeMaintenances", &all)
-		return pointers(all.Items), err
-	}, nil)
-	facts.Events, errs[1] = c.written.events.Newest(func() ([]*lifecyclev1alpha1.LifecycleEvent, error) {
-		var all lifecyclev1alpha1.LifecycleEventList
-		err := list("the events of maintenances", &all, client.MatchingFields{ofMaintenances: "true"})
-		return pointers(all.Items), err
-	}, nil)
-	facts.Jobs, errs[2] = c.written.jobs.Newest(func() ([]*batchv1.Job, error) {
-		var all batchv1.JobList
-		err := list("the Jobs of maintenances", &all, inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()})
-		return pointers(all.Items), err
-	}, nil)
-	nodes, err := c.written.nodes.Newest(func() ([]*corev1.Node, error) {
-		var all corev1.NodeList
-		err := list("Nodes", &all)
-		return pointers(all.Items), err
-	}, nil)
-	errs[3] = err
-	var templates corev1.PodTemplateList
-	if err := errors.Join(errors.Join(errs[:]...), list("PodTemplates", &templates, inside)); err != nil {
+	inside := client.InNamespace(c.Namespace)
+	facts.Maintenances, errs[0] = newest(c.written.maintenances, &maintenances.Items, list(&maintenances))
+	facts.Events, errs[1] = newest(c.written.events, &events.Items, list(&events, client.MatchingFields{ofMaintenances: "true"}))
+	facts.Jobs, errs[2] = newest(c.written.jobs, &jobs.Items, list(&jobs, inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()}))
+	seen, errs[3] = newest(c.written.nodes, &nodes.Items, list(&nodes))
+	errs[4] = list(&templates, inside)()
+	if c.Leases {
+		errs[5] = list(&leases, client.InNamespace(nodelease.Namespace))()
+	}
+	if err := errors.Join(errs[:]...); err != nil {
 		return facts, err
 	}
 	for _, template := range pointers(templates.Items) {
 		facts.Templates[template.Name] = template
 	}
-	leases, err := c.leases(ctx)
-	if err != nil {
-		return facts, err
+	// A late cache shows too early an end of Slipway's own leases.
+	now, held := c.Clock.Now(), map[string]nodelease.Held{}
+	for _, lease := range pointers(leases.Items) {
+		if holder, is := nodelease.Read(lease, now); is {
+			held[lease.Name] = holder
+		}
 	}
-	budgets := c.budgets.byNode()
-	for _, node := range nodes {
-		n := c.nodeOf(ctx, node)
-		n.Budgets, n.Lease = budgets[node.Name], leases[node.Name]
+	budgets := c.watches.budgetsByNode()
+	for _, node := range seen {
+		n := maintenance.Node{
+			Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil,
+			Budgets: budgets[node.Name], Lease: held[node.Name], Records: c.recordsOn(ctx, node),
+		}
+		n.Unready, n.Checked = c.watches.unreadyOn(node.Name)
 		facts.Nodes = append(facts.Nodes, n)
 	}
 	return facts, nil
 }
 
-// nodeOf returns what is known of a Node.
-func (c *Controller) nodeOf(ctx context.Context, node *corev1.Node) maintenance.Node {
-	n := maintenance.Node{Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil}
-	n.Unready, n.Checked = c.health.unreadyOn(node.Name)
-	records, err := maintenance.RecordsOn(node)
-	if err != nil && c.unreadable[node.UID] != node.ResourceVersion {
-		c.unreadable[node.UID] = node.ResourceVersion
-		log.FromContext(ctx).Error(err, "The records of maintenances on a Node are ignored", "node", node.Name)
-	}
-	n.Records = records
-	return n
-}
-
-// leases returns the holders of the leases of nodes, by the nodes' names. A late cache shows that one
-// of ours ends earlier than it does.
-func (c *Controller) leases(ctx context.Context) (map[string]nodelease.Held, error) {
-	if !c.Leases {
-		return nil, nil //nolint:nilnil // nobody looks at them
-	}
-	var list coordinationv1.LeaseList
-	if err := c.reader.List(ctx, &list, client.InNamespace(nodelease.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the leases of nodes: %w", err)
-	}
-	now, held := c.Clock.Now(), map[string]nodelease.Held{}
-	for i := range list.Items {
-		if holder, is := nodelease.Read(&list.Items[i], now); is {
-			held[list.Items[i].Name] = holder
+// newest lists objects, and returns the newer of each and of its last written version.
+func newest[T any, P interface {
+	*T
+	ownwrites.Object
+}](of *ownwrites.Writes[P], items *[]T, list func() error) ([]P, error) {
+	return of.Newest(func() ([]P, error) {
+		err := list()
+		all := make([]P, len(*items))
+		for i := range *items {
+			all[i] = &(*items)[i]
 		}
-	}
-	return held, nil
+		return all, err
+	}, nil)
 }
 
 func pointers[T any](items []T) []*T {
@@ -116,4 +127,135 @@ func pointers[T any](items []T) []*T {
 		all[i] = &items[i]
 	}
 	return all
+}
+
+// recordsOn returns the records of maintenances on a Node. It logs once if they are unreadable.
+func (c *Controller) recordsOn(ctx context.Context, node *corev1.Node) []maintenance.Record {
+	records, err := maintenance.RecordsOn(node)
+	if err != nil && c.unreadable[node.UID] != node.ResourceVersion {
+		c.unreadable[node.UID] = node.ResourceVersion
+		log.FromContext(ctx).Error(err, "The records of maintenances on a Node are ignored", "node", node.Name)
+	}
+	return records
+}
+
+// listen requests a pass whenever an object changes. It returns, by kind, a channel that closes when
+// the watch has listed all objects.
+func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struct{}, stop func(), err error) {
+	synced = map[string]<-chan struct{}{}
+	var stops []func() error
+	stop = func() {
+		var errs []error
+		for _, f := range stops {
+			errs = append(errs, f())
+		}
+		if err := errors.Join(errs...); err != nil {
+			log.FromContext(ctx).Error(err, "Cannot remove event handlers")
+		}
+	}
+	watch := func(kind string, object client.Object, changed func(before, after any) bool, use func(ownwrites.Store)) {
+		informer, failure := c.Cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("watch %s: %w", kind, failure))
+			return
+		}
+		if use != nil {
+			store, ok := informer.(toolscache.SharedIndexInformer)
+			if !ok { // a cache of several namespaces has several stores
+				err = errors.Join(err, fmt.Errorf("watch %s: the cache must have one watch for them", kind))
+				return
+			}
+			use(store.GetIndexer())
+		}
+		registration, failure := informer.AddEventHandler(c.handler(changed))
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("watch %s: %w", kind, failure))
+			return
+		}
+		stops = append(stops, func() error { return informer.RemoveEventHandler(registration) })
+		synced[kind] = registration.HasSyncedChecker().Done()
+	}
+	watch("NodeMaintenances", &slipwayv1alpha1.NodeMaintenance{}, always, func(s ownwrites.Store) {
+		c.written.maintenances = ownwrites.New[*slipwayv1alpha1.NodeMaintenance](s)
+	})
+	watch("LifecycleEvents", &lifecyclev1alpha1.LifecycleEvent{}, always, func(s ownwrites.Store) {
+		c.written.events = ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](s)
+	})
+	watch("Nodes", &corev1.Node{}, nodeChanged, func(s ownwrites.Store) { c.written.nodes = ownwrites.New[*corev1.Node](s) })
+	watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) })
+	watch("PodTemplates", &corev1.PodTemplate{}, always, nil)
+	if c.Leases {
+		watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil)
+	}
+	return synced, stop, err
+}
+
+func always(any, any) bool { return true }
+
+func (c *Controller) handler(changed func(before, after any) bool) toolscache.ResourceEventHandler {
+	wake := func(o any) {
+		if event, is := o.(*lifecyclev1alpha1.LifecycleEvent); !is || maintenance.Labelled(event) {
+			c.wake()
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: wake,
+		UpdateFunc: func(before, after any) {
+			if changed(before, after) {
+				wake(after)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if missed, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+				o = missed.Obj
+			}
+			wake(o)
+		},
+	}
+}
+
+// awaitSynced waits until the watches have listed all objects. It returns false if ctx ends before.
+func (c *Controller) awaitSynced(ctx context.Context, synced map[string]<-chan struct{}) bool {
+	for kind, done := range synced {
+		timer := c.Clock.NewTimer(patience)
+		select {
+		case <-done:
+		case <-timer.C():
+			log.FromContext(ctx).Error(fmt.Errorf("list %s: no answer within %s", kind, patience), "The controller of NodeMaintenances cannot start", "remedy",
+				"Apply the CRDs and the permissions of this version (config/crd/slipway.dev, config/rbac/controller.yaml)")
+			select {
+			case <-done:
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nodeChanged leaves out changes of a Node that no decision depends on: a heartbeat every five
+// minutes.
+func nodeChanged(before, after any) bool {
+	a, is := before.(*corev1.Node)
+	b, too := after.(*corev1.Node)
+	return !is || !too || a.UID != b.UID || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) ||
+		!maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) ||
+		a.Spec.Unschedulable != b.Spec.Unschedulable || !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) ||
+		!slices.EqualFunc(a.Status.Conditions, b.Status.Conditions, sameCondition)
+}
+
+func sameCondition(a, b corev1.NodeCondition) bool {
+	a.LastHeartbeatTime = b.LastHeartbeatTime
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// leaseChanged leaves out renewals, which change neither the holder nor its start.
+func leaseChanged(before, after any) bool {
+	a, is := before.(*coordinationv1.Lease)
+	b, too := after.(*coordinationv1.Lease)
+	return !is || !too || !equality.Semantic.DeepEqual(a.Spec.HolderIdentity, b.Spec.HolderIdentity) || !a.Spec.AcquireTime.Equal(b.Spec.AcquireTime)
 }

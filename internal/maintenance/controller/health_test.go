@@ -39,7 +39,7 @@ func TestWhichPodsAreNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := daemonPod("a", tc.owner, tc.ready)
 			pod.Status.Phase = tc.phase
-			if got, wanted := unready(pod); wanted != tc.want || wanted && got != "kube-system/a" {
+			if got, wanted := readUnready(pod); wanted != tc.want || wanted && got != "kube-system/a" {
 				t.Errorf("got %q, %v", got, wanted)
 			}
 		})
@@ -118,37 +118,42 @@ func TestPodsAreWatchedWhileItIsAskedFor(t *testing.T) {
 	}
 	changed := make(chan struct{}, 100)
 	wake := func() { changed <- struct{}{} }
-	h, p := newHealth(pods.CoreV1().Pods(""), wake), newPending(pods.CoreV1().Pods(""), wake)
-
-	if _, known := h.unreadyOn("n"); known || p.all() != nil {
+	w := watchesAfterLull(pods, wake)
+	now := time.Unix(2000, 0)
+	notReady := func() []maintenance.NotReadyPod {
+		var facts maintenance.Facts
+		w.addTo(&facts)
+		return facts.NotReady
+	}
+	if _, known := w.unreadyOn("n"); known || notReady() != nil {
 		t.Error("something is known before anything was asked for")
 	}
 	for range 2 { // asking again is asking for the same
-		h.watch(t.Context(), []string{"n"})
+		follow(t, w, maintenance.Decision{Check: []string{"n"}}, now)
 	}
 	awaitChange(t, changed)
-	if got, known := h.unreadyOn("n"); !known || !slices.Equal(got, []string{"kube-system/a"}) {
+	if got, known := w.unreadyOn("n"); !known || !slices.Equal(got, []string{"kube-system/a"}) {
 		t.Errorf("not Ready on n: %v, known %v", got, known)
 	}
-	h.watch(t.Context(), nil)
-	if _, known := h.unreadyOn("n"); known {
+	follow(t, w, maintenance.Decision{}, now)
+	if _, known := w.unreadyOn("n"); known {
 		t.Error("it is still watched")
 	}
 
-	now := time.Unix(2000, 0)
-	if until := p.watch(t.Context(), true, now); !until.Equal(now.Add(patience)) {
+	count := maintenance.Decision{CountPending: true}
+	if until := follow(t, w, count, now); !until.Equal(now.Add(patience)) {
 		t.Errorf("it is waited for until %s", until)
 	}
 	awaitChange(t, changed)
-	if until := p.watch(t.Context(), true, now); !until.IsZero() {
+	if until := follow(t, w, count, now); !until.IsZero() {
 		t.Errorf("it is waited for until %s although they are known", until)
 	}
 	want := []maintenance.NotReadyPod{{Name: "kube-system/a", Created: time.Unix(1000, 0), Controller: "o"}}
-	if diff := cmp.Diff(want, p.all()); diff != "" {
+	if diff := cmp.Diff(want, notReady()); diff != "" {
 		t.Errorf("not Ready (-want +got):\n%s", diff)
 	}
-	p.close()
-	if p.all() != nil {
+	w.close()
+	if notReady() != nil {
 		t.Error("they are still watched")
 	}
 	asked := []string{"spec.nodeName=n application/json", "status.phase!=Failed,status.phase!=Succeeded application/json"}
@@ -164,14 +169,27 @@ func TestPodsThatCannotBeReadHoldNothingUpForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPending(pods.CoreV1().Pods(""), func() {})
-	defer p.close()
-	now := time.Unix(2000, 0)
-	until := p.watch(t.Context(), true, now)
-	if again := p.watch(t.Context(), true, until.Add(-time.Second)); !again.Equal(until) {
+	w := watchesAfterLull(pods, func() {})
+	defer w.close()
+	count := maintenance.Decision{CountPending: true}
+	until := follow(t, w, count, time.Unix(2000, 0))
+	if again := follow(t, w, count, until.Add(-time.Second)); !again.Equal(until) {
 		t.Errorf("it is waited for until %s, and then until %s", until, again)
 	}
-	if again := p.watch(t.Context(), true, until); !again.IsZero() {
+	if again := follow(t, w, count, until); !again.IsZero() {
 		t.Errorf("it is waited for until %s", again)
 	}
+}
+
+// watchesAfterLull do not watch pods that nodes keep away.
+func watchesAfterLull(client kubernetes.Interface, changed func()) *watches {
+	w := newWatches(client, changed)
+	w.lullEnds = time.Unix(1, 0)
+	return w
+}
+
+func follow(t *testing.T, w *watches, d maintenance.Decision, now time.Time) (wait time.Time) {
+	t.Helper()
+	wait, _ = w.follow(t.Context(), d, now)
+	return wait
 }

@@ -61,7 +61,7 @@ func TestWhichPodsAreKeptAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := gatedPod("n")
 			tc.change(pod)
-			got, wanted := keptPod(pod)
+			got, wanted := readKept(pod)
 			if diff := cmp.Diff(tc.want, got); diff != "" || wanted != (tc.want != none) {
 				t.Errorf("wanted %t (-want +got):\n%s", wanted, diff)
 			}
@@ -72,11 +72,11 @@ func TestWhichPodsAreKeptAway(t *testing.T) {
 func TestAPodThatIsKeptAwayWaitsForNoRoom(t *testing.T) {
 	pod := gatedPod("n")
 	pod.Status.Phase = corev1.PodPending
-	if _, waits := readNotReady(pod); waits {
+	if _, waits := maintenance.ReadNotReady(pod); waits {
 		t.Error("it counts as one that waits for room, and holds up the return that it waits for")
 	}
 	pod.Labels = nil
-	if _, waits := readNotReady(pod); !waits {
+	if _, waits := maintenance.ReadNotReady(pod); !waits {
 		t.Error("another pod that is Pending does not count")
 	}
 }
@@ -114,33 +114,42 @@ func TestPodsThatAreKeptAwayAreWatchedForALull(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := make(chan struct{}, 100)
-	k := newKeptAway(pods.CoreV1().Pods(""), func() { changed <- struct{}{} })
+	k := newWatches(pods, func() { changed <- struct{}{} })
 	defer k.close()
-	if _, unknown := k.known(); unknown {
+	known := func() ([]maintenance.KeptPod, bool) {
+		var facts maintenance.Facts
+		k.addTo(&facts)
+		return facts.KeptAway, facts.KeptAwayUnknown
+	}
+	follow := func(wanted bool, now time.Time) time.Time {
+		_, again := k.follow(t.Context(), maintenance.Decision{WatchKeptAway: wanted}, now)
+		return again
+	}
+	if _, unknown := known(); unknown {
 		t.Error("before anything is asked, it waits for it")
 	}
 	now := time.Unix(2000, 0)
-	if until := k.watch(t.Context(), false, now); !until.Equal(now.Add(lull)) { // it has begun
+	if until := follow(false, now); !until.Equal(now.Add(lull)) { // it has begun
 		t.Errorf("it looks until %s", until)
 	}
 	awaitChange(t, changed)
-	if got, unknown := k.known(); unknown || len(got) != 1 || !got[0].Gated {
+	if got, unknown := known(); unknown || len(got) != 1 || !got[0].Gated {
 		t.Errorf("got %v, unknown %t", got, unknown)
 	}
 	now = now.Add(lull / 2)
-	if until := k.watch(t.Context(), true, now); !until.IsZero() {
+	if until := follow(true, now); !until.IsZero() {
 		t.Errorf("while it is wanted, it looks until %s", until)
 	}
-	if until := k.watch(t.Context(), false, now.Add(lull-1)); !until.Equal(now.Add(lull)) {
+	if until := follow(false, now.Add(lull-1)); !until.Equal(now.Add(lull)) {
 		t.Errorf("after it was wanted, it looks until %s", until)
 	}
-	if until := k.watch(t.Context(), false, now.Add(lull)); !until.IsZero() {
+	if until := follow(false, now.Add(lull)); !until.IsZero() {
 		t.Errorf("after a lull, it looks until %s", until)
 	}
-	if got, unknown := k.known(); got != nil || unknown {
+	if got, unknown := known(); got != nil || unknown {
 		t.Errorf("it is still watched: %v, unknown %t", got, unknown)
 	}
-	k.watch(t.Context(), true, now.Add(2*lull))
+	follow(true, now.Add(2*lull))
 	awaitChange(t, changed)
 	mu.Lock()
 	defer mu.Unlock()
@@ -177,7 +186,7 @@ func TestAPodIsLetBack(t *testing.T) {
 	if err := w.perform(t.Context(), nodes, maintenance.Lift{Pod: gone}); err != errStale { //nolint:errorlint // it is the very one
 		t.Errorf("a pod that is gone: error %v", err)
 	}
-	kept, _ := keptPod(pod)
+	kept, _ := readKept(pod)
 	if err := w.perform(t.Context(), nodes, maintenance.Lift{Pod: kept}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,16 +26,19 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// sideBySide is how many steps are done at a time.
-const sideBySide = 16
+const (
+	// sideBySide is the number of steps that are performed at a time.
+	sideBySide = 16
+	// statusesApart is the minimum time between two writes of a maintenance's status.
+	statusesApart = time.Second
+)
 
-// errStale means that what the step was decided on has changed, or is shown by the watch
-// too late. The change gives another step.
-var errStale = errors.New("it has changed since")
+// errStale reports that an object has changed since Next decided on a step, or that a watch shows an old
+// version. The change leads to another decision.
+var errStale = errors.New("the object has changed since the decision")
 
-// performAll does steps side by side: one that fails holds up none of the others. What is
-// told of a step is told after it, if it was done. It returns which maintenances have
-// changed.
+// performAll performs steps side by side: a step that fails delays no other step. A Tell follows the step
+// before it, if that succeeded. performAll returns the maintenances that the steps change.
 func (c *Controller) performAll(ctx context.Context, facts maintenance.Facts, steps []maintenance.Step) (changed map[types.UID]bool) {
 	nodes := map[string]*corev1.Node{}
 	for _, n := range facts.Nodes {
@@ -44,58 +48,57 @@ func (c *Controller) performAll(ctx context.Context, facts maintenance.Facts, st
 	var running errgroup.Group
 	running.SetLimit(sideBySide)
 	for i, step := range steps {
-		if _, tells := step.(maintenance.Tell); tells {
-			continue
-		}
-		if !c.failed.mayTry(step) {
+		switch _, tells := step.(maintenance.Tell); {
+		case tells:
+		case !c.failed.mayTry(maintenance.Key(step)):
 			errs[i] = errNotTried
-			continue
+		default:
+			running.Go(func() error {
+				errs[i] = c.perform(ctx, nodes, step)
+				return nil
+			})
 		}
-		running.Go(func() error {
-			errs[i] = c.perform(ctx, nodes, step)
-			return nil
-		})
 	}
-	_ = running.Wait() // each step has an error of its own
+	_ = running.Wait() // errs has the error of each step
 	changed = map[types.UID]bool{}
-	var told error // the step that is told of
+	var last error // of the step before a Tell
 	for i, step := range steps {
 		switch s := step.(type) {
 		case maintenance.Tell:
-			if told == nil {
+			if last == nil {
 				c.Tell.Tell(s.About, s.Warning, s.Reason, s.Message)
 			}
 			continue
 		case maintenance.ChangeMaintenance:
 			changed[s.Seen.UID] = true
 		}
-		told = errs[i]
+		last = errs[i]
 	}
-	c.failed.note(ctx, steps, errs)
+	c.failed.record(ctx, steps, errs)
 	return changed
 }
 
-// perform does a step.
-func (c *Controller) perform(ctx context.Context, nodes map[string]*corev1.Node, step maintenance.Step) error {
-	var err error
+func (c *Controller) perform(ctx context.Context, nodes map[string]*corev1.Node, step maintenance.Step) (err error) {
 	switch s := step.(type) {
 	case maintenance.CreateEvent:
 		err = c.createEvent(ctx, s)
 	case maintenance.ChangeEvent:
 		err = c.changeEvent(ctx, s)
 	case maintenance.DeleteEvent:
-		err = c.Events.Delete(ctx, s.Event)
-		if err == nil {
+		if err = c.Events.Delete(ctx, s.Event); err == nil {
 			c.written.events.Deleted(s.Event)
 		}
 	case maintenance.CreateJob:
 		err = c.createJob(ctx, s)
 	case maintenance.DeleteJob:
-		err = c.deleteJob(ctx, s)
+		err = c.Client.Delete(ctx, s.Job.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: new(s.Job.UID)})
+		if err = failure(err, "delete Job %s/%s", s.Job.Namespace, s.Job.Name); err == nil {
+			c.written.jobs.Deleted(s.Job)
+		}
 	case maintenance.RecordOnNode:
 		err = c.recordOnNode(ctx, nodes[s.Node], s)
 	case maintenance.MarkNode:
-		err = c.markNode(ctx, s)
+		_, err = c.keepNode(c.Node(s.Node).Mark(ctx, s.Conditions))
 	case maintenance.KeepAway:
 		err = c.keepAway(ctx, s.Node, s.Which)
 	case maintenance.LetBack:
@@ -103,9 +106,13 @@ func (c *Controller) perform(ctx context.Context, nodes map[string]*corev1.Node,
 	case maintenance.Lift:
 		err = c.lift(ctx, s.Pod)
 	case maintenance.ChangeMaintenance:
-		err = c.changeMaintenance(ctx, s)
+		after := s.Changed.DeepCopy()
+		err = c.Client.Patch(ctx, after, client.MergeFromWithOptions(s.Seen, client.MergeFromWithOptimisticLock{}))
+		if err = failure(err, "change NodeMaintenance %s", s.Seen.Name); err == nil {
+			c.written.maintenances.Keep(after)
+		}
 	default:
-		err = fmt.Errorf("%T is no step that can be done", step)
+		err = fmt.Errorf("%T is an unknown step", step)
 	}
 	if errors.Is(err, record.ErrStale) || errors.Is(err, nodestate.ErrStale) {
 		err = errStale
@@ -113,39 +120,65 @@ func (c *Controller) perform(ctx context.Context, nodes map[string]*corev1.Node,
 	return err
 }
 
-// recordOnNode replaces what a Node says of maintenances.
+// failure wraps the error of a write, or returns errStale if the object has changed or was deleted.
+func failure(err error, format string, args ...any) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return errStale
+	default:
+		return fmt.Errorf(format+": %w", append(args, err)...)
+	}
+}
+
+func (c *Controller) keepNode(node *corev1.Node, err error) (kept bool, _ error) {
+	if err != nil || node == nil {
+		return false, err
+	}
+	c.written.nodes.Keep(node)
+	return true, nil
+}
+
 func (c *Controller) recordOnNode(ctx context.Context, seen *corev1.Node, s maintenance.RecordOnNode) error {
 	if seen == nil {
 		return errStale
 	}
-	text := ""
+	var text []byte
 	if len(s.Records) > 0 {
-		encoded, err := json.Marshal(s.Records)
-		if err != nil {
+		var err error
+		if text, err = json.Marshal(s.Records); err != nil {
 			return fmt.Errorf("encode records of maintenances: %w", err)
 		}
-		text = string(encoded)
 	}
-	node, err := c.Node(s.Node).RecordMaintenances(ctx, seen, text)
-	if err != nil {
-		return err
-	}
-	c.written.nodes.Keep(node)
-	faultpoint.Reach(faultpoint.MaintenanceRecorded)
-	return nil
-}
-
-// markNode sets conditions of a Node.
-func (c *Controller) markNode(ctx context.Context, s maintenance.MarkNode) error {
-	node, err := c.Node(s.Node).Mark(ctx, s.Conditions)
-	if err == nil && node != nil {
-		c.written.nodes.Keep(node)
+	_, err := c.keepNode(c.Node(s.Node).RecordMaintenances(ctx, seen, string(text)))
+	if err == nil {
+		faultpoint.Reach(faultpoint.MaintenanceRecorded)
 	}
 	return err
 }
 
-// createEvent creates an event. One of that name which is there already is either ours,
-// and the watch is late, or in the way.
+// keepAway records on a Node the pods that it keeps away; empty: it keeps no pod away.
+func (c *Controller) keepAway(ctx context.Context, node, which string) error {
+	kept, err := c.keepNode(c.Node(node).KeepAway(ctx, which))
+	switch {
+	case !kept:
+	case which == "":
+		faultpoint.Reach(faultpoint.MaintenanceLetBack)
+	default:
+		faultpoint.Reach(faultpoint.MaintenanceKeptAway)
+	}
+	return err
+}
+
+// lift removes Slipway's scheduling gate from a pod, unless another pod has its name now.
+func (c *Controller) lift(ctx context.Context, of maintenance.KeptPod) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`, of.UID, slipwayv1alpha1.KeptAwayGate)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name}}
+	err := c.Client.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, patch))
+	return failure(err, "remove the scheduling gate of pod %s/%s", of.Namespace, of.Name)
+}
+
 func (c *Controller) createEvent(ctx context.Context, s maintenance.CreateEvent) error {
 	created, err := c.Events.Create(ctx, s.Event)
 	if apierrors.IsAlreadyExists(err) {
@@ -163,72 +196,6 @@ func (c *Controller) createEvent(ctx context.Context, s maintenance.CreateEvent)
 	return nil
 }
 
-// taken says what to do about an object of the name of one that is to be created.
-func (c *Controller) taken(ctx context.Context, there, wanted client.Object) error {
-	err := c.Live.Get(ctx, client.ObjectKeyFromObject(wanted), there)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read %s %s, which is there: %w", kindOf(wanted), wanted.GetName(), err)
-	}
-	if err != nil || there.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] == wanted.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] {
-		return errStale
-	}
-	return fmt.Errorf("%s %s %w: delete it", kindOf(wanted), wanted.GetName(), errInTheWay)
-}
-
-// errInTheWay means that there is an object of somebody else's of that name.
-var errInTheWay = errors.New("is in the way: it is none of a maintenance")
-
-func isInTheWay(err error) bool { return errors.Is(err, errInTheWay) }
-
-func kindOf(o client.Object) string {
-	if _, event := o.(*lifecyclev1alpha1.LifecycleEvent); event {
-		return "LifecycleEvent"
-	}
-	return "Job"
-}
-
-// changeEvent writes parameters, gates, finalizers and annotations of an event.
-func (c *Controller) changeEvent(ctx context.Context, s maintenance.ChangeEvent) error {
-	after, err := c.Events.Change(ctx, s.Seen, s.Changed)
-	if err != nil {
-		return err
-	}
-	c.written.events.Keep(after)
-	reachChanged(s.Seen, s.Changed)
-	return nil
-}
-
-// reachChanged names what a change of an event was.
-func reachChanged(seen, changed *lifecyclev1alpha1.LifecycleEvent) {
-	before, after := drainOf(seen), drainOf(changed)
-	protects := func(e *lifecyclev1alpha1.LifecycleEvent) bool {
-		return slices.Contains(e.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer)
-	}
-	switch {
-	case protects(seen) && !protects(changed):
-		faultpoint.Reach(faultpoint.MaintenanceEventReleased)
-	case before.Hold && !after.Hold:
-		faultpoint.Reach(faultpoint.MaintenanceHoldDropped)
-	case before.Hold && string(before.Targets) != string(after.Targets):
-		faultpoint.Reach(faultpoint.MaintenanceTargetsRaised)
-	}
-}
-
-// drainParameters are what of the parameters of a drain tells its changes apart.
-type drainParameters struct {
-	Hold    bool            `json:"hold"`
-	Targets json.RawMessage `json:"targets"`
-}
-
-func drainOf(e *lifecyclev1alpha1.LifecycleEvent) (parameters drainParameters) {
-	if e.Spec.Parameters == nil || json.Unmarshal(e.Spec.Parameters.Raw, &parameters) != nil {
-		return drainParameters{} // it is the driver that says what is wrong with them
-	}
-	return parameters
-}
-
-// createJob creates the Job of a node. What the API server has against it is told in the
-// status of the maintenance, and it is tried again.
 func (c *Controller) createJob(ctx context.Context, s maintenance.CreateJob) error {
 	job := s.Job.DeepCopy()
 	err := c.Client.Create(ctx, job)
@@ -243,30 +210,108 @@ func (c *Controller) createJob(ctx context.Context, s maintenance.CreateJob) err
 	return nil
 }
 
-// deleteJob deletes it, with its pods.
-func (c *Controller) deleteJob(ctx context.Context, s maintenance.DeleteJob) error {
-	err := c.Client.Delete(ctx, s.Job.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground),
-		client.Preconditions{UID: new(s.Job.UID)})
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return errStale
-	case err != nil:
-		return fmt.Errorf("delete Job %s/%s: %w", s.Job.Namespace, s.Job.Name, err)
+// errTaken reports that another object has the name of an object that a step creates.
+var errTaken = errors.New("exists, and belongs to no NodeMaintenance")
+
+// taken returns errStale if the existing object is a maintenance's, which the watch shows late.
+func (c *Controller) taken(ctx context.Context, existing, wanted client.Object) error {
+	kind := "Job"
+	if _, event := wanted.(*lifecyclev1alpha1.LifecycleEvent); event {
+		kind = "LifecycleEvent"
 	}
-	c.written.jobs.Deleted(s.Job)
+	err := c.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the existing %s %s: %w", kind, wanted.GetName(), err)
+	}
+	if err != nil || existing.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] == wanted.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel] {
+		return errStale
+	}
+	return fmt.Errorf("%s %s %w: delete it", kind, wanted.GetName(), errTaken)
+}
+
+func (c *Controller) changeEvent(ctx context.Context, s maintenance.ChangeEvent) error {
+	after, err := c.Events.Change(ctx, s.Seen, s.Changed)
+	if err != nil {
+		return err
+	}
+	c.written.events.Keep(after)
+	reachChanged(s.Seen, s.Changed)
 	return nil
 }
 
-// changeMaintenance writes the stage and the finalizers of a maintenance.
-func (c *Controller) changeMaintenance(ctx context.Context, s maintenance.ChangeMaintenance) error {
-	after := s.Changed.DeepCopy()
-	err := c.Client.Patch(ctx, after, client.MergeFromWithOptions(s.Seen, client.MergeFromWithOptimisticLock{}))
+// reachChanged reaches the fault point of a change of an event.
+func reachChanged(seen, changed *lifecyclev1alpha1.LifecycleEvent) {
+	before, after := drainOf(seen), drainOf(changed)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return errStale
-	case err != nil:
-		return fmt.Errorf("change NodeMaintenance %s: %w", s.Seen.Name, err)
+	case slices.Contains(seen.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer) && !slices.Contains(changed.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer):
+		faultpoint.Reach(faultpoint.MaintenanceEventReleased)
+	case before.Hold && !after.Hold:
+		faultpoint.Reach(faultpoint.MaintenanceHoldDropped)
+	case before.Hold && string(before.Targets) != string(after.Targets):
+		faultpoint.Reach(faultpoint.MaintenanceTargetsRaised)
 	}
-	c.written.maintenances.Keep(after)
-	return nil
+}
+
+// drainParameters are the parameters of a drain that the fault points depend on.
+type drainParameters struct {
+	Hold    bool            `json:"hold"`
+	Targets json.RawMessage `json:"targets"`
+}
+
+func drainOf(e *lifecyclev1alpha1.LifecycleEvent) (parameters drainParameters) {
+	if e.Spec.Parameters == nil || json.Unmarshal(e.Spec.Parameters.Raw, &parameters) != nil {
+		return drainParameters{} // the driver reports invalid parameters
+	}
+	return parameters
+}
+
+// writeStatuses writes the due statuses, except for maintenances that a step has just changed.
+// It returns the time at which the next status is due.
+func (c *Controller) writeStatuses(
+	ctx context.Context, facts maintenance.Facts, statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus, changed map[types.UID]bool,
+) (due time.Time) {
+	now, existing := c.Clock.Now(), map[types.UID]bool{}
+	var errs []error
+	for _, m := range facts.Maintenances {
+		existing[m.UID] = true
+		status, differs := statuses[m.UID]
+		next := c.statusAt[m.UID].Add(statusesApart)
+		switch {
+		case !differs: // it is written, also if the answer was lost
+			c.unwritten.forget(string(m.UID))
+		case changed[m.UID] || !c.unwritten.mayTry(string(m.UID)):
+		case now.Before(next):
+			due = earliest(due, next)
+		default:
+			c.statusAt[m.UID] = now
+			after := m.DeepCopy()
+			after.Status = status
+			err := failure(c.Client.Status().Update(ctx, after), "write the status of NodeMaintenance %s", m.Name)
+			if err == nil {
+				c.written.maintenances.Keep(after)
+			}
+			errs = append(errs, c.unwritten.take(string(m.UID), err))
+		}
+	}
+	logFailures(ctx, errs)
+	for uid := range c.statusAt {
+		if !existing[uid] {
+			delete(c.statusAt, uid)
+			c.unwritten.forget(string(uid))
+			c.Tell.Forget(uid)
+		}
+	}
+	return due
+}
+
+// statusesOf returns the status of each maintenance by name: the new one, if it has changed.
+func statusesOf(facts maintenance.Facts, decision maintenance.Decision) map[string]slipwayv1alpha1.NodeMaintenanceStatus {
+	all := map[string]slipwayv1alpha1.NodeMaintenanceStatus{}
+	for _, m := range facts.Maintenances {
+		all[m.Name] = m.Status
+		if decided, differs := decision.Statuses[m.UID]; differs {
+			all[m.Name] = decided
+		}
+	}
+	return all
 }

@@ -155,7 +155,7 @@ func TestWhatIsInTheWayOfAnEventIsAFactUntilItIsGone(t *testing.T) {
 			t.Errorf("%s, the facts have (-want +got):\n%s", when, diff)
 		}
 	}
-	inTheWay := map[string]string{maintenance.Key(step): "LifecycleEvent a is in the way: it is none of a maintenance: delete it"}
+	inTheWay := map[string]string{maintenance.Key(step): "LifecycleEvent a exists, and belongs to no NodeMaintenance: delete it"}
 	shows("before it is tried", map[string]string{})
 	shows("when it is there", inTheWay)
 	if err := w.api.Delete(t.Context(), foreign); err != nil {
@@ -183,8 +183,8 @@ func TestWhetherLeasesAreTakenIsAFact(t *testing.T) {
 
 func TestAStepHasAKeyOfItsOwn(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
-	keys := map[string]any{}
-	for _, step := range []any{
+	keys := map[string]maintenance.Step{}
+	for _, step := range []maintenance.Step{
 		maintenance.CreateEvent{Event: anEvent("x")},
 		maintenance.ChangeEvent{Seen: anEvent("x")},
 		maintenance.DeleteEvent{Event: anEvent("x")},
@@ -196,12 +196,10 @@ func TestAStepHasAKeyOfItsOwn(t *testing.T) {
 		maintenance.LetBack{Node: "x"},
 		maintenance.Lift{Pod: maintenance.KeptPod{Namespace: "x", Name: "x"}},
 		maintenance.ChangeMaintenance{Seen: aMaintenance("x")},
-		writeStatus{"x"},
 		maintenance.CreateEvent{Event: anEvent("y")},
 		maintenance.RecordOnNode{Node: "y"},
-		writeStatus{"y"},
 	} {
-		key := keyOf(step)
+		key := maintenance.Key(step)
 		if other, taken := keys[key]; taken {
 			t.Errorf("%T and %T are both %q", step, other, key)
 		}
@@ -223,9 +221,9 @@ func TestAnObjectInTheWay(t *testing.T) {
 		want  string
 	}{
 		"is ours, and the watch is late": {anEvent("a"), maintenance.CreateEvent{Event: anEvent("a")}, errStale.Error()},
-		"is somebody's":                  {foreign, maintenance.CreateEvent{Event: anEvent("a")}, "LifecycleEvent a is in the way: it is none of a maintenance: delete it"},
+		"is somebody's":                  {foreign, maintenance.CreateEvent{Event: anEvent("a")}, "LifecycleEvent a exists, and belongs to no NodeMaintenance: delete it"},
 		"is our Job":                     {job.DeepCopy(), maintenance.CreateJob{Job: job}, errStale.Error()},
-		"is somebody's Job":              {foreignJob, maintenance.CreateJob{Job: job}, "Job j is in the way: it is none of a maintenance: delete it"},
+		"is somebody's Job":              {foreignJob, maintenance.CreateJob{Job: job}, "Job j exists, and belongs to no NodeMaintenance: delete it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, once(), interceptor.Funcs{}, tc.there)

@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 // Most of what happens to pods does not matter, and a pass looks at the whole cluster.
 func TestAStoreTellsOfWhatDiffers(t *testing.T) {
 	told := 0
-	s := newStore(readNotReady, func() { told++ })
+	s := newStore(maintenance.ReadNotReady, func() { told++ })
 	pod := func(name string, ready corev1.ConditionStatus) *corev1.Pod {
 		p := withReady(podAt("n1", "shop", nil), ready)
 		p.Name, p.Status.Phase = name, corev1.PodRunning

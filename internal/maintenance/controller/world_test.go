@@ -72,21 +72,19 @@ func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision,
 			}
 		}
 	}
-	m := with(Options{
+	c := with(Options{
 		Client: api, Live: api, Events: record.New(api), Tell: said, Namespace: "slipway-system", Clock: clock.RealClock{},
 		Node: func(name string) *nodestate.Writer {
 			return nodestate.NewWriter(nodes.CoreV1().Nodes(), name, clock.RealClock{})
 		},
-	})
-	m.reader, m.health, m.pending, m.budgets = api, newHealth(nil, m.wake), newPending(nil, m.wake), newBudgets(nil, m.wake)
-	m.keptAway = &keptAway{until: time.Unix(1, 0)} // it has begun long ago
-	m.starving = newStarving(nil, m.wake)
-	m.written = written{
+	}, nodes)
+	c.reader, c.watches.lullEnds = api, time.Unix(1, 0)
+	c.written = written{
 		maintenances: ownwrites.New[*slipwayv1alpha1.NodeMaintenance](shown("")), events: ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](shown("")),
 		nodes: ownwrites.New[*corev1.Node](shown("")), jobs: ownwrites.New[*batchv1.Job](shown("")),
 	}
-	m.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
-	return &world{m, api, nodes, said}
+	c.next = func(f maintenance.Facts, _ time.Time) maintenance.Decision { return decide(f) }
+	return &world{c, api, nodes, said}
 }
 
 // shown is a watch that has come as far as this version; empty: nobody knows.

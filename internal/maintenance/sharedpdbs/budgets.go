@@ -29,9 +29,8 @@ type labelled struct{ namespace, labels string }
 
 // ReadPod reads a pod that a budget can keep on its node: not one that belongs there, or has
 // ended.
-func ReadPod(o metav1.Object) (p Pod, wanted bool) {
-	pod, ok := o.(*corev1.Pod)
-	if !ok || pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || BelongsToNode(pod) {
+func ReadPod(pod *corev1.Pod) (p Pod, wanted bool) {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || BelongsToNode(pod) {
 		return Pod{}, false
 	}
 	return Pod{
@@ -65,11 +64,7 @@ type Budget struct {
 const most = 8
 
 // ReadBudget reads one that the API server reads too: of others it says so itself.
-func ReadBudget(o metav1.Object) (b Budget, wanted bool) {
-	pdb, ok := o.(*policyv1.PodDisruptionBudget)
-	if !ok {
-		return Budget{}, false
-	}
+func ReadBudget(pdb *policyv1.PodDisruptionBudget) (b Budget, wanted bool) {
 	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
 	return Budget{pdb.Namespace, pdb.Namespace + "/" + pdb.Name, selector}, err == nil
 }
