@@ -29,12 +29,14 @@ down: build ## Take the local cluster down
 	@bin/dev down
 
 .PHONY: drain
-drain: build ## Drain NODE= of the local cluster, and follow it to the end
-	@bin/dev drain $(call required,NODE)
+drain: build ## Drain NODE= of the local cluster, or of the one that KUBECONFIG names, and follow it to the end
+	@$(SLIPWAY_ON_CLUSTER) drain $(call required,NODE) --force --delete-emptydir-data
 
 .PHONY: maintenance-complete
-maintenance-complete: build ## Return NODE= of the local cluster from maintenance
-	@bin/dev maintenance-complete $(call required,NODE)
+maintenance-complete: build ## Return NODE= of that cluster from maintenance
+	@$(SLIPWAY_ON_CLUSTER) uncordon $(call required,NODE)
+
+SLIPWAY_ON_CLUSTER = KUBECONFIG='$(or $(KUBECONFIG),$(wildcard .local/kubeconfig),$(error there is no local cluster; 'make up' starts one))' bin/kubectl-slipway
 
 required = $(or $($1),$(error $1 is missing: make $@ $1=$(or $2,worker-1)))
 

@@ -84,16 +84,14 @@ func TestDemo(t *testing.T) {
 	dir, out := t.TempDir(), &output{}
 	dev(t, t.Context(), out, 0, "demo", "--dir", dir)
 	wantInOrder(t, out,
-		"$ kubectl apply -f config/samples/drain-worker-1.yaml",
+		"Slipway works",
+		"$ kubectl slipway drain worker-1",
 		"Claimed by NodeAgent worker-1",
 		"reason drain-complete",
 		"LifecycleEvent drain-worker-1 is gone",
 		"SchedulingDisabled",
-		`"reason":"drain-complete"`,
-		"$ kubectl apply -f config/samples/uncordon-worker-1.yaml",
+		"$ kubectl slipway uncordon worker-1",
 		"Node worker-1 is uncordoned",
-		`"reason":"maintenance-complete"`,
-		"What happened",
 		"the cluster is gone",
 	)
 	wantGone(t, filepath.Join(dir, "demo"))
@@ -109,80 +107,31 @@ func TestDemoInterrupted(t *testing.T) {
 	wantGone(t, filepath.Join(dir, "demo"))
 }
 
-// TestDrain drains a node of a cluster that stays: held up by a budget, left alone,
-// followed again, canceled, and drained at last.
-func TestDrain(t *testing.T) {
+// TestUp drains the nodes of a cluster that stays, one after the other: the pods of Slipway move,
+// and each new one gets a process, or no drain would begin any more.
+func TestUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	dev(t, t.Context(), &output{}, 0, "up", "--dir", dir, "--nodes=2")
-	t.Cleanup(func() { dev(t, context.Background(), &output{}, 0, "down", "--dir", dir) })
+	t.Cleanup(func() {
+		dev(t, context.Background(), &output{}, 0, "down", "--dir", dir)
+		wantGone(t, dir)
+	})
 	dev(t, t.Context(), &output{}, 0, "up", "--dir", dir, "--nodes=2")
 	here, err := newPlace(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := kubectl{path: here.kubectl(), kubeconfig: here.kubeconfig(), dir: here.root}
-	run := func(input string, args ...string) {
-		t.Helper()
-		if _, err := k.run(t.Context(), []byte(input), args...); err != nil {
-			t.Fatal(err)
+	slipway := func(out *output, args ...string) error {
+		return here.program(t.Context(), out, nil, "kubectl-slipway", args...)
+	}
+	for _, node := range []string{"worker-2", "worker-1", "worker-2"} {
+		out := &output{}
+		if err := errors.Join(slipway(out, "drain", node), slipway(out, "uncordon", node)); err != nil {
+			t.Fatalf("%v; it printed:\n%s", err, out)
 		}
 	}
-	run(guardedPod, "apply", "-f", "-")
-	run("", "wait", "--for=condition=Ready", "pod/guarded", "--timeout=3m")
-
-	const interrupted = 130
-	heldUp := "Pod default/guarded is held up"
-	ctx, interrupt := context.WithCancel(t.Context())
-	out := &output{text: heldUp, seen: interrupt}
-	dev(t, ctx, out, interrupted, "drain", "worker-2", "--dir", dir)
-	wantInOrder(t, out, heldUp, "LifecycleEvent drain-worker-2 goes on")
-
-	out = &output{text: heldUp, seen: func() { run("", "delete", "lifecycleevent", "drain-worker-2", "--wait=false") }}
-	dev(t, t.Context(), out, 1, "drain", "worker-2", "--dir", dir)
-	wantInOrder(t, out, "which cancels it", "ended as Failed")
-
-	run("", "delete", "pdb", "guarded")
-	out = &output{}
-	dev(t, t.Context(), out, 0, "drain", "worker-2", "--dir", dir)
-	wantInOrder(t, out, "Pod default/guarded is gone", "Succeeded")
-	dev(t, t.Context(), &output{}, 0, "maintenance-complete", "worker-2", "--dir", dir)
-
-	// The controllers are on one node now, if they were not before: who goes on elsewhere
-	// works there, or no drain would begin any more.
-	for _, node := range []string{"worker-1", "worker-2"} {
-		dev(t, t.Context(), &output{}, 0, "drain", node, "--dir", dir)
-		dev(t, t.Context(), &output{}, 0, "maintenance-complete", node, "--dir", dir)
+	if err := slipway(&output{}, "drain", "worker-9"); err == nil || !strings.Contains(err.Error(), `there is no node "worker-9"`) {
+		t.Errorf("drain of worker-9: %v", err)
 	}
-
-	out = &output{}
-	dev(t, t.Context(), out, 1, "drain", "worker-9", "--dir", dir)
-	wantInOrder(t, out, `there is no node "worker-9"`)
 }
-
-func TestDrainWithoutCluster(t *testing.T) {
-	t.Parallel()
-	out := &output{}
-	dev(t, t.Context(), out, 1, "drain", "worker-1", "--dir", t.TempDir())
-	wantInOrder(t, out, "'make up' starts one")
-}
-
-// guardedPod is a pod on worker-2 whose budget allows no disruption.
-const guardedPod = `
-apiVersion: v1
-kind: Pod
-metadata:
-  name: guarded
-  namespace: default
-  labels: {app: guarded}
-  annotations: {pod-delete.stage.kwok.x-k8s.io/delay: 10ms}
-spec:
-  nodeName: worker-2
-  terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: example.com/app}]
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: guarded, namespace: default}
-spec: {minAvailable: 1, selector: {matchLabels: {app: guarded}}}
-`

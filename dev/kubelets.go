@@ -6,12 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -20,7 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// newKubelets is what goes on beside a cluster that stays.
+// newKubelets returns the command that 'up' leaves running beside the cluster.
 func newKubelets(local where) *cobra.Command {
 	return &cobra.Command{
 		Use:    "kubelets",
@@ -32,56 +29,41 @@ func newKubelets(local where) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			release, err := here.hold()
+			lock, err := here.openLock()
 			if err != nil {
 				return err
 			}
-			defer release()
+			defer func() { _ = lock.Close() }() // the lock ends with the process
+			if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+				return fmt.Errorf("another process has %s: %w", lock.Name(), err)
+			}
+			if _, err := fmt.Fprintf(lock, "%10d", os.Getpid()); err != nil { // as long as the one before
+				return err
+			}
 			c, err := devcluster.Attach(command.Context(), devcluster.Options{Dir: here.cluster(), Stderr: command.ErrOrStderr()})
 			if err != nil {
 				return err
 			}
-			return c.FollowPods(command.Context(), filepath.Join(here.root, "bin"), func(what string) { fmt.Fprintln(command.OutOrStdout(), what) })
+			return here.followPods(command.Context(), c, func(what string) { fmt.Fprintln(command.OutOrStdout(), what) })
 		},
 	}
 }
 
-// kubeletsLock is held, with its process id in it, by who plays the kubelets.
-func (p place) kubeletsLock() string { return filepath.Join(p.dir, "kubelets.lock") }
-func (p place) kubeletsLog() string  { return filepath.Join(p.dir, "kubelets.log") }
+func (p place) followPods(ctx context.Context, c *devcluster.Cluster, report func(string)) error {
+	return c.FollowPods(ctx, p.bin(), p.kubelets(), report)
+}
 
-var errPlayed = errors.New("somebody plays the kubelets already")
-
-// hold takes the lock, which goes with the process.
-func (p place) hold() (release func(), err error) {
-	file, err := os.OpenFile(p.kubeletsLock(), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+// openLock opens the file that the process of kubelets locks, with its process id in it.
+func (p place) openLock() (*os.File, error) {
+	if err := os.MkdirAll(p.kubelets(), 0o700); err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(errPlayed, file.Close())
-	}
-	if err := errors.Join(file.Truncate(0), writeTo(file, strconv.Itoa(os.Getpid()))); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() { _ = file.Close() }, nil
+	return os.OpenFile(filepath.Join(p.kubelets(), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 }
 
-func writeTo(file *os.File, text string) error {
-	_, err := file.WriteAt([]byte(text), 0)
-	return err
-}
-
-// startKubelets starts it in the background, unless it runs.
+// startKubelets starts the kubelets in the background.
 func (p place) startKubelets(ctx context.Context) error {
-	release, err := p.hold()
-	if errors.Is(err, errPlayed) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	release()
-	log, err := os.Create(p.kubeletsLog())
+	log, err := os.Create(filepath.Join(p.kubelets(), "log"))
 	if err != nil {
 		return err
 	}
@@ -92,52 +74,32 @@ func (p place) startKubelets(ctx context.Context) error {
 	}
 	command := exec.CommandContext(context.WithoutCancel(ctx), self, "kubelets", "--dir", p.dir)
 	command.Dir, command.Stdout, command.Stderr = p.root, log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it stays when this process and its terminal go
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this process and its terminal
 	if err := command.Start(); err != nil {
-		return fmt.Errorf("start who plays the kubelets: %w", err)
+		return fmt.Errorf("start the kubelets: %w", err)
 	}
 	return command.Process.Release()
 }
 
-// stopKubelets ends it, and waits until it has ended.
+// stopKubelets ends the kubelets, and waits until their process has ended.
 func (p place) stopKubelets() error {
-	release, err := p.hold()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	lock, err := p.openLock()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // nothing was written
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		return nil
-	case err == nil:
-		release()
-		return p.forgetKubelets()
-	case !errors.Is(err, errPlayed):
-		return err
 	}
-	text, err := os.ReadFile(p.kubeletsLock())
-	if err != nil {
-		return err
+	var pid int
+	if _, err := fmt.Fscan(lock, &pid); err != nil {
+		return fmt.Errorf("read %s: %w", lock.Name(), err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", p.kubeletsLock(), err)
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("end the kubelets: %w", err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return fmt.Errorf("end who plays the kubelets: %w", err)
-	}
-	file, err := os.Open(p.kubeletsLock())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // nothing was written
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("wait until nobody plays the kubelets: %w", err)
-	}
-	return p.forgetKubelets()
-}
-
-func (p place) forgetKubelets() error {
-	for _, path := range []string{p.kubeletsLock(), p.kubeletsLog()} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("wait until the kubelets have ended: %w", err)
 	}
 	return nil
 }

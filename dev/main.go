@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dev is for those who develop or try Slipway: it puts Slipway onto a local
-// control plane, and drains nodes of it. The Makefile calls it.
-//
-//	up, demo ──▶ devcluster: control plane, CRDs, agents
-//	drain, demo ──▶ kubectl apply ──▶ internal/kubectl/follow
 package main
 
 import (
@@ -18,15 +13,12 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	// What the libraries log would run through what is shown; the story tells of it.
-	klog.SetLogger(logr.Discard())
-	ctrl.SetLogger(logr.Discard())
+	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
+	klog.SetLogger(logr.Discard()) // logs of libraries would appear between the reports
 	os.Exit(run(ctx, newRoot()))
 }
 
@@ -45,7 +37,7 @@ func run(ctx context.Context, root *cobra.Command) int {
 	}
 }
 
-// where is the place of the local cluster, once the flags are parsed.
+// where returns the place of the local cluster. It works once the flags are parsed.
 type where func() (place, error)
 
 func newRoot() *cobra.Command {
@@ -58,7 +50,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	var dir string
 	root.PersistentFlags().StringVar(&dir, "dir", "", "directory for the local cluster (default .local in the repository)")
-	for _, newCommand := range []func(where) *cobra.Command{newUp, newDown, newDrain, newMaintenanceComplete, newDemo, newKubelets} {
+	for _, newCommand := range []func(where) *cobra.Command{newUp, newDown, newDemo, newKubelets} {
 		root.AddCommand(newCommand(func() (place, error) { return newPlace(dir) }))
 	}
 	return root

@@ -3,15 +3,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
@@ -30,34 +25,26 @@ func newUp(local where) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Until all is there, it is started here, and not behind our back.
 			if err := here.stopKubelets(); err != nil {
 				return err
 			}
-			steps := newSteps(command.ErrOrStderr())
-			c, err := devcluster.Up(command.Context(), devcluster.Options{
-				Dir: here.cluster(), Nodes: nodes, Stderr: command.ErrOrStderr(),
-			})
+			ctx := command.Context()
+			c, err := devcluster.Up(ctx, devcluster.Options{Dir: here.cluster(), Nodes: nodes, Stderr: command.ErrOrStderr()})
 			if err != nil {
 				return err
 			}
-			if err := here.linkKubeconfig(c); err != nil {
+			if err := errors.Join(here.linkKubeconfig(c), here.startKubelets(ctx)); err != nil {
 				return err
 			}
+			with, next := "", bare
 			if slipway {
-				if err := install(command.Context(), c, here, steps); err != nil {
+				with, next = " with Slipway", ready
+				if err := here.program(ctx, command.ErrOrStderr(), nil, "kubectl-slipway", "install", "--yes"); err != nil {
 					return err
 				}
 			}
-			// For the pods that come later, as a drain puts them elsewhere.
-			if err := here.startKubelets(command.Context()); err != nil {
-				return err
-			}
-			if slipway {
-				sayReady(command.OutOrStdout(), c, here)
-			} else {
-				sayBare(command.OutOrStdout(), c, here)
-			}
+			fmt.Fprintf(command.OutOrStdout(), "\nKubernetes %s%s on %d simulated nodes is ready.\n\n  export PATH=%s:$PATH KUBECONFIG=%s\n%s",
+				c.Version, with, len(c.Nodes), here.bin(), here.kubeconfig(), next)
 			return nil
 		},
 	}
@@ -66,6 +53,22 @@ func newUp(local where) *cobra.Command {
 	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; without it, 'kubectl slipway install' does, and its pods get their processes then")
 	return command
 }
+
+// The next commands, with Slipway on the cluster and without.
+const (
+	ready = `  kubectl get nodes
+  kubectl get lifecycletransitions
+  kubectl apply -f dev/workload.yaml     something to drain
+
+  make drain NODE=worker-1
+  make maintenance-complete NODE=worker-1
+  make down
+`
+	bare = `  kubectl slipway install
+
+  make down
+`
+)
 
 func newDown(local where) *cobra.Command {
 	return &cobra.Command{
@@ -83,87 +86,7 @@ func newDown(local where) *cobra.Command {
 			if err := devcluster.Down(command.Context(), devcluster.Options{Dir: here.cluster(), Stderr: command.ErrOrStderr()}); err != nil {
 				return err
 			}
-			return errors.Join(here.unlinkKubeconfig(), here.remove())
+			return here.remove()
 		},
 	}
-}
-
-// install puts Slipway onto a cluster as people do, and starts a process for each of its
-// pods that has none.
-func install(ctx context.Context, c *devcluster.Cluster, here place, steps *steps) error {
-	steps.step("installing config/install.yaml")
-	if err := c.InstallRelease(ctx); err != nil {
-		return err
-	}
-	steps.step("starting two controllers, and an agent for each of %d nodes", len(c.Nodes))
-	starts, ctx := errgroup.WithContext(ctx)
-	const atOnce = 4
-	starts.SetLimit(atOnce)
-	for _, node := range c.Nodes {
-		starts.Go(func() error {
-			pod, err := c.AgentPod(ctx, node)
-			if err != nil {
-				return err
-			}
-			return startPod(ctx, c, pod, c.AgentCommand(node, here.nodeAgent(), "-v=1")...)
-		})
-	}
-	starts.Go(func() error { return startControllers(ctx, c, here) })
-	if err := starts.Wait(); err != nil {
-		return fmt.Errorf("start Slipway: %w", err)
-	}
-	steps.step("they are running")
-	return nil
-}
-
-// startControllers starts those that are missing.
-func startControllers(ctx context.Context, c *devcluster.Cluster, here place) error {
-	const replicas = 2
-	pods, err := c.ControllerPods(ctx, replicas)
-	if err != nil {
-		return err
-	}
-	for _, pod := range pods {
-		err := startPod(ctx, c, pod, here.controller(), "--claim-mode=node", "--health-probe-bind-address=0", "-v=1")
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// startPod starts the process of a pod, unless it runs.
-func startPod(ctx context.Context, c *devcluster.Cluster, pod *corev1.Pod, command ...string) error {
-	for _, p := range c.Pods {
-		if p.Namespace == pod.Namespace && p.Name == pod.Name && p.State == "running" {
-			return nil
-		}
-	}
-	return c.StartPod(ctx, pod, command...)
-}
-
-func sayReady(out io.Writer, c *devcluster.Cluster, here place) {
-	fmt.Fprintf(out, `
-Kubernetes %s with Slipway on %d simulated nodes is ready.
-
-  export KUBECONFIG=%s
-  bin/kubectl get nodes
-  bin/kubectl get lifecycletransitions
-  bin/kubectl apply -f dev/workload.yaml     something to drain
-
-  make drain NODE=worker-1
-  make maintenance-complete NODE=worker-1
-  make down
-`, c.Version, len(c.Nodes), here.kubeconfig())
-}
-
-func sayBare(out io.Writer, c *devcluster.Cluster, here place) {
-	fmt.Fprintf(out, `
-Kubernetes %s with %d simulated nodes is ready; Slipway is not on it yet.
-
-  export PATH=%s:$PATH KUBECONFIG=%s
-  kubectl slipway install
-
-  make down
-`, c.Version, len(c.Nodes), filepath.Join(here.root, "bin"), here.kubeconfig())
 }

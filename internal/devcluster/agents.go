@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 )
@@ -29,10 +31,7 @@ const (
 	ControllerServiceAccount = "slipway-controller"
 )
 
-var (
-	agentLabels      = oversight.AgentLabels()
-	controllerLabels = map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "controller"}
-)
+var agentLabels = oversight.AgentLabels()
 
 // CreateAgentPods creates the DaemonSet of the agents, if it is not there. kwok
 // simulates its pods: the processes are started by [Cluster.StartAgent].
@@ -49,7 +48,7 @@ func (c *Cluster) CreateAgentPods(ctx context.Context) error {
 				ObjectMeta: metav1.ObjectMeta{Labels: agentLabels},
 				Spec: corev1.PodSpec{
 					ServiceAccountName: AgentServiceAccount,
-					// kwok lets a pod go some time within it, and nobody waits for its end.
+					// kwok ends a pod at some time within it, and no test waits for that.
 					TerminationGracePeriodSeconds: new(int64(1)),
 					Containers:                    []corev1.Container{{Name: "agent", Image: "slipway.dev/node-agent:local"}},
 					Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
@@ -71,15 +70,10 @@ func (c *Cluster) StartPod(ctx context.Context, pod *corev1.Pod, command ...stri
 	return c.launch(ctx, io.Discard, arguments...)
 }
 
-// AgentDir is a directory for the sockets of a node's agent. It is beside the cluster's directory,
-// which holds only files of the launcher.
-func (c *Cluster) AgentDir(node string) string {
-	return filepath.Join(filepath.Dir(c.Dir), "agents", node)
-}
-
-// AgentCommand returns the command line of a node's agent: binary is that of node-agent.
+// AgentCommand returns the command line of a node's agent: binary is that of node-agent. Its
+// sockets are beside the cluster's directory, which holds only files of the launcher.
 func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
-	dir := c.AgentDir(node)
+	dir := filepath.Join(filepath.Dir(c.Dir), "agents", node)
 	return append([]string{
 		binary, "--node-name=" + node,
 		"--plugin-registration-path=" + filepath.Join(dir, "registry"), "--datadir=" + filepath.Join(dir, "plugins"),
@@ -120,4 +114,19 @@ func (c *Cluster) TokenOf(ctx context.Context, account string, pod *corev1.Pod) 
 	config := rest.AnonymousClientConfig(c.Admin)
 	config.BearerToken = token.Status.Token
 	return config, nil
+}
+
+// WriteKubeconfig writes a kubeconfig with the given bearer token.
+func WriteKubeconfig(path string, config *rest.Config) error {
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters["cluster"] = &clientcmdapi.Cluster{
+		Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile,
+	}
+	kubeconfig.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	kubeconfig.Contexts["context"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "user"}
+	kubeconfig.CurrentContext = "context"
+	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
+		return fmt.Errorf("write kubeconfig %s: %w", path, err)
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 
 	"k8s.io/client-go/rest"
@@ -45,6 +46,22 @@ type Facts struct {
 	Components []Component `json:"components"`
 	// Pods are those with a process.
 	Pods []Pod `json:"pods"`
+}
+
+// Component is a process of the control plane, such as etcd.
+type Component struct {
+	Name string `json:"name"`
+	PID  int    `json:"pid"`
+}
+
+// PIDs returns the process IDs of the control plane at its start, by the names of its
+// components.
+func (f Facts) PIDs() map[string]int {
+	pids := map[string]int{}
+	for _, c := range f.Components {
+		pids[c.Name] = c.PID
+	}
+	return pids
 }
 
 // Pod is a simulated pod with a process of its own.
@@ -198,4 +215,38 @@ func (c *Cluster) read(text []byte) error {
 	admin.QPS, admin.Burst = 200, 400
 	c.Admin = admin
 	return nil
+}
+
+// LauncherVariable names the launcher's binary, where it is not bin/localcluster.
+const LauncherVariable = "SLIPWAY_LOCALCLUSTER"
+
+// FindLauncher finds the launcher's binary.
+func FindLauncher() (string, error) {
+	if path := os.Getenv(LauncherVariable); path != "" {
+		return path, nil
+	}
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(root, "bin", "localcluster")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("there is no local control plane: run 'make localcluster' first: %w", err)
+	}
+	return path, nil
+}
+
+// Root returns the root of the repository that the process was started in.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "config", "crd")); err == nil {
+			return dir, nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", errors.New("find the repository: no directory above the current one has config/crd")
 }

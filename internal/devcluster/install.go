@@ -3,24 +3,22 @@
 package devcluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,51 +31,34 @@ import (
 // fieldManager is the field manager of the installation.
 const fieldManager = "slipway-install"
 
-// release is the manifest for clusters whose API server does not serve lifecycle.k8s.io.
-const release = "install.yaml"
-
-// InstallRelease applies the released manifest with its workloads, whose pods kwok simulates, and
-// then the transitions. It returns when events can be created.
-func (c *Cluster) InstallRelease(ctx context.Context) error {
-	root, admin, err := c.installer()
-	if err != nil {
-		return err
-	}
-	if err := applyFile(ctx, admin, filepath.Join(root, "config", release)); err != nil {
-		return err
-	}
-	return c.finishInstall(ctx, admin, root, lifecyclev1alpha1.GroupKubernetes)
-}
-
 // Install applies the CRDs of one API group and Slipway's own, the permissions of agents and
 // controllers, the transitions of the drain driver, and the admission policies without the
 // optional ones. It returns when events can be created.
 func (c *Cluster) Install(ctx context.Context, group string) error {
-	root, admin, err := c.installer()
+	own := slipwayv1alpha1.GroupVersion.Group
+	if err := c.InstallFolders(ctx, "crd/"+group, "crd/"+own, "rbac", "admission", "admission/daemonsets"); err != nil {
+		return err
+	}
+	if err := c.awaitCRDs(ctx, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own, "nodemaintenances."+own); err != nil {
+		return err
+	}
+	kinds, err := c.kindsClient(group)
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{
-		filepath.Join("crd", group), filepath.Join("crd", slipwayv1alpha1.GroupVersion.Group), "rbac", "admission", filepath.Join("admission", "daemonsets"),
-	} {
-		if err := apply(ctx, admin, filepath.Join(root, "config", dir)); err != nil {
-			return err
-		}
+	if err := c.apply(ctx, kinds, "transitions/"+group); err != nil {
+		return err
 	}
-	return c.finishInstall(ctx, admin, root, group)
+	return awaitAdmission(ctx, kinds)
 }
 
 // InstallEvictions applies the CRDs of EvictionRequests and Evictions, for a server that
 // does not serve them itself. It returns when they are served.
 func (c *Cluster) InstallEvictions(ctx context.Context) error {
-	root, admin, err := c.installer()
-	if err != nil {
+	if err := c.InstallFolders(ctx, "crd/evictions"); err != nil {
 		return err
 	}
-	if err := apply(ctx, admin, filepath.Join(root, "config", "crd", "evictions")); err != nil {
-		return err
-	}
-	return awaitCRDs(ctx, admin, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
+	return c.awaitCRDs(ctx, "evictionrequests."+lifecyclev1alpha1.GroupKubernetes, "evictions."+lifecyclev1alpha1.GroupKubernetes)
 }
 
 // InstallEvictionRights applies the permissions and policies of the eviction controllers.
@@ -87,12 +68,12 @@ func (c *Cluster) InstallEvictionRights(ctx context.Context) error {
 
 // InstallFolders applies folders of config/.
 func (c *Cluster) InstallFolders(ctx context.Context, folders ...string) error {
-	root, admin, err := c.installer()
+	admin, err := c.installClient()
 	if err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		if err := apply(ctx, admin, filepath.Join(root, "config", filepath.FromSlash(folder))); err != nil {
+		if err := c.apply(ctx, admin, folder); err != nil {
 			return err
 		}
 	}
@@ -104,33 +85,6 @@ func (c *Cluster) WithManifests(root string) *Cluster {
 	other := *c
 	other.root = root
 	return &other
-}
-
-// installer returns the repository and the administrator's client.
-func (c *Cluster) installer() (root string, admin client.WithWatch, err error) {
-	if root = c.root; root == "" {
-		if root, err = Root(); err != nil {
-			return "", nil, err
-		}
-	}
-	admin, err = c.installClient()
-	return root, admin, err
-}
-
-// finishInstall applies the transitions when the API server serves their kind.
-func (c *Cluster) finishInstall(ctx context.Context, admin client.WithWatch, root, group string) error {
-	own := slipwayv1alpha1.GroupVersion.Group
-	if err := awaitCRDs(ctx, admin, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own, "nodemaintenances."+own); err != nil {
-		return err
-	}
-	kinds, err := c.kindsClient(group)
-	if err != nil {
-		return err
-	}
-	if err := apply(ctx, kinds, filepath.Join(root, "config", "transitions", group)); err != nil {
-		return err
-	}
-	return awaitAdmission(ctx, kinds)
 }
 
 // kindsClient knows the two kinds without discovery, which may not have them yet.
@@ -186,73 +140,45 @@ func (c *Cluster) installClient() (client.WithWatch, error) {
 	return admin, nil
 }
 
-// apply applies all objects of the YAML files in a directory.
-func apply(ctx context.Context, admin client.Client, dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("apply %s: no YAML files: %w", dir, err)
-	}
-	for _, file := range files {
-		if err := applyFile(ctx, admin, file); err != nil {
+// apply applies all objects in a folder of config/.
+func (c *Cluster) apply(ctx context.Context, admin client.Client, folder string) (err error) {
+	root := c.root
+	if root == "" {
+		if root, err = Root(); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func applyFile(ctx context.Context, admin client.Client, file string) error {
-	text, err := os.ReadFile(file)
+	dir := filepath.Join(root, "config", filepath.FromSlash(folder))
+	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &resource.FilenameOptions{Filenames: []string{dir}}).Do().Infos()
 	if err != nil {
-		return err
+		return fmt.Errorf("read %s: %w", dir, err)
 	}
-	if err := applyAll(ctx, admin, text); err != nil {
-		return fmt.Errorf("apply %s: %w", file, err)
+	for _, info := range infos {
+		object := client.ApplyConfigurationFromUnstructured(info.Object.(*unstructured.Unstructured))
+		if err := admin.Apply(ctx, object, client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s: %w", info.ObjectName(), err)
+		}
 	}
 	return nil
-}
-
-func applyAll(ctx context.Context, admin client.Client, text []byte) error {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if len(object.Object) == 0 {
-			continue
-		}
-		err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager), client.ForceOwnership)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-	}
 }
 
 // awaitCRDs returns when the API server serves the CRDs.
-func awaitCRDs(ctx context.Context, admin client.WithWatch, names ...string) error {
+func (c *Cluster) awaitCRDs(ctx context.Context, names ...string) error {
+	admin, err := c.installClient()
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
 		lister := ListerOf(admin, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
-		_, err := watchtools.UntilWithSync(ctx, lister, &apiextensionsv1.CustomResourceDefinition{}, nil, established)
+		_, err := watchtools.UntilWithSync(ctx, lister, &apiextensionsv1.CustomResourceDefinition{}, nil, func(e watch.Event) (bool, error) {
+			crd, ok := e.Object.(*apiextensionsv1.CustomResourceDefinition)
+			return ok && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established), nil
+		})
 		if err != nil {
 			return fmt.Errorf("wait until %s is served: %w", name, err)
 		}
 	}
 	return nil
-}
-
-func established(e watch.Event) (bool, error) {
-	crd, ok := e.Object.(*apiextensionsv1.CustomResourceDefinition)
-	if !ok {
-		return false, nil
-	}
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // ListerOf lists and watches the kind of the given list.

@@ -7,10 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,57 +24,28 @@ const patience = 2 * time.Minute
 
 var errNoPods = fmt.Errorf("there was none for %s", patience)
 
-// AgentPod waits until the node has its agent's pod.
+// AgentPod waits until the node has its agent's pod. If it does not come, the error quotes the
+// logs of the components that should create it.
 func (c *Cluster) AgentPod(ctx context.Context, node string) (*corev1.Pod, error) {
+	admin, err := c.installClient()
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeoutCause(ctx, patience, errNoPods)
+	defer cancel()
 	var found *corev1.Pod
-	err := c.awaitPods(ctx, func(e watch.Event, pod *corev1.Pod) bool {
-		found = pod
-		return e.Type != watch.Deleted && pod.DeletionTimestamp == nil
-	}, client.MatchingLabels(agentLabels), client.MatchingFields{"spec.nodeName": node})
+	lister := ListerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels(agentLabels), client.MatchingFields{"spec.nodeName": node})
+	_, err = watchtools.UntilWithSync(within, lister, &corev1.Pod{}, nil, func(e watch.Event) (ok bool, err error) {
+		found, ok = e.Object.(*corev1.Pod)
+		return ok && e.Type != watch.Deleted && found.DeletionTimestamp == nil, nil
+	})
+	if ctx.Err() == nil && within.Err() != nil {
+		err = errors.Join(errNoPods, c.logEnd("kube-controller-manager"), c.logEnd("kube-scheduler"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("wait for the pod of the agent on %s: %w", node, err)
 	}
 	return found, nil
-}
-
-// ControllerPods waits until the Deployment of the controllers has that many pods on nodes.
-func (c *Cluster) ControllerPods(ctx context.Context, many int) ([]*corev1.Pod, error) {
-	found := map[string]*corev1.Pod{}
-	err := c.awaitPods(ctx, func(e watch.Event, pod *corev1.Pod) bool {
-		delete(found, pod.Name)
-		if e.Type != watch.Deleted && pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" {
-			found[pod.Name] = pod
-		}
-		return len(found) >= many
-	}, client.MatchingLabels(controllerLabels))
-	if err != nil {
-		return nil, fmt.Errorf("wait for the %d pods of the controllers: %w", many, err)
-	}
-	return slices.Collect(maps.Values(found)), nil
-}
-
-// awaitPods waits until the listed pods of Slipway's own namespace satisfy wanted. If they do not come,
-// its error quotes the logs of the components that should create them.
-func (c *Cluster) awaitPods(ctx context.Context, wanted func(watch.Event, *corev1.Pod) bool, options ...client.ListOption) error {
-	admin, err := c.installClient()
-	if err != nil {
-		return err
-	}
-	within, cancel := context.WithTimeoutCause(ctx, patience, errNoPods)
-	defer cancel()
-	lister := ListerOf(admin, &corev1.PodList{}, append(options, client.InNamespace(Namespace))...)
-	_, err = watchtools.UntilWithSync(within, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
-		pod, ok := e.Object.(*corev1.Pod)
-		return ok && wanted(e, pod), nil
-	})
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() == nil && within.Err() != nil:
-		return errors.Join(errNoPods, c.logEnd("kube-controller-manager"), c.logEnd("kube-scheduler"))
-	default:
-		return err
-	}
 }
 
 // logEnd quotes the end of a component's log.
@@ -88,4 +58,56 @@ func (c *Cluster) logEnd(component string) error {
 	}
 	all := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
 	return fmt.Errorf("%s ends with:\n%s", path, bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+}
+
+// FollowPods acts as the kubelets for the pods of Slipway until ctx is done: it starts a process
+// for each pod, with the arguments of its container, unless the pod had one when the cluster was
+// attached to. The programs are in the directory bin, the sockets of agents in the directory
+// sockets, whose path must be short. FollowPods calls report with a line for each pod.
+func (c *Cluster) FollowPods(ctx context.Context, bin, sockets string, report func(string)) error {
+	admin, err := c.installClient()
+	if err != nil {
+		return err
+	}
+	started := map[string]bool{}
+	for _, p := range c.Pods {
+		started[p.Name] = p.Namespace == Namespace && p.State == "running"
+	}
+	lister := ListerOf(admin, &corev1.PodList{}, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "slipway"})
+	_, err = watchtools.UntilWithSync(ctx, lister, &corev1.Pod{}, nil, func(e watch.Event) (bool, error) {
+		pod, ok := e.Object.(*corev1.Pod)
+		if !ok || e.Type == watch.Deleted || pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" || started[pod.Name] {
+			return false, nil
+		}
+		started[pod.Name] = true
+		// A pod that cannot be started delays no other.
+		if err := c.StartPod(ctx, pod, commandOf(pod, bin, filepath.Join(sockets, pod.Name[strings.LastIndex(pod.Name, "-")+1:]))...); err != nil {
+			report(fmt.Sprintf("pod %s has no process: %v", pod.Name, err))
+		} else {
+			report(fmt.Sprintf("pod %s on %s has a process", pod.Name, pod.Spec.NodeName))
+		}
+		return false, nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("follow the pods of Slipway: %w", err)
+}
+
+// commandOf returns the command of a pod's container for this machine: without addresses that
+// several processes would share, and with its own directory for sockets.
+func commandOf(pod *corev1.Pod, bin, sockets string) []string {
+	container := pod.Spec.Containers[0]
+	program := filepath.Base(container.Command[0])
+	command := []string{filepath.Join(bin, program)}
+	values := strings.NewReplacer("$(NODE_NAME)", pod.Spec.NodeName, "$(NAMESPACE)", pod.Namespace)
+	for _, arg := range container.Args {
+		command = append(command, values.Replace(arg))
+	}
+	// The last one of equal flags counts.
+	command = append(command, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+	if program == "node-agent" {
+		return append(command, "--plugin-registration-path="+filepath.Join(sockets, "r"), "--datadir="+filepath.Join(sockets, "d"))
+	}
+	return append(command, "--socket-dir=") // that of temporary files
 }

@@ -48,12 +48,17 @@ func kubelets(t *testing.T, env *harness.Env) {
 	bin := filepath.Dir(harness.Binary(t, "node-agent"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- env.FollowPods(ctx, bin, func(what string) { t.Log(what) }) }()
+	sockets, err := os.MkdirTemp("", "sk") // short, because of the names of sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- env.FollowPods(ctx, bin, sockets, func(what string) { t.Log(what) }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		_ = os.RemoveAll(sockets)
 	})
 }
 

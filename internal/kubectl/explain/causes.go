@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,85 +16,137 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// patience is how long a cause that passes by itself may last. One that lasts longer may not
-// pass.
+// patience is the time within which a temporary cause should end. After it, the cause may be
+// permanent.
 const patience = 2 * time.Minute
 
-// bounded are the codes of causes that end by themselves, however long they last.
+// bounded are the codes of causes that end by themselves, even after patience.
 var bounded = map[string]bool{
 	"AwaitingResponder": true, "PodTimedOut": true, "PodSkipped": true, "PodRecurring": true, "StaticPodLeft": true, "LeftBehind": true,
 	lifecyclev1alpha1.ReasonWaitingForTurn: true,
 }
 
-func passes(entry reasons.Entry, since *metav1.Time, now time.Time) bool {
-	return entry.Passes && (bounded[entry.Code] || since == nil || now.Sub(since.Time) < patience)
+// explanation finds the causes of one event. With a cause, it adds facts and remedies to that.
+type explanation struct {
+	Facts
+	event *event
+	all   []*event // of the node, in their order of work
+	now   time.Time
+	cause *Cause
 }
 
-// key is what causes have in common that are shown as one.
-type key struct{ code, by string }
-
-// causes collects causes, one for each key, in order.
-type causes struct {
-	all  []*Cause
-	with map[key]*Cause
-}
-
-// of returns the cause with the key. It is the given one if there was none.
-func (c *causes) of(k key, otherwise Cause) *Cause {
-	if c.with[k] == nil {
-		if c.with == nil {
-			c.with = map[key]*Cause{}
-		}
-		otherwise.Code, otherwise.By = k.code, k.by
-		c.with[k] = &otherwise
-		c.all = append(c.all, &otherwise)
+// newCause returns a cause with the text of the catalogue.
+func (x explanation) newCause(place reasons.Place, code, by, message string, since *metav1.Time, objects ...string) *Cause {
+	entry, known := lookup(place, code)
+	c := &Cause{
+		Code: code, Place: place, By: by, Event: x.event.Name, Objects: objects, Since: since, Text: cmp.Or(entry.Matter(message), entry.Means),
+		Passes: place == reasons.PodsLeft || entry.Passes && (bounded[code] || since == nil || x.now.Sub(since.Time) < patience),
 	}
-	return c.with[k]
+	if known {
+		c.Reference = reasons.Reference(code)
+	}
+	return c
 }
 
-// explained adds to each cause what the facts say.
-func (c *causes) explained(f Facts, e *event, now time.Time) []Cause {
-	var all []Cause
-	for _, one := range c.all {
-		explanation{f, e, one, now}.ofCode()
-		all = append(all, *one)
+// lookup finds the entry of a code in the catalogue. Condition PodsLeft has codes of blockers, too.
+func lookup(place reasons.Place, code string) (entry reasons.Entry, known bool) {
+	entry, known = reasons.Lookup(place, code)
+	if !known && place == reasons.PodsLeft {
+		return reasons.Lookup(reasons.Blocker, code)
+	}
+	return entry, known
+}
+
+// merge adds a cause to a list. Causes with the same code and obstacle become one.
+func merge(all []*Cause, c *Cause) []*Cause {
+	i := slices.IndexFunc(all, func(o *Cause) bool { return o.Code == c.Code && o.By == c.By })
+	if i < 0 {
+		return append(all, c)
+	}
+	one := all[i]
+	one.Objects = append(one.Objects, c.Objects...)
+	if c.Since != nil && (one.Since == nil || c.Since.Before(one.Since)) {
+		one.Since, one.Passes = c.Since, c.Passes
 	}
 	return all
 }
 
-// ofBlockersOf joins blockers with the same reason and the same obstacle into one cause.
-func ofBlockersOf(f Facts, e *event, now time.Time) []Cause {
-	var found causes
-	for _, b := range e.Status.Blockers {
-		entry, known := reasons.Lookup(reasons.Blocker, b.Reason)
-		c := found.of(key{b.Reason, b.By}, Cause{Place: reasons.Blocker, Event: e.Name, Text: cmp.Or(entry.Matter(b.Message), entry.Means)})
-		if known {
-			c.Reference = reasons.Reference(b.Reason)
+// causes returns all causes that block the event.
+func (x explanation) causes() []Cause {
+	var found []*Cause
+	for _, c := range x.event.Status.Conditions {
+		if troubles(x.event, c) {
+			found = append(found, x.ofCondition(c)...)
 		}
-		c.Objects = append(c.Objects, b.Object)
-		if b.Since != nil && (c.Since == nil || b.Since.Before(c.Since)) {
-			c.Since = b.Since
-		}
-		c.Passes = passes(entry, c.Since, now)
 	}
-	return found.explained(f, e, now)
+	self := "LifecycleEvent " + x.event.Name
+	if silent(x.event) {
+		found = append(found, x.newCause(reasons.Explained, reasons.CodeNotNoticed, "", "", &x.event.CreationTimestamp, self))
+	}
+	if !x.event.Status.ClaimStatus.Terminal() { // the final condition names the first blocker
+		var blockers []*Cause
+		for _, b := range x.event.Status.Blockers {
+			blockers = merge(blockers, x.newCause(reasons.Blocker, b.Reason, b.By, b.Message, b.Since, b.Object))
+		}
+		found = append(found, blockers...)
+	}
+	all := make([]Cause, len(found))
+	for i, c := range found {
+		x.cause = c
+		x.explain()
+		all[i] = *c
+	}
+	return all
 }
 
-// explanation adds to one cause what the facts say, and what helps.
-type explanation struct {
-	Facts
-	event *event
-	cause *Cause
-	now   time.Time
+// leftover matches the objects in the message of condition PodsLeft, each with the reason and the
+// obstacle.
+var leftover = regexp.MustCompile(`((?:Pod|Volume) [^ ]+) \(([A-Za-z]+)(?:, ([^)]+))?\)`)
+
+// ofCondition returns the causes that a condition reports: several only for condition PodsLeft.
+func (x explanation) ofCondition(c metav1.Condition) (found []*Cause) {
+	place := reasons.Place(c.Type)
+	if place == reasons.PodsLeft {
+		for _, match := range leftover.FindAllStringSubmatch(c.Message, -1) {
+			object, code, by := match[1], match[2], match[3]
+			if by == "" && kindOf(object) == "Volume" {
+				by = object
+			}
+			found = merge(found, x.newCause(place, code, by, "", &c.LastTransitionTime, object))
+		}
+	}
+	if found == nil {
+		found = append(found, x.newCause(place, c.Reason, "", c.Message, &c.LastTransitionTime, "LifecycleEvent "+x.event.Name))
+	}
+	return found
 }
 
-// ofCode adds what the code of a blocker calls for: by its explainer, or by the catalogue.
-func (x explanation) ofCode() {
-	if explain, ok := blockerExplainers[x.cause.Code]; ok {
-		explain(x)
-		return
+// explainer adds to a cause its obstacle, facts and remedies. It may contain placeholders, see
+// [explanation.value].
+type explainer struct {
+	by       string
+	facts    func(explanation)
+	remedies []Remedy
+}
+
+// explain adds the facts and the remedies of the cause: those of its explainer, or the remedy of
+// the catalogue.
+func (x explanation) explain() {
+	table := conditionExplainers
+	if x.cause.Place == reasons.Blocker || x.cause.Place == reasons.PodsLeft {
+		table = blockerExplainers
 	}
-	if entry, ok := reasons.Lookup(x.cause.Place, x.cause.Code); ok && entry.Helps != "" {
+	e := table[x.cause.Code]
+	if e.by != "" {
+		x.cause.By, _ = x.fill(e.by)
+	}
+	if e.facts != nil {
+		e.facts(x)
+	}
+	for _, r := range e.remedies {
+		x.remedy(r.Text, r.Command)
+	}
+	if entry, _ := lookup(x.cause.Place, x.cause.Code); len(x.cause.Remedies) == 0 && entry.Helps != "" {
 		x.remedy(entry.Helps, "")
 	}
 }
@@ -102,26 +155,58 @@ func (x explanation) detail(format string, args ...any) {
 	x.cause.Details = append(x.cause.Details, fmt.Sprintf(format, args...))
 }
 
-// word is a name that a shell takes literally. The writer of a status must not be able to
-// write what a person copies into a shell.
-var word = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_.:]*$`)
-
-// remedy adds what helps. The arguments are those of the command, which is left out if one of
-// them is not a name.
+// remedy adds a remedy. The arguments are those of the command, as [fmt.Sprintf] has them. A
+// command with a placeholder or an argument that is not a name is left out.
 func (x explanation) remedy(text, command string, args ...any) {
-	x.cause.Remedies = append(x.cause.Remedies, Remedy{Text: text, Command: commandOf(command, args...)})
+	command = commandOf(command, args...)
+	filled, ok := x.fill(command)
+	if !ok {
+		filled = ""
+	}
+	x.cause.Remedies = append(x.cause.Remedies, Remedy{Text: text, Command: filled})
 }
 
+// word is a name that a shell takes literally. The writer of a status must not control the
+// commands that people copy into a shell.
+var word = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_.:]*$`)
+
+// commandOf returns a command, or nothing if one of its arguments is not a name.
 func commandOf(command string, args ...any) string {
 	for _, a := range args {
 		if text, ok := a.(string); ok && !word.MatchString(text) {
 			return ""
 		}
 	}
+	if len(args) == 0 {
+		return command
+	}
 	return fmt.Sprintf(command, args...)
 }
 
-// kindOf and nameIn read the name of an object with its kind: "Pod shop/cart-0".
+var placeholder = regexp.MustCompile(`\{(NODE|EVENT|SLIPWAY|NAMESPACE|POD|BYKIND|BYSPACE|BY)\}`)
+
+// fill replaces placeholders. The result is ok if all values are names.
+func (x explanation) fill(text string) (filled string, ok bool) {
+	ok = true
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		value := x.value(name)
+		ok = ok && word.MatchString(value)
+		return value
+	}), ok
+}
+
+// value returns the value of a placeholder: of the node and the event, of Slipway's namespace, of
+// the first object, and of the obstacle.
+func (x explanation) value(name string) string {
+	namespace, pod := x.first()
+	space, by := nameIn(x.cause.By)
+	return map[string]string{
+		"{NODE}": x.NodeName, "{EVENT}": x.event.Name, "{SLIPWAY}": x.Namespace, "{NAMESPACE}": namespace, "{POD}": pod,
+		"{BYKIND}": strings.ToLower(kindOf(x.cause.By)), "{BYSPACE}": space, "{BY}": by,
+	}[name]
+}
+
+// kindOf and nameIn read the parts of an object's name with its kind: "Pod shop/cart-0".
 func kindOf(object string) string {
 	kind, _, _ := strings.Cut(object, " ")
 	return kind
@@ -142,66 +227,4 @@ func (x explanation) first() (namespace, name string) {
 		return "", ""
 	}
 	return nameIn(x.cause.Objects[0])
-}
-
-// leftover matches how condition PodsLeft names each object, with the reason and the obstacle.
-var leftover = regexp.MustCompile(`((?:Pod|Volume) [^ ]+) \(([A-Za-z]+)(?:, ([^)]+))?\)`)
-
-// ofTheLeft joins what is left behind for the same reason into one cause, as far as the
-// condition names it.
-func ofTheLeft(f Facts, e *event, all []*event, condition metav1.Condition, now time.Time) []Cause {
-	var found causes
-	for _, match := range leftover.FindAllStringSubmatch(condition.Message, -1) {
-		object, k := match[1], key{match[2], match[3]}
-		if k.by == "" && kindOf(object) == "Volume" {
-			k.by = object
-		}
-		entry, _ := reasons.Lookup(reasons.Blocker, k.code)
-		c := found.of(k, Cause{
-			Place: reasons.PodsLeft, Event: e.Name, Since: &condition.LastTransitionTime, Text: entry.Means, Passes: true,
-			Reference: reasons.Reference(k.code),
-		})
-		c.Objects = append(c.Objects, object)
-	}
-	if len(found.all) == 0 {
-		return []Cause{ofTheCondition(f, e, all, condition, now)}
-	}
-	return found.explained(f, e, now)
-}
-
-// ofTheCondition returns the cause that a condition reports.
-func ofTheCondition(f Facts, e *event, all []*event, c metav1.Condition, now time.Time) Cause {
-	place := reasons.Place(c.Type)
-	entry, known := reasons.Lookup(place, c.Reason)
-	if !known && place == reasons.PodsLeft {
-		entry, _ = reasons.Lookup(reasons.Blocker, c.Reason)
-		entry.Passes = true // it is not waited for
-	}
-	cause := Cause{
-		Code: c.Reason, Place: place, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
-		Text: cmp.Or(entry.Matter(c.Message), entry.Means), Since: &c.LastTransitionTime, Reference: reasons.Reference(c.Reason),
-	}
-	cause.Passes = place == reasons.PodsLeft || passes(entry, cause.Since, now)
-	x := explanation{f, e, &cause, now}
-	if explain, ok := conditionExplainers[c.Reason]; ok && place != reasons.PodsLeft {
-		explain(x, all)
-	}
-	if len(cause.Remedies) == 0 && entry.Helps != "" {
-		x.remedy(entry.Helps, "")
-	}
-	return cause
-}
-
-func notNoticed(f Facts, e *event, now time.Time) Cause {
-	entry, _ := reasons.Lookup(reasons.Explained, reasons.CodeNotNoticed)
-	c := Cause{
-		Code: reasons.CodeNotNoticed, Place: reasons.Explained, Event: e.Name, Objects: []string{"LifecycleEvent " + e.Name},
-		Since: &e.CreationTimestamp, Text: entry.Means, Reference: reasons.Reference(reasons.CodeNotNoticed),
-	}
-	c.Passes = passes(entry, c.Since, now)
-	x := explanation{f, e, &c, now}
-	x.agentPod()
-	x.controller()
-	x.remedy("see Slipway's pods", "kubectl -n %s get pods -o wide", f.Namespace)
-	return c
 }

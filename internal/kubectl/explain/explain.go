@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain finds why a node is not moving, and what helps.
-//
-//	Facts (what was read) ── Explain(facts, now) ──▶ Report: headline, causes, remedies, history
-//
-// It is pure: no client, no clock, no goroutine. What could not be read is a fact, too.
 package explain
 
 import (
@@ -12,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -20,15 +14,14 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// event is the kind that a report is about.
 type event = lifecyclev1alpha1.LifecycleEvent
 
-// Explain says what happens to the node, what keeps its events from moving on, and what helps.
+// Explain reports the state of the node, the causes that block its events, and remedies.
 func Explain(f Facts, now time.Time) Report {
 	r := Report{Node: f.NodeName, Unread: f.Unread}
 	events := inTurn(f.Events)
 	for _, e := range events {
-		r.Causes = append(r.Causes, causesOf(f, e, events, now)...)
+		r.Causes = append(r.Causes, explanation{Facts: f, event: e, all: events, now: now}.causes()...)
 		r.Unlisted += max(int(e.Status.BlockersTotal)-len(e.Status.Blockers), 0)
 	}
 	slices.SortStableFunc(r.Causes, byUrgency)
@@ -43,8 +36,7 @@ func Explain(f Facts, now time.Time) Report {
 	return r
 }
 
-// inTurn returns the events in the order in which they are worked on: the claimed one, then
-// the oldest.
+// inTurn returns the events in the order of work: the claimed one, then the oldest.
 func inTurn(events []event) []*event {
 	all := make([]*event, len(events))
 	for i := range events {
@@ -73,29 +65,8 @@ func rank(e *event) int {
 
 func pending(e *event) bool { return rank(e) == 1 }
 
-// causesOf returns all that keeps one event from moving on.
-func causesOf(f Facts, e *event, all []*event, now time.Time) []Cause {
-	var causes []Cause
-	for _, c := range e.Status.Conditions {
-		switch {
-		case !troubles(e, c):
-		case reasons.Place(c.Type) == reasons.PodsLeft:
-			causes = append(causes, ofTheLeft(f, e, all, c, now)...)
-		default:
-			causes = append(causes, ofTheCondition(f, e, all, c, now))
-		}
-	}
-	if silent(e) {
-		causes = append(causes, notNoticed(f, e, now))
-	}
-	if e.Status.ClaimStatus.Terminal() {
-		return causes // its blockers are past, and its final condition names the first
-	}
-	return append(causes, ofBlockersOf(f, e, now)...)
-}
-
-// troubles tells whether a condition keeps the event from moving on now. Reasons that the
-// catalogue does not know are those of third-party drivers, and are not judged.
+// troubles reports whether a condition blocks the event now. Unknown reasons come from
+// third-party drivers, and do not count.
 func troubles(e *event, c metav1.Condition) bool {
 	if reasons.Place(c.Type) == reasons.PodsLeft {
 		return c.Status == metav1.ConditionTrue
@@ -116,18 +87,18 @@ func troubles(e *event, c metav1.Condition) bool {
 	}
 }
 
-// silent tells whether neither an agent nor the controller has reported on the event yet.
+// silent reports whether neither an agent nor the controller has written a condition yet.
 func silent(e *event) bool {
-	return pending(e) && apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionClaimable) == nil &&
-		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionGuardsPassed) == nil &&
-		apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionLeaseHeld) == nil
+	return pending(e) && !slices.ContainsFunc(e.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == lifecyclev1alpha1.ConditionClaimable || c.Type == lifecyclev1alpha1.ConditionGuardsPassed || c.Type == lifecyclev1alpha1.ConditionLeaseHeld
+	})
 }
 
-// byUrgency sorts causes: those that do not pass first, then those of the whole event, then
-// those that hold up most objects.
+// byUrgency sorts causes: first causes that need an action, then causes of the whole event, then
+// causes with many objects.
 func byUrgency(a, b Cause) int {
 	return cmp.Or(
-		cmp.Compare(rankIf(a.Place == reasons.PodsLeft), rankIf(b.Place == reasons.PodsLeft)), // what is left behind holds up nothing
+		cmp.Compare(rankIf(a.Place == reasons.PodsLeft), rankIf(b.Place == reasons.PodsLeft)), // it blocks nothing
 		cmp.Compare(rankIf(a.Passes), rankIf(b.Passes)),
 		cmp.Compare(scope(a), scope(b)),
 		cmp.Compare(len(b.Objects), len(a.Objects)),

@@ -205,14 +205,11 @@ func notReadyOf(pods []corev1.Pod) []string {
 	return names
 }
 
-func explainBudgetController(x explanation) {
-	namespace, name := nameIn(x.cause.By)
-	if b := x.budget(namespace, name); b != nil {
+func (x explanation) observation() {
+	if b := x.budget(nameIn(x.cause.By)); b != nil {
 		x.detail("PodDisruptionBudget %s/%s: generation %d, of which its controller has observed %d; %d evictions are not confirmed",
 			b.Namespace, b.Name, b.Generation, b.Status.ObservedGeneration, len(b.Status.DisruptedPods))
 	}
-	x.remedy("look at kube-controller-manager, which computes budgets: does it run, and renew its lease?",
-		"kubectl -n kube-system get leases,pods")
 }
 
 // explainBudgets is for pods that several budgets select.

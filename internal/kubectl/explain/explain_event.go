@@ -12,29 +12,54 @@ import (
 	"k8s.io/kubectl/pkg/util/podutils"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// conditionExplainers add facts to reasons of conditions.
-var conditionExplainers = map[string]func(explanation, []*event){
-	lifecyclev1alpha1.ReasonGated:                         explainGated,
-	lifecyclev1alpha1.ReasonTransitionNotFound:            explainTransitionNotFound,
-	lifecyclev1alpha1.ReasonDriverMissing:                 explainDriver,
-	lifecyclev1alpha1.ReasonDriverNotReady:                explainDriver,
-	lifecyclev1alpha1.ReasonWaitingForTurn:                explainTurn,
-	lifecyclev1alpha1.ReasonNodeNotFound:                  explainNodeNotFound,
-	lifecyclev1alpha1.ReasonAgentMissing:                  explainAgentMissing,
-	lifecyclev1alpha1.ReasonAgentNotReady:                 explainAgentNotReady,
-	lifecyclev1alpha1.ReasonNodeNotReady:                  explainNodeOfAgent,
-	lifecyclev1alpha1.ReasonClaimModeChanged:              explainCancel,
-	lifecyclev1alpha1.ReasonSLAExpired:                    explainLate,
-	string(lifecyclev1alpha1.GuardLastSchedulableNode):    explainGuard,
-	string(lifecyclev1alpha1.GuardSecondControlPlaneNode): explainGuard,
-	lifecyclev1alpha1.ReasonHeldByAnother:                 explainLease,
-	lifecyclev1alpha1.ReasonLeaseLost:                     explainLease,
-	"CordonedByOthers":                                    explainOthersCordon,
+// conditionExplainers add facts and remedies to reasons of conditions.
+var conditionExplainers = map[string]explainer{
+	reasons.CodeNotNoticed: {facts: func(x explanation) {
+		x.agentPod()
+		x.controller()
+		x.remedy("see Slipway's pods", "kubectl -n {SLIPWAY} get pods -o wide")
+	}},
+	lifecyclev1alpha1.ReasonGated: {facts: explainGated},
+	lifecyclev1alpha1.ReasonTransitionNotFound: {facts: explainTransitionNotFound, remedies: []Remedy{
+		{"see which transitions there are", "kubectl get lifecycletransitions"},
+		{"start the driver that publishes it; or delete the event, and create it again with the right name", "kubectl delete lifecycleevent {EVENT}"},
+	}},
+	lifecyclev1alpha1.ReasonDriverMissing:  {facts: explainDriver},
+	lifecyclev1alpha1.ReasonDriverNotReady: {facts: explainDriver},
+	lifecyclev1alpha1.ReasonWaitingForTurn: {facts: explainTurn},
+	lifecyclev1alpha1.ReasonNodeNotFound: {by: "Node {NODE}", remedies: []Remedy{
+		{"see which nodes exist: the name may be wrong", "kubectl get nodes"},
+	}},
+	lifecyclev1alpha1.ReasonAgentMissing: {by: "Node {NODE}", facts: explainAgentMissing, remedies: []Remedy{
+		{"see whether the DaemonSet of the agents exists, and schedules a pod on this node", "kubectl -n {SLIPWAY} get daemonsets"},
+	}},
+	lifecyclev1alpha1.ReasonAgentNotReady: {facts: explainAgentNotReady},
+	lifecyclev1alpha1.ReasonNodeNotReady: {by: "Node {NODE}", facts: (explanation).conditionOfNode, remedies: []Remedy{
+		{"look at the node, and repair it", "kubectl describe node {NODE}"},
+	}},
+	lifecyclev1alpha1.ReasonClaimModeChanged: {facts: (explanation).controller, remedies: []Remedy{
+		{"cancel the event, and create it again", "kubectl delete lifecycleevent {EVENT}"},
+	}},
+	lifecyclev1alpha1.ReasonSLAExpired: {facts: explainLate, remedies: []Remedy{
+		{"remove the blocker, then drain again; pods that have left need not leave twice", "kubectl slipway drain {NODE}"},
+	}},
+	string(lifecyclev1alpha1.GuardLastSchedulableNode):    {facts: explainGuard},
+	string(lifecyclev1alpha1.GuardSecondControlPlaneNode): {facts: explainGuard},
+	lifecyclev1alpha1.ReasonHeldByAnother:                 {remedies: lease},
+	lifecyclev1alpha1.ReasonLeaseLost:                     {remedies: lease},
+	"CordonedByOthers": {by: "Node {NODE}", remedies: []Remedy{
+		{"if the party that cordoned it agrees", "kubectl uncordon {NODE}"},
+	}},
 }
 
-func explainGated(x explanation, _ []*event) {
+var lease = []Remedy{
+	{"see the holder of the lease, and ask the holder to release it", "kubectl get lease -n kube-node-maintenance {NODE} -o yaml"},
+}
+
+func explainGated(x explanation) {
 	for i, gate := range x.event.Spec.Gates {
 		if x.cause.By == "" {
 			x.cause.By = "gate " + gate.Name
@@ -70,19 +95,16 @@ func quotable(name string) any {
 // raw is a text that was looked at, and may have a slash.
 type raw string
 
-func explainTransitionNotFound(x explanation, _ []*event) {
+func explainTransitionNotFound(x explanation) {
 	x.cause.By = "LifecycleTransition " + x.event.Spec.TransitionName
 	var names []string
 	for _, lct := range x.Transitions {
 		names = append(names, lct.Name)
 	}
 	x.detail("there is: %s", some(names))
-	x.remedy("see which transitions there are", "kubectl get lifecycletransitions")
-	x.remedy("start the driver that publishes it; or delete the event, and create it again with the right name",
-		"kubectl delete lifecycleevent %s", x.event.Name)
 }
 
-func explainDriver(x explanation, _ []*event) {
+func explainDriver(x explanation) {
 	driver := ""
 	if d := x.event.Status.Driver; d != nil {
 		driver = d.Name
@@ -91,12 +113,12 @@ func explainDriver(x explanation, _ []*event) {
 	}
 	x.cause.By = "driver " + driver
 	x.agentPod()
-	x.remedy("see which pods run on the node: one of them must be driver "+driver, "kubectl get pods -A --field-selector=spec.nodeName=%s", x.NodeName)
+	x.remedy("see which pods run on the node: one of them must be driver "+driver, "kubectl get pods -A --field-selector=spec.nodeName={NODE}")
 	x.remedy("look at the driver's log", "")
 }
 
-func explainTurn(x explanation, all []*event) {
-	other := before(x.event, all)
+func explainTurn(x explanation) {
+	other := before(x.event, x.all)
 	if other == nil {
 		return
 	}
@@ -109,8 +131,8 @@ func explainTurn(x explanation, all []*event) {
 		how = "is claimed" + progress(other)
 	}
 	x.detail("LifecycleEvent %s (%s) %s", other.Name, other.Spec.TransitionName, how)
-	x.remedy("wait for the other event, or see its blockers", "kubectl get lifecycleevent %s", other.Name)
-	x.remedy("or cancel the other event, if it is not needed any more", "kubectl delete lifecycleevent %s", other.Name)
+	x.remedy("wait for the other event, or see its blockers", "kubectl get lifecycleevent {BY}")
+	x.remedy("or cancel the other event, if it is not needed any more", "kubectl delete lifecycleevent {BY}")
 }
 
 // before returns the event that is worked on before this one.
@@ -130,37 +152,17 @@ func before(e *event, all []*event) *event {
 	return found
 }
 
-func explainNodeNotFound(x explanation, _ []*event) {
-	x.cause.By = "Node " + x.NodeName
-	x.remedy("see which nodes exist: the name may be wrong", "kubectl get nodes")
-}
-
-func explainOthersCordon(x explanation, _ []*event) {
-	x.cause.By = "Node " + x.NodeName
-	x.remedy("if the party that cordoned it agrees", "kubectl uncordon %s", x.NodeName)
-}
-
-func explainCancel(x explanation, _ []*event) {
-	x.controller()
-	x.remedy("cancel the event, and ask again", "kubectl delete lifecycleevent %s", x.event.Name)
-}
-
-func explainLate(x explanation, _ []*event) {
+func explainLate(x explanation) {
 	for i, b := range x.event.Status.Blockers {
 		if i == maxNamed {
 			break
 		}
-		x.detail("at last: %s: %s %s", b.Object, b.Reason, b.By)
+		x.detail("in the end: %s: %s %s", b.Object, b.Reason, b.By)
 	}
-	x.remedy("remove the blocker, then ask again; pods that have left need not leave twice", "kubectl slipway drain %s", x.NodeName)
 }
 
-func explainLease(x explanation, _ []*event) {
-	x.remedy("see who holds the lease, and ask the holder to release it", "kubectl get lease -n kube-node-maintenance %s -o yaml", x.NodeName)
-}
-
-func explainGuard(x explanation, _ []*event) {
-	guard := x.cause.Code // one of ours
+func explainGuard(x explanation) {
+	guard := x.cause.Code
 	x.cause.By = "guard " + guard
 	list := []string{`"` + guard + `"`}
 	for _, g := range x.event.Spec.Allow {
@@ -170,31 +172,27 @@ func explainGuard(x explanation, _ []*event) {
 	}
 	x.remedy("see the other nodes: the guard passes when enough of them are Ready and schedulable", "kubectl get nodes")
 	x.remedy("or allow it, if you accept that; it needs the permission to override guards",
-		`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"allow":[%s]}}'`, x.event.Name, raw(strings.Join(list, ",")))
+		`kubectl patch lifecycleevent {EVENT} --type=merge -p '{"spec":{"allow":[%s]}}'`, raw(strings.Join(list, ",")))
 }
 
-func explainAgentMissing(x explanation, _ []*event) {
-	x.cause.By = "Node " + x.NodeName
+func explainAgentMissing(x explanation) {
 	x.agentPod()
-	if all := taints(x.Node); len(all) > 0 {
+	if x.Node != nil && len(x.Node.Spec.Taints) > 0 {
+		var all []string
+		for _, taint := range x.Node.Spec.Taints {
+			all = append(all, taint.ToString())
+		}
 		x.detail("taints of the node: %s", some(all))
 	}
-	x.remedy("see whether the DaemonSet of the agents exists, and schedules a pod on this node", "kubectl -n %s get daemonsets", x.Namespace)
 }
 
-func explainAgentNotReady(x explanation, _ []*event) {
+func explainAgentNotReady(x explanation) {
 	for _, p := range x.AgentPods {
 		x.cause.By = "Pod " + p.Namespace + "/" + p.Name
-		x.remedy("see why the agent is not Ready", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+		x.remedy("see the state of the agent, which is not Ready", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
 		x.remedy("look at its log", "kubectl -n %s logs %s --all-containers --tail=50", p.Namespace, p.Name)
 	}
 	x.agentPod()
-}
-
-func explainNodeOfAgent(x explanation, _ []*event) {
-	x.cause.By = "Node " + x.NodeName
-	x.conditionOfNode()
-	x.remedy("look at the node, and repair it", "kubectl describe node %s", x.NodeName)
 }
 
 // agentPod reports on the agent of the node.
@@ -241,7 +239,7 @@ func (x explanation) leader(lease coordinationv1.LeaseSpec) {
 		x.detail("%s holds the controllers' lease, and renewed it last %s", *lease.HolderIdentity, renewed)
 		return
 	}
-	x.remedy("see why no controller leads: whether one runs, and may write the lease", "kubectl -n %s get deployments,pods,leases", x.Namespace)
+	x.remedy("see whether a controller runs, and may write the lease", "kubectl -n {SLIPWAY} get deployments,pods,leases")
 }
 
 // over tells whether the lease has expired, if it says how long it lasts.
@@ -268,16 +266,4 @@ func some(names []string) string {
 	default:
 		return strings.Join(names, ", ")
 	}
-}
-
-// taints returns the taints of the node as text.
-func taints(node *corev1.Node) []string {
-	if node == nil {
-		return nil
-	}
-	var all []string
-	for _, taint := range node.Spec.Taints {
-		all = append(all, taint.ToString())
-	}
-	return all
 }

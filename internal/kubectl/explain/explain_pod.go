@@ -5,7 +5,6 @@ package explain
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,49 +36,36 @@ func explainRefused(x explanation) {
 	default:
 		x.remedy("see which webhooks and policies match evictions of pods, and their timeouts",
 			"kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies")
-		namespace, _ := x.first()
-		x.remedy("see whether the node may evict pods there", "kubectl auth can-i create pods --subresource=eviction -n %s --as=system:node:%s --as-group=system:nodes",
-			namespace, x.NodeName)
+		x.remedy("see whether the node may evict pods there", "kubectl auth can-i create pods --subresource=eviction -n {NAMESPACE} --as=system:node:{NODE} --as-group=system:nodes")
 	}
 }
 
-func explainWithoutEffect(x explanation) {
-	x.remedy("see which of them mutate evictions of pods, for example into dry runs, and ask their owner to allow the eviction",
-		"kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies,mutatingadmissionpolicybindings -o yaml")
-}
-
-func explainNamespace(x explanation) {
+func (x explanation) conditionsOfNamespace() {
 	_, name := nameIn(x.cause.By)
 	for _, n := range x.Namespaces {
-		if n.Name != name {
-			continue
-		}
 		for _, c := range n.Status.Conditions {
-			if c.Status == corev1.ConditionTrue {
+			if n.Name == name && c.Status == corev1.ConditionTrue {
 				x.detail("Namespace %s: %s: %s", n.Name, c.Reason, c.Message)
 			}
 		}
 	}
-	x.remedy("see what delays the deletion of the namespace", "kubectl get namespace %s -o yaml", name)
 }
 
 // explainTerminating names the managers that set the finalizers of the pods.
 func explainTerminating(x explanation) {
-	namespace, name := x.first()
 	x.grace()
-	finalizers := x.finalizers(namespace, name)
-	if len(finalizers) == 0 {
-		x.remedy("look at the pod's containers and volumes", "kubectl -n %s describe pod %s", namespace, name)
+	if len(x.finalizers()) == 0 {
+		x.remedy("look at the pod's containers and volumes", "kubectl -n {NAMESPACE} describe pod {POD}")
 		x.remedy("then look at the kubelet's log on the node", "")
 		return
 	}
-	x.remedy("see the finalizers of the pod, and why their owners do not remove them", "kubectl -n %s get pod %s -o yaml --show-managed-fields", namespace, name)
-	x.remedy("only if the owner of the finalizer is gone for good, and its work is done: remove the finalizer",
-		`kubectl -n %s patch pod %s --type=merge -p '{"metadata":{"finalizers":null}}'`, namespace, name)
+	x.remedy("see the finalizers of the pod, and ask their owners to remove them", "kubectl -n {NAMESPACE} get pod {POD} -o yaml --show-managed-fields")
+	x.remedy("only if the owner of the finalizer no longer exists, and its work is done: remove the finalizer",
+		`kubectl -n {NAMESPACE} patch pod {POD} --type=merge -p '{"metadata":{"finalizers":null}}'`)
 }
 
-func (x explanation) finalizers(namespace, name string) []string {
-	p := x.pod(namespace, name)
+func (x explanation) finalizers() []string {
+	p := x.pod(x.first())
 	if p == nil {
 		if x.cause.By == "" {
 			return nil
@@ -100,11 +86,6 @@ func (x explanation) finalizers(namespace, name string) []string {
 	return p.Finalizers
 }
 
-func explainGrace(x explanation) {
-	x.grace()
-	x.remedy("wait: the pod is killed when its grace period is over", "")
-}
-
 // grace names the end of the grace period of the first few pods.
 func (x explanation) grace() {
 	for i, object := range x.cause.Objects {
@@ -116,15 +97,12 @@ func (x explanation) grace() {
 	}
 }
 
-func explainWaiting(x explanation) {
-	namespace, rule := nameIn(x.cause.By)
-	pods, pod := x.first()
-	if r := slices.IndexFunc(x.Rules, named(namespace, rule)); r >= 0 && x.Rules[r].Spec.Deadline != nil {
-		x.detail("the rule gives each pod %s, from its turn on", x.Rules[r].Spec.Deadline.Duration)
+func (x explanation) deadlineOfRule() {
+	namespace, name := nameIn(x.cause.By)
+	r := find(x.Rules, func(r *slipwayv1alpha1.DrainRule) bool { return r.Namespace == namespace && r.Name == name })
+	if r != nil && r.Spec.Deadline != nil {
+		x.detail("the rule gives each pod %s, from its turn on", r.Spec.Deadline.Duration)
 	}
-	x.remedy("see the progress of its work, and wait", "kubectl -n %s describe pod %s", pods, pod)
-	x.remedy("or limit the wait, together with the owner of the rule: pods that take longer are evicted then",
-		`kubectl -n %s patch drainrule %s --type=merge -p '{"spec":{"deadline":"10m"}}'`, namespace, rule)
 }
 
 // explainAllowed is for pods that the event refuses to evict.
@@ -134,7 +112,7 @@ func explainAllowed(parameter string) func(explanation) {
 		x.remedy("save the data of these pods, and delete them together with their owners", "kubectl -n %s delete pod"+strings.Repeat(" %s", len(pods)),
 			append([]any{namespace}, pods...)...)
 		x.remedy("or allow it: such pods are evicted then, within their budgets, and their data is lost",
-			`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"parameters":{"%s":"Evict"}}}'`, x.event.Name, parameter)
+			`kubectl patch lifecycleevent {EVENT} --type=merge -p '{"spec":{"parameters":{"%s":"Evict"}}}'`, parameter)
 	}
 }
 
@@ -147,32 +125,6 @@ func (x explanation) together() (namespace string, pods []any) {
 		}
 	}
 	return namespace, pods
-}
-
-func named(namespace, name string) func(slipwayv1alpha1.DrainRule) bool {
-	return func(r slipwayv1alpha1.DrainRule) bool { return r.Namespace == namespace && r.Name == name }
-}
-
-func explainRecurring(x explanation) {
-	kind := strings.ToLower(kindOf(x.cause.By))
-	namespace, name := nameIn(x.cause.By)
-	x.remedy("see the tolerations of its pods: they come back because they tolerate the taint of a cordon, or name the node in spec.nodeName", "kubectl -n %s get %s %s -o yaml", namespace, kind, name)
-	x.remedy("or create a DrainRule with behavior Skip, so that they stay", "")
-}
-
-func explainSkipped(x explanation) {
-	namespace, rule := nameIn(x.cause.By)
-	x.remedy("nothing needs to be done if they should stay; see the rule", "kubectl -n %s get drainrule %s -o yaml", namespace, rule)
-	x.remedy("if they should leave, change the rule together with its owner: a drain in progress evicts them then, or the next one",
-		`kubectl -n %s patch drainrule %s --type=merge -p '{"spec":{"behavior":"Evict"}}'`, namespace, rule)
-}
-
-func explainStatic(x explanation) {
-	x.remedy("see what slipway-host reports of the node's static pods; without the annotation, no slipway-host moves them away",
-		`kubectl get node %s -o jsonpath='{.metadata.annotations.slipway\.dev/static-pods-host}'`, x.NodeName)
-	if x.cause.Code == "StaticPodStays" {
-		x.remedy("or move the manifest of the pod out of the kubelet's folder by hand (staticPodPath, usually /etc/kubernetes/manifests)", "")
-	}
 }
 
 // writerOf returns the manager that wrote a field last, by the managed fields.
@@ -204,32 +156,13 @@ func has(fields json.RawMessage, path []string) bool {
 	return true
 }
 
-// The full names of the resources: pods have a subresource named eviction, too.
-const (
-	evictions        = "evictions.v1alpha1.lifecycle.k8s.io"
-	evictionRequests = "evictionrequests.v1alpha1.lifecycle.k8s.io"
-)
-
-func explainResponder(x explanation) {
-	namespace, name := nameIn(x.cause.By)
-	x.remedy("see the progress of the responder, and wait: one that reports nothing for 20 min loses its turn", "kubectl -n %s get %s %s -o yaml", namespace, evictions, name)
-	x.remedy("or cancel the drain, which withdraws its EvictionRequests", "")
-}
-
 // explainUnanswered is for pods that the event leaves to responders.
 func explainUnanswered(x explanation) {
 	if x.cause.By == "" {
-		namespace, _ := x.first()
-		x.remedy("see whether EvictionRequests exist for them, and their status", "kubectl -n %s get %s -o yaml", namespace, evictionRequests)
+		x.remedy("see whether EvictionRequests exist for them, and their status", "kubectl -n {NAMESPACE} get "+evictionRequests+" -o yaml")
 	} else {
-		namespace, name := nameIn(x.cause.By)
-		x.remedy("see the status of the Eviction", "kubectl -n %s get %s %s -o yaml", namespace, evictions, name)
+		x.remedy("see the status of the Eviction", "kubectl -n {BYSPACE} get "+evictions+" {BY} -o yaml")
 	}
-	x.otherMode()
-}
-
-func explainEvictionAPI(x explanation) {
-	x.remedy("see whether the server serves Evictions", "kubectl api-resources --api-group=lifecycle.k8s.io")
 	x.otherMode()
 }
 
@@ -238,5 +171,5 @@ func (x explanation) otherMode() {
 		x.remedy(entry.Helps, "")
 	}
 	x.remedy("or let the drain evict pods for which no responder acts, within their budgets",
-		`kubectl patch lifecycleevent %s --type=merge -p '{"spec":{"parameters":{"mode":"Auto"}}}'`, x.event.Name)
+		`kubectl patch lifecycleevent {EVENT} --type=merge -p '{"spec":{"parameters":{"mode":"Auto"}}}'`)
 }

@@ -3,6 +3,8 @@
 package explain
 
 import (
+	"slices"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -12,8 +14,8 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// Facts is what was read of one node. Any of it may be missing: Unread names what could not
-// be read, and why. Explain changes none of it.
+// Facts are the objects around one node. Any of them may be missing: Unread names the kinds that
+// could not be read, and the reasons. Explain does not change them.
 type Facts struct {
 	NodeName string `json:"nodeName"`
 	// Node is nil if there is no such Node, or if it could not be read.
@@ -22,25 +24,24 @@ type Facts struct {
 	Events []lifecyclev1alpha1.LifecycleEvent `json:"events,omitempty"`
 	// Transitions are all LifecycleTransitions.
 	Transitions []lifecyclev1alpha1.LifecycleTransition `json:"transitions,omitempty"`
-	// Pods are those of the node.
+	// Pods are the pods of the node.
 	Pods []corev1.Pod `json:"pods,omitempty"`
 	// Budgets are the PodDisruptionBudgets that blockers name.
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Rules are the DrainRules that blockers name.
 	Rules []slipwayv1alpha1.DrainRule `json:"rules,omitempty"`
-	// Namespaces are those that blockers name.
+	// Namespaces are the ones that blockers name.
 	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
 	// Attachments are the VolumeAttachments of the node.
 	Attachments []storagev1.VolumeAttachment `json:"attachments,omitempty"`
-	// Namespace is Slipway's own. AgentPods are its agents' pods on the node, ControllerPods
-	// and Lease those of its controllers, if they were read.
+	// Namespace is Slipway's own. AgentPods are its agents' pods on the node; ControllerPods
+	// and Lease belong to its controllers.
 	Namespace      string                `json:"namespace,omitempty"`
 	AgentPods      []corev1.Pod          `json:"agentPods,omitempty"`
 	ControllerPods []corev1.Pod          `json:"controllerPods,omitempty"`
 	Lease          *coordinationv1.Lease `json:"lease,omitempty"`
-	// CoreEvents are those of the node, and of its LifecycleEvents.
+	// CoreEvents are about the node, and about its LifecycleEvents.
 	CoreEvents []corev1.Event `json:"coreEvents,omitempty"`
-	// Unread is what could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
@@ -48,7 +49,7 @@ type Facts struct {
 type Budget struct {
 	policyv1.PodDisruptionBudget `json:",inline"`
 
-	// Pods are those that its selector selects, wherever they run.
+	// Pods are selected by its selector, on all nodes.
 	Pods []corev1.Pod `json:"pods,omitempty"`
 }
 
@@ -72,7 +73,7 @@ const (
 	CoreEvents     Kind = "core Events"
 )
 
-// Unread names something that could not be read.
+// Unread names a kind that could not be read.
 type Unread struct {
 	Kind Kind `json:"kind"`
 	// Why is the answer of the server.
@@ -80,36 +81,25 @@ type Unread struct {
 }
 
 func (f Facts) unread(kind Kind) bool {
-	for _, u := range f.Unread {
-		if u.Kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Unread, func(u Unread) bool { return u.Kind == kind })
 }
 
 func (f Facts) pod(namespace, name string) *corev1.Pod {
-	for i, p := range f.Pods {
-		if p.Namespace == namespace && p.Name == name {
-			return &f.Pods[i]
-		}
-	}
-	return nil
+	return find(f.Pods, func(p *corev1.Pod) bool { return p.Namespace == namespace && p.Name == name })
 }
 
 func (f Facts) budget(namespace, name string) *Budget {
-	for i, b := range f.Budgets {
-		if b.Namespace == namespace && b.Name == name {
-			return &f.Budgets[i]
-		}
-	}
-	return nil
+	return find(f.Budgets, func(b *Budget) bool { return b.Namespace == namespace && b.Name == name })
 }
 
 func (f Facts) transition(name string) *lifecyclev1alpha1.LifecycleTransition {
-	for i, t := range f.Transitions {
-		if t.Name == name {
-			return &f.Transitions[i]
+	return find(f.Transitions, func(t *lifecyclev1alpha1.LifecycleTransition) bool { return t.Name == name })
+}
+
+func find[T any](all []T, is func(*T) bool) *T {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i]
 		}
 	}
 	return nil
