@@ -27,7 +27,7 @@ func explainBudget(x explanation) {
 	unhealthy := x.unhealthy(*b)
 	if len(unhealthy) > 0 {
 		p := unhealthy[0]
-		x.remedy("see why its pods are not Ready, and fix that", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
+		x.remedy("describe its pods that are not Ready, and fix the cause", "kubectl -n %s describe pod %s", p.Namespace, p.Name)
 	}
 	x.scaleUp(*b)
 	x.relax(*b)

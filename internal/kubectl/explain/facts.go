@@ -42,7 +42,7 @@ type Facts struct {
 	Lease          *coordinationv1.Lease `json:"lease,omitempty"`
 	// CoreEvents are about the node, and about its LifecycleEvents.
 	CoreEvents []corev1.Event `json:"coreEvents,omitempty"`
-	Unread []Unread `json:"unread,omitempty"`
+	Unread     []Unread       `json:"unread,omitempty"`
 }
 
 // Budget is a PodDisruptionBudget, with the pods that it counts.
