@@ -86,7 +86,7 @@ func TestABudgetIsOverriddenOnlyByAnEscalationAndNotInSilence(t *testing.T) {
 	}
 	harness.Await(t, env, "is told who asked", &corev1.EventList{}, func(e *corev1.Event) bool {
 		return e.InvolvedObject.Name == node.Name && e.Type == corev1.EventTypeWarning &&
-			strings.Contains(e.Message, `asked for by "admin"`) && strings.Contains(e.Message, "rules-kept")
+			strings.Contains(e.Message, `requested by "admin"`) && strings.Contains(e.Message, "rules-kept")
 	})
 }
 

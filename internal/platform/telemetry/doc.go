@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry tells people and monitoring what has happened: core Events on the
-// Node and on the LifecycleEvent, and metrics.
+// Package telemetry reports to administrators and to monitoring: core Events on Nodes, LifecycleEvents and
+// NodeMaintenances, and metrics.
 //
-//	Source (one a process) ── Node ──▶ Observer (one a node)
-//	what was written ── after the write succeeded ──▶ Observer.Wrote ──▶ notices ──▶ core Events
-//	what stands, each pass of the loop ──▶ Observer.Look ──▶ what has stood for long ──▶ core Events
+//	Source (one for each process) ── Node ──▶ Observer (one for each node)
+//	a status ── after the write succeeded ──▶ Observer.Wrote ──▶ notices ──▶ core Events
+//	all events of the node, in each pass  ──▶ Observer.Look ──▶ notices about long blocks ──▶ core Events
 //
-// What to tell is decided by pure functions (notice.go). A core Event is named after what
-// it tells, so that nothing is told twice, not even by a process that has begun anew.
+// Pure functions decide about core Events (notice.go). The content of a core Event determines its name, so that no
+// process repeats one, not even after a restart.
 //
-// notice.go decides about core Events; standings.go, overseen.go, undertaken.go and stuck.go have
-// the gauges of nodes in work, of events without an agent, of maintenances, and of work that does
-// not move on; drains.go, calls.go, health.go and host.go have counters.
+// table.go lists all metrics and registers them. nodes.go has the gauges of nodes at work and of events without an
+// agent, maintenances.go the gauges of NodeMaintenances, counters.go everything else.
 //
-// It is output only: nothing is decided by it, and its failures stop nothing.
+// It is output only: no decision depends on it, and its failures stop no step.
 package telemetry

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	kubernetesfake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
@@ -26,7 +25,7 @@ func TestWhatHappensToAMaintenanceIsToldOnce(t *testing.T) {
 	other := &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "another"}}
 	recorder := record.NewFakeRecorder(10)
 	recorder.IncludeObject = true
-	m := &Maintenances{recorder: recorder, told: map[types.UID]map[string]bool{}}
+	m := &Maintenances{recorder: recorder, reported: reported{}}
 	m.Tell(nm, false, "NodeReturned", "node a")
 	m.Tell(nm, false, "NodeReturned", "node a")
 	m.Tell(nm, true, "NodeFailed", "node b")
@@ -46,7 +45,7 @@ func TestWhatHappensToAMaintenanceIsToldOnce(t *testing.T) {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	m.Forget(nm.UID)
-	if _, remembered := m.told[nm.UID]; remembered || len(m.told) != 1 {
+	if _, remembered := m.reported[nm.UID]; remembered || len(m.reported) != 1 {
 		t.Error("what was told of a maintenance that is gone is remembered, or of another one is not")
 	}
 }

@@ -15,31 +15,28 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// The reasons of core Events, besides LifecycleEventSucceeded, LifecycleEventFailed and
-// LifecycleEventSlaExpired, which are named after the phase, BudgetsOverridden, which is
-// named after the condition, and LeaseLost, which is named after its reason.
+// Reasons of core Events. The other reasons are LifecycleEventSucceeded, LifecycleEventFailed and
+// LifecycleEventSlaExpired after the phase, BudgetsOverridden after the condition, and LeaseLost after its reason.
 const (
 	ReasonClaimed  = "LifecycleEventClaimed"
 	ReasonCanceled = "LifecycleEventCanceled"
-	// ReasonBlocked: something has held up the event for [blockedAfter].
+	// ReasonBlocked: a blocker has existed for [blockedAfter].
 	ReasonBlocked = "LifecycleEventBlocked"
 	// ReasonCordoned: the node is cordoned for the event.
 	ReasonCordoned = "NodeCordoned"
 )
 
-// blockedAfter is how long something holds up an event before people are told: what is
-// over sooner is the normal course of a drain.
+// blockedAfter is the age at which a blocker is reported. A shorter block is normal in a drain.
 const blockedAfter = 30 * time.Second
 
-// notice is one thing to tell people.
+// notice is the content of a core Event.
 type notice struct {
 	eventType, reason, message string
-	// key tells it from others of the same reason. Two with the same reason and key are
-	// told once.
+	// key distinguishes notices of the same reason. A notice with the same reason and key is reported once.
 	key string
 }
 
-// written is what the writing of a status means.
+// written returns the notices about a new status.
 func written(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) []notice {
 	var notices []notice
 	before := event.Status.ClaimStatus
@@ -61,8 +58,7 @@ func written(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.Li
 	return notices
 }
 
-// overridden tells whose budgets were overridden, and who asked for that; and again when
-// more are.
+// overridden reports the overridden budgets and the requester, again when their number grows; nil without news.
 func overridden(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) *notice {
 	const condition = lifecyclev1alpha1.ConditionBudgetsOverridden
 	c := meta.FindStatusCondition(after.Conditions, condition)
@@ -73,16 +69,16 @@ func overridden(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1
 	if before != nil && before.Status == c.Status && before.Message == c.Message {
 		return nil
 	}
-	who := "it does not say who asked for it"
+	requester := "without a recorded requester"
 	if event.Spec.RequestedBy != "" {
-		who = fmt.Sprintf("asked for by %q", event.Spec.RequestedBy)
+		requester = fmt.Sprintf("requested by %q", event.Spec.RequestedBy)
 	}
 	return &notice{
-		corev1.EventTypeWarning, condition, fmt.Sprintf("LifecycleEvent %s, %s: %s", event.Name, who, c.Message), c.Message,
+		corev1.EventTypeWarning, condition, fmt.Sprintf("LifecycleEvent %s, %s: %s", event.Name, requester, c.Message), c.Message,
 	}
 }
 
-// leaseLost tells that somebody else has taken the lease of a node that is being worked on.
+// leaseLost reports that another holder has acquired the lease of a node at work; nil without news.
 func leaseLost(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) *notice {
 	const condition, reason = lifecyclev1alpha1.ConditionLeaseHeld, lifecyclev1alpha1.ReasonLeaseLost
 	c, before := meta.FindStatusCondition(after.Conditions, condition), meta.FindStatusCondition(event.Status.Conditions, condition)
@@ -92,7 +88,7 @@ func leaseLost(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.
 	return &notice{corev1.EventTypeWarning, reason, fmt.Sprintf("LifecycleEvent %s: %s", event.Name, c.Message), c.Message}
 }
 
-// ended tells how an event has ended.
+// ended reports the end of an event.
 func ended(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) notice {
 	reason, message := outcome(after)
 	text := fmt.Sprintf("LifecycleEvent %s: transition %s ended as %s", event.Name, event.Spec.TransitionName, reason)
@@ -109,7 +105,7 @@ func ended(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.Life
 	}
 }
 
-// outcome is the reason and the message of condition Finished.
+// outcome returns the reason and the message of condition Finished.
 func outcome(status lifecyclev1alpha1.LifecycleEventStatus) (reason, message string) {
 	if c := meta.FindStatusCondition(status.Conditions, lifecyclev1alpha1.ConditionFinished); c != nil {
 		return c.Reason, c.Message
@@ -117,8 +113,8 @@ func outcome(status lifecyclev1alpha1.LifecycleEventStatus) (reason, message str
 	return string(status.ClaimStatus), ""
 }
 
-// standing is what is to be told of how an event stands, and when more may be, if nothing
-// changes before; never, if that is zero.
+// standing returns the notices about the cordon and about old blockers of an event, and the time of the next notice
+// of an unchanged event; zero for never.
 func standing(event *lifecyclev1alpha1.LifecycleEvent, cordonedFor []types.UID, now time.Time) (notices []notice, next time.Time) {
 	if event.Status.ClaimStatus != lifecyclev1alpha1.Claimed {
 		return nil, time.Time{}
@@ -147,7 +143,7 @@ func standing(event *lifecyclev1alpha1.LifecycleEvent, cordonedFor []types.UID, 
 }
 
 func blocked(event *lifecyclev1alpha1.LifecycleEvent, b lifecyclev1alpha1.Blocker) string {
-	text := fmt.Sprintf("LifecycleEvent %s is held up at %s: %s", event.Name, b.Object, b.Reason)
+	text := fmt.Sprintf("LifecycleEvent %s is blocked at %s: %s", event.Name, b.Object, b.Reason)
 	if b.By != "" {
 		text += " by " + b.By
 	}

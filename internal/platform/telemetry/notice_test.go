@@ -99,10 +99,10 @@ func TestItIsToldWhoOverrodeBudgets(t *testing.T) {
 		"another":       {"alice", nil, []metav1.Condition{{Type: "PodsLeft", Status: metav1.ConditionTrue}}, nil},
 		"none is":       {"alice", nil, []metav1.Condition{{Type: "BudgetsOverridden", Status: metav1.ConditionFalse}}, nil},
 		"told before":   {"alice", []metav1.Condition{one}, []metav1.Condition{one}, nil},
-		"the first is":  {"alice", nil, []metav1.Condition{one}, []string{`Warning BudgetsOverridden LifecycleEvent e, asked for by "alice": 1 deleted: Pod shop/a`}},
-		"one more":      {"alice", []metav1.Condition{one}, []metav1.Condition{two}, []string{`Warning BudgetsOverridden LifecycleEvent e, asked for by "alice": 2 deleted: Pod shop/a, Pod shop/b`}},
-		"for nobody":    {"", nil, []metav1.Condition{one}, []string{"Warning BudgetsOverridden LifecycleEvent e, it does not say who asked for it: 1 deleted: Pod shop/a"}},
-		"a percent (%)": {"100%s", nil, []metav1.Condition{one}, []string{`Warning BudgetsOverridden LifecycleEvent e, asked for by "100%s": 1 deleted: Pod shop/a`}},
+		"the first is":  {"alice", nil, []metav1.Condition{one}, []string{`Warning BudgetsOverridden LifecycleEvent e, requested by "alice": 1 deleted: Pod shop/a`}},
+		"one more":      {"alice", []metav1.Condition{one}, []metav1.Condition{two}, []string{`Warning BudgetsOverridden LifecycleEvent e, requested by "alice": 2 deleted: Pod shop/a, Pod shop/b`}},
+		"for nobody":    {"", nil, []metav1.Condition{one}, []string{"Warning BudgetsOverridden LifecycleEvent e, without a recorded requester: 1 deleted: Pod shop/a"}},
+		"a percent (%)": {"100%s", nil, []metav1.Condition{one}, []string{`Warning BudgetsOverridden LifecycleEvent e, requested by "100%s": 1 deleted: Pod shop/a`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			event := eventIn(lifecyclev1alpha1.Claimed, tc.before...)
@@ -145,8 +145,8 @@ func TestWhatStandsIsToldWhenItHasStoodForLong(t *testing.T) {
 		"one that waits":      {pending, nil, nil, 0},
 		"for 29 s":            {held(map[string]time.Duration{"b": 29 * time.Second}, "Pod shop/a", "R"), nil, nil, time.Second},
 		"for 29 s and 10 s":   {held(map[string]time.Duration{"b": 29 * time.Second, "c": 10 * time.Second}, "Pod shop/a", "R"), nil, nil, time.Second},
-		"for 30 s":            {held(map[string]time.Duration{"PodDisruptionBudget shop/b": 30 * time.Second}, "Pod shop/a", "BudgetExhausted"), nil, []string{"Warning LifecycleEventBlocked LifecycleEvent e is held up at Pod shop/a: BudgetExhausted by PodDisruptionBudget shop/b: why"}, 0},
-		"two pods, one cause": {twice, nil, []string{"Warning LifecycleEventBlocked LifecycleEvent e is held up at Pod shop/a: BudgetExhausted by b: why"}, 0},
+		"for 30 s":            {held(map[string]time.Duration{"PodDisruptionBudget shop/b": 30 * time.Second}, "Pod shop/a", "BudgetExhausted"), nil, []string{"Warning LifecycleEventBlocked LifecycleEvent e is blocked at Pod shop/a: BudgetExhausted by PodDisruptionBudget shop/b: why"}, 0},
+		"two pods, one cause": {twice, nil, []string{"Warning LifecycleEventBlocked LifecycleEvent e is blocked at Pod shop/a: BudgetExhausted by b: why"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			notices, next := standing(tc.event, tc.cordonedFor, noon)

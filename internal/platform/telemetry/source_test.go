@@ -87,7 +87,7 @@ func TestPeopleAreToldAtTheNodeAndAtTheEventAndNotTwice(t *testing.T) {
 		all = append(all, e.InvolvedObject.Kind+" "+e.Message)
 	}
 	slices.Sort(all)
-	const text = " LifecycleEvent e is held up at Pod shop/a: BudgetExhausted by PodDisruptionBudget shop/"
+	const text = " LifecycleEvent e is blocked at Pod shop/a: BudgetExhausted by PodDisruptionBudget shop/"
 	want = []string{"LifecycleEvent" + text + "b: why", "LifecycleEvent" + text + "c: why", "Node" + text + "b: why", "Node" + text + "c: why"}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("core Events (-want +got):\n%s", diff)

@@ -124,7 +124,7 @@ func TestBlockedTimeGrowsWhileItStandsAndIsKept(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := source(t, kubernetesfake.NewClientset(), registry)
 	clock := clocktesting.NewFakePassiveClock(noon)
-	s.metrics.standing.clock = clock
+	s.nodes.clock = clock
 	at := func(d time.Duration, node string, uid types.UID, reasons ...string) {
 		event := eventIn(lifecyclev1alpha1.Claimed)
 		event.UID, event.Status.State = uid, "drain-started"
