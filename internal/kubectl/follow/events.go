@@ -16,13 +16,12 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
 )
 
-// Events is the [View] of LifecycleEvents and their nodes: a progress.Model, which a Screen
-// draws.
+// Events is the [View] of LifecycleEvents and their nodes: a model that a screen shows.
 type Events struct {
+	*progress.Model
 	cluster Cluster
-	screen  Screen
+	screen  *Screen
 	clock   clock.WithTicker
-	model   *progress.Model
 	// OnRefusal is called for an event that was asked not to evict some of the pods, while
 	// nothing has left, and again until it says that it is done. May be nil.
 	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
@@ -31,8 +30,8 @@ type Events struct {
 }
 
 // New follows events of a cluster on a screen.
-func New(cluster Cluster, screen Screen, clock clock.WithTicker, asked ...progress.Asked) *Events {
-	return &Events{cluster: cluster, screen: screen, clock: clock, model: progress.New(asked...), refused: map[*progress.Item]bool{}}
+func New(cluster Cluster, screen *Screen, clock clock.WithTicker, asked ...progress.Asked) *Events {
+	return &Events{Model: progress.New(asked...), cluster: cluster, screen: screen, clock: clock, refused: map[*progress.Item]bool{}}
 }
 
 // Follow watches, has the events created, and returns when they have ended, or with the
@@ -40,71 +39,43 @@ func New(cluster Cluster, screen Screen, clock clock.WithTicker, asked ...progre
 func (e *Events) Follow(ctx context.Context, create func(context.Context) error) (*progress.Model, error) {
 	err := e.cluster.ToEnd(ctx, e.clock, e.scope(), e, func(ctx context.Context, seen Scope) error {
 		if seen.Pods {
-			e.model.WatchPods()
+			e.WatchPods()
 		}
-		e.model.Begin(e.clock.Now())
+		e.Begin(e.clock.Now())
 		return create(ctx)
 	})
 	if ctx.Err() != nil {
 		e.screen.Clear()
 	}
-	return e.model, err
+	return e.Model, err
 }
 
 // scope is one node with all that happens there. Of several nodes it is only their events:
 // a person cannot follow more, and a cluster should not be asked for more.
 func (e *Events) scope() Scope {
-	if all := e.model.All(); len(all) == 1 {
+	if all := e.All(); len(all) == 1 {
 		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}
 	}
 	return Scope{}
 }
 
-// Expect says which event is followed: as it was created, or found.
+// Expect names the event that is followed: as it was created, or found.
 func (e *Events) Expect(event *lifecyclev1alpha1.LifecycleEvent) {
-	e.model.Expect(event, e.clock.Now())
+	e.Model.Expect(event, e.clock.Now())
 }
-
-// Saw takes in how an object is.
-func (e *Events) Saw(object client.Object, at time.Time) {
-	switch o := object.(type) {
-	case *lifecyclev1alpha1.LifecycleEvent:
-		e.model.SawEvent(o, at)
-	case *corev1.Node:
-		e.model.SawNode(o, at)
-	case *corev1.Pod:
-		e.model.SawPod(o, at)
-	}
-}
-
-// Gone takes in how an object was when it was deleted.
-func (e *Events) Gone(object client.Object, at time.Time) {
-	switch o := object.(type) {
-	case *lifecyclev1alpha1.LifecycleEvent:
-		e.model.EventGone(o, at)
-	case *corev1.Pod:
-		e.model.PodGone(o, at)
-	}
-}
-
-// Lost takes in that the server does not answer.
-func (e *Events) Lost(why string, at time.Time) { e.model.Lost(why, at) }
-
-// Found takes in that the server answers again.
-func (e *Events) Found(at time.Time) { e.model.Found(at) }
 
 // Show brings the screen up to date. It reports refusals, and reads what a watch that was
 // interrupted has missed.
 func (e *Events) Show(ctx context.Context, now time.Time) (over bool, err error) {
-	e.screen.Show(e.model, now)
-	over = e.model.Over(now)
+	e.screen.Show(e.Model, now)
+	over = e.Over(now)
 	e.reportRefusals(ctx)
 	e.readMissed(ctx)
 	return over, nil
 }
 
 func (e *Events) reportRefusals(ctx context.Context) {
-	for _, one := range e.model.All() {
+	for _, one := range e.All() {
 		if pods := one.Refused(); e.OnRefusal != nil && !e.refused[one] && len(pods) > 0 {
 			e.refused[one] = e.OnRefusal(ctx, one.Event().DeepCopy(), pods)
 		}
@@ -115,7 +86,7 @@ func (e *Events) reportRefusals(ctx context.Context) {
 // events that the watch may never show. What cannot be read is read again the next time.
 func (e *Events) readMissed(ctx context.Context) {
 	var reader client.Reader
-	for _, one := range e.model.All() {
+	for _, one := range e.All() {
 		if !one.MissedEnd() && !one.Unseen() {
 			continue
 		}
@@ -150,7 +121,7 @@ func (e *Events) readNode(ctx context.Context, reader client.Reader, name string
 	case err != nil:
 		return
 	}
-	e.model.ReadNode(name, node, e.clock.Now())
+	e.ReadNode(name, node, e.clock.Now())
 }
 
 func (e *Events) readEvent(ctx context.Context, reader client.Reader, event *lifecyclev1alpha1.LifecycleEvent) {

@@ -14,9 +14,9 @@ import (
 )
 
 func TestARefusalIsToldOfUntilItIsDoneWith(t *testing.T) {
-	f := New(Cluster{}, Nothing{}, clocktesting.NewFakeClock(metav1.Now().Time), progress.Asked{Node: "worker-1", Event: "drain-worker-1"})
+	f := New(Cluster{}, &Screen{}, clocktesting.NewFakeClock(metav1.Now().Time), progress.Asked{Node: "worker-1", Event: "drain-worker-1"})
 	now := f.clock.Now()
-	f.model.Begin(now)
+	f.Begin(now)
 	f.Saw(&lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{Name: "drain-worker-1"},
 		Status: lifecyclev1alpha1.LifecycleEventStatus{

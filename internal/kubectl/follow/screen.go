@@ -13,102 +13,74 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// Screen draws the model.
-type Screen interface {
-	// Show brings it up to date.
-	Show(told *progress.Model, now time.Time)
-	// Clear removes what would be drawn again.
-	Clear()
-}
+// Manner is the manner in which a [Screen] shows a model.
+type Manner int
 
-// Terminal shows how it is now, which is redrawn, and above it what has happened.
-type Terminal struct {
-	// Out is the terminal.
-	Out io.Writer
-	// Style is asked for each time: a terminal may change its size.
+// The manners.
+const (
+	// Nothing shows nothing.
+	Nothing Manner = iota
+	// Terminal draws the state again and again, and prints the steps above it.
+	Terminal
+	// Lines prints a line for each change, and for each event that is silent for a while.
+	Lines
+	// Objects prints a JSON object for each change, for programs.
+	Objects
+)
+
+// Screen shows a model. The terminal may change its size, so Style is a function.
+type Screen struct {
+	Manner
+	Out   io.Writer
 	Style func() ui.Style
-	// Steps leaves out all but the few steps that every event takes.
-	Steps bool
 
-	told   int // entries of the log
-	canvas ui.Canvas
+	entries, changes int // printed ones
+	last             time.Time
+	canvas           ui.Canvas
 }
 
-// Show brings the terminal up to date.
-func (s *Terminal) Show(told *progress.Model, now time.Time) {
-	entries := told.Log()[s.told:]
-	s.told += len(entries)
-	frame := ""
-	if !told.Over(now) {
-		frame = told.Frame(now, s.Style())
-	}
-	var news strings.Builder
-	for _, entry := range entries {
-		if entry.Step || !s.Steps {
-			fmt.Fprintln(&news, entry.Line())
-		}
-	}
-	s.canvas.Draw(s.Out, news.String(), frame, 0)
-}
-
-// Clear removes the frame.
-func (s *Terminal) Clear() { s.canvas.Clear(s.Out) }
-
-// Lines tells what has happened, a line each, where nothing can be redrawn. If nothing
-// happens for a while, it says what is still waited for.
-type Lines struct {
-	Out io.Writer
-
-	told int
-	last time.Time
-}
-
-// silence is how long nothing is said.
+// silence is the time without a line after which Lines prints the state.
 const silence = 30 * time.Second
 
-// Show prints what is new.
-func (s *Lines) Show(told *progress.Model, now time.Time) {
-	entries := told.Log()[s.told:]
-	s.told += len(entries)
-	if s.last.IsZero() {
-		s.last = now
-	}
-	if len(entries) == 0 && now.Sub(s.last) >= silence {
-		entries = told.Still(now)
-	}
-	for _, entry := range entries {
-		fmt.Fprintln(s.Out, entry.Line())
-		s.last = now
+// Show prints the news of the model.
+func (s *Screen) Show(model *progress.Model, now time.Time) {
+	entries, changes := model.Log()[s.entries:], model.Changes()[s.changes:]
+	s.entries, s.changes = len(model.Log()), len(model.Changes())
+	switch s.Manner {
+	case Terminal:
+		var steps strings.Builder
+		for _, entry := range entries {
+			if entry.Step {
+				fmt.Fprintln(&steps, entry.Line())
+			}
+		}
+		frame := ""
+		if !model.Over(now) {
+			frame = model.Frame(now, s.Style())
+		}
+		s.canvas.Draw(s.Out, steps.String(), frame, 0)
+	case Lines:
+		if len(entries) == 0 && !s.last.IsZero() && now.Sub(s.last) >= silence {
+			entries = model.Still(now)
+		}
+		for _, entry := range entries {
+			fmt.Fprintln(s.Out, entry.Line())
+		}
+		if len(entries) > 0 || s.last.IsZero() {
+			s.last = now
+		}
+	case Objects:
+		encoder := json.NewEncoder(s.Out)
+		for _, change := range changes {
+			_ = encoder.Encode(change) //nolint:errchkjson // its times are valid, and a reader that closes the pipe wants no more
+		}
+	case Nothing:
 	}
 }
 
-// Clear has nothing to remove.
-func (s *Lines) Clear() {}
-
-// Objects tells programs: one JSON object a change.
-type Objects struct {
-	Out io.Writer
-
-	told int
-}
-
-// Show prints what is new.
-func (s *Objects) Show(told *progress.Model, _ time.Time) {
-	encoder := json.NewEncoder(s.Out)
-	for _, change := range told.Changes()[s.told:] {
-		_ = encoder.Encode(change) //nolint:errchkjson // its times are ours, and who does not read any more does not want to
-		s.told++
+// Clear removes the frame from a terminal.
+func (s *Screen) Clear() {
+	if s.Manner == Terminal {
+		s.canvas.Clear(s.Out)
 	}
 }
-
-// Clear has nothing to remove.
-func (s *Objects) Clear() {}
-
-// Nothing shows nothing.
-type Nothing struct{}
-
-// Show does nothing.
-func (Nothing) Show(*progress.Model, time.Time) {}
-
-// Clear does nothing.
-func (Nothing) Clear() {}

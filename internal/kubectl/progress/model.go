@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
@@ -87,66 +88,64 @@ func (s *Model) All() []*Item { return s.all }
 
 // Expect names the event that is followed: as it was created, or found.
 func (s *Model) Expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	if one := s.of(event.Name); one != nil {
+	for _, one := range s.about(event) {
 		one.expect(event, at)
 	}
 }
 
-// SawEvent takes in an event as it is now.
-func (s *Model) SawEvent(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+// Saw takes in the current state of an object.
+func (s *Model) Saw(object client.Object, at time.Time) {
 	s.Found(at)
-	if one := s.of(event.Name); one != nil {
-		one.sawEvent(event, false, at)
-	}
-}
-
-// EventGone takes in that an event was deleted, and its last state.
-func (s *Model) EventGone(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
-	s.Found(at)
-	if one := s.of(event.Name); one != nil {
-		one.sawEvent(event, true, at)
-	}
-}
-
-// SawNode takes in a Node as it is now.
-func (s *Model) SawNode(node *corev1.Node, at time.Time) {
-	s.Found(at)
-	for _, one := range s.all {
-		if one.asked.Node == node.Name {
-			one.sawNode(node, at)
+	for _, one := range s.about(object) {
+		switch o := object.(type) {
+		case *lifecyclev1alpha1.LifecycleEvent:
+			one.sawEvent(o, false, at)
+		case *corev1.Node:
+			one.sawNode(o, at)
+		case *corev1.Pod:
+			one.sawPod(o, at)
 		}
 	}
+}
+
+// Gone takes in the last state of an object that was deleted.
+func (s *Model) Gone(object client.Object, at time.Time) {
+	s.Found(at)
+	for _, one := range s.about(object) {
+		switch o := object.(type) {
+		case *lifecyclev1alpha1.LifecycleEvent:
+			one.sawEvent(o, true, at)
+		case *corev1.Pod:
+			one.podGone(o, at)
+		}
+	}
+}
+
+// about returns the items that an object is about.
+func (s *Model) about(object client.Object) []*Item {
+	return slices.DeleteFunc(slices.Clone(s.all), func(one *Item) bool {
+		switch o := object.(type) {
+		case *lifecyclev1alpha1.LifecycleEvent:
+			return one.asked.Event != o.Name
+		case *corev1.Pod:
+			return one.asked.Node != o.Spec.NodeName
+		default:
+			return one.asked.Node != o.GetName()
+		}
+	})
 }
 
 // ReadNode takes in a Node that was read after all that was seen, or nil if it cannot be
 // read. See [Item.MissedEnd].
 func (s *Model) ReadNode(name string, node *corev1.Node, at time.Time) {
 	if node != nil {
-		s.SawNode(node, at)
+		s.Saw(node, at)
 	}
 	for _, one := range s.all {
 		if one.asked.Node == name && one.MissedEnd() {
 			one.read = true
 			one.change(at)
 		}
-	}
-}
-
-// SawPod takes in a pod of one of the nodes as it is now.
-func (s *Model) SawPod(pod *corev1.Pod, at time.Time) {
-	s.Found(at)
-	for _, one := range s.all {
-		if one.asked.Node == pod.Spec.NodeName {
-			one.sawPod(pod, at)
-		}
-	}
-}
-
-// PodGone takes in that a pod was deleted.
-func (s *Model) PodGone(pod *corev1.Pod, at time.Time) {
-	s.Found(at)
-	for _, one := range s.all {
-		one.podGone(pod, at)
 	}
 }
 
@@ -167,15 +166,6 @@ func (s *Model) Found(at time.Time) {
 		s.tell("", at, false, "The API server answers again")
 	}
 	s.lost = ""
-}
-
-func (s *Model) of(event string) *Item {
-	for _, one := range s.all {
-		if one.asked.Event == event {
-			return one
-		}
-	}
-	return nil
 }
 
 func (s *Model) tell(node string, at time.Time, step bool, text string) {

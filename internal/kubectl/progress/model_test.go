@@ -149,9 +149,9 @@ func (p *player) take(t *testing.T, d *datadriven.TestData) {
 		event := &lifecyclev1alpha1.LifecycleEvent{}
 		read(event)
 		if gone {
-			p.stories.EventGone(event, p.now)
+			p.stories.Gone(event, p.now)
 		} else {
-			p.stories.SawEvent(event, p.now)
+			p.stories.Saw(event, p.now)
 		}
 	case "expect":
 		event := &lifecyclev1alpha1.LifecycleEvent{}
@@ -161,14 +161,14 @@ func (p *player) take(t *testing.T, d *datadriven.TestData) {
 		pod := &corev1.Pod{}
 		read(pod)
 		if gone {
-			p.stories.PodGone(pod, p.now)
+			p.stories.Gone(pod, p.now)
 		} else {
-			p.stories.SawPod(pod, p.now)
+			p.stories.Saw(pod, p.now)
 		}
 	case "node":
 		node := &corev1.Node{}
 		read(node)
-		p.stories.SawNode(node, p.now)
+		p.stories.Saw(node, p.now)
 	case "read-node":
 		node := &corev1.Node{}
 		read(node)

@@ -194,7 +194,7 @@ func TestWhatWasBegunIsSaidWhereTheRestIsRefused(t *testing.T) {
 			ended := clitest.DrainOf(t, "worker-1", func(e *lifecyclev1alpha1.LifecycleEvent) {
 				e.UID, e.Status.ClaimStatus = types.UID(e.Name), lifecyclev1alpha1.Succeeded
 			})
-			told.EventGone(ended, clitest.Noon)
+			told.Gone(ended, clitest.Noon)
 			p.stopped(told, err)
 			clitest.Golden(t, "partly/followed-"+name, printed())
 		})

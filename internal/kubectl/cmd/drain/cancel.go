@@ -158,7 +158,7 @@ func (p *canceling) deleteAndWait(ctx context.Context, timeout time.Duration) er
 	for _, event := range p.events {
 		followed = append(followed, progress.Asked{Node: event.Spec.BindingNode, Event: event.Name, Expected: true})
 	}
-	f := follow.New(p.cluster.Watched(), follow.Nothing{}, p.Clock, followed...)
+	f := follow.New(p.cluster.Watched(), &follow.Screen{}, p.Clock, followed...)
 	told, err := f.Follow(ctx, func(ctx context.Context) error {
 		for _, event := range p.events {
 			f.Expect(event)

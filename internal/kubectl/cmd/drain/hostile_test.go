@@ -72,10 +72,10 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfADrain(t *testing.T) {
 			p.verb, p.byTimeout, p.asked = drained, true, map[string]asked{event.Name: {event: event}}
 			told := progress.New(progress.Asked{Node: "worker-1", Event: event.Name})
 			told.Begin(clitest.Noon)
-			told.SawEvent(event, clitest.Noon)
+			told.Saw(event, clitest.Noon)
 			told.Lost(clitest.Hostile, clitest.Noon)
-			(&follow.Terminal{Out: out, Style: func() ui.Style { return ui.Style{Width: 80, Height: 24} }}).Show(told, clitest.Noon)
-			lines := &follow.Lines{Out: out}
+			(&follow.Screen{Manner: follow.Terminal, Out: out, Style: func() ui.Style { return ui.Style{Width: 80, Height: 24} }}).Show(told, clitest.Noon)
+			lines := &follow.Screen{Manner: follow.Lines, Out: out}
 			lines.Show(told, clitest.Noon)
 			lines.Show(told, clitest.Noon.Add(time.Minute))
 			_ = p.timedOut(t.Context(), told)
@@ -88,7 +88,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfADrain(t *testing.T) {
 			event := clitest.HostileDrain(t, "worker-1", status)
 			told := progress.New(progress.Asked{Node: "worker-1", Event: event.Name})
 			told.Begin(clitest.Noon)
-			told.SawEvent(event, clitest.Noon)
+			told.Saw(event, clitest.Noon)
 			tool.Sayf("%s", canceledText(told.All()[0], nil))
 			if strings.Contains(out.String(), "owned") {
 				clitest.WantHarmless(t, out.String())

@@ -293,17 +293,17 @@ func (p *pursuit) sayHow(what string, nodes []string) {
 }
 
 // screen shows the progress as the output format says.
-func (p *pursuit) screen() follow.Screen {
+func (p *pursuit) screen() *follow.Screen {
+	s := &follow.Screen{Manner: follow.Lines, Out: p.Out, Style: p.Style}
 	switch {
 	case p.Format == cli.JSON:
-		return &follow.Objects{Out: p.Out}
+		s.Manner = follow.Objects
 	case p.Format == cli.Name:
-		return follow.Nothing{}
+		s.Manner = follow.Nothing
 	case p.Style().Terminal:
-		return &follow.Terminal{Out: p.Out, Style: p.Style, Steps: true}
-	default:
-		return &follow.Lines{Out: p.Out}
+		s.Manner = follow.Terminal
 	}
+	return s
 }
 
 // goingOn returns the nodes whose events were created or found, without those that have ended.

@@ -34,7 +34,7 @@ func follows(t *testing.T, file, verb string, output cli.Format, style *ui.Style
 	p.verb = verb
 	screen := p.screen()
 	if style != nil && style.Terminal {
-		screen = &follow.Terminal{Out: out, Steps: true, Style: func() ui.Style { return *style }}
+		screen = &follow.Screen{Manner: follow.Terminal, Out: out, Style: func() ui.Style { return *style }}
 	}
 	steps := clitest.Read[lifecyclev1alpha1.LifecycleEvent](t, file)
 	var asked []progress.Asked
@@ -51,9 +51,9 @@ func follows(t *testing.T, file, verb string, output cli.Format, style *ui.Style
 	for _, event := range steps {
 		now = now.Add(5 * time.Second)
 		if event.Status.ClaimStatus.Terminal() {
-			told.EventGone(event, now)
+			told.Gone(event, now)
 		} else {
-			told.SawEvent(event, now)
+			told.Saw(event, now)
 		}
 		for _, one := range told.All() {
 			if pods := one.Refused(); len(pods) > 0 {
@@ -108,7 +108,7 @@ func TestWhatCancelShows(t *testing.T) {
 		event.Spec.RequestedBy, event.Spec.Reason = tc.by, "firmware"
 		told := progress.New(progress.Asked{Node: "worker-1", Event: event.Name})
 		told.Begin(clitest.Noon)
-		told.EventGone(event, clitest.Noon)
+		told.Gone(event, clitest.Noon)
 		text += canceledText(told.All()[0], tc.node)
 	}
 	clitest.Golden(t, "cancel/outcomes", text)
@@ -223,7 +223,7 @@ func (p *pursuit) toldOf(t *testing.T, statuses []string) *progress.Model {
 		}
 		p.asked[event.Name] = asked{event: event, ours: true}
 		told.Expect(event, clitest.Noon)
-		told.SawEvent(event, clitest.Noon)
+		told.Saw(event, clitest.Noon)
 	}
 	return told
 }
