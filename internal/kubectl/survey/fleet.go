@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +43,7 @@ func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alph
 		wanted.UID, wanted.CreationTimestamp = plannedUID, metav1.Time{Time: now} // the youngest of all
 	}
 	for _, read := range []func(context.Context) error{
-		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.allBudgets, f.allVolumes, f.events,
+		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.budgets, f.volumes, f.events,
 		func(ctx context.Context) error { return f.others(ctx, wanted) },
 		func(ctx context.Context) error { return f.template(ctx, wanted) },
 	} {
@@ -93,25 +92,6 @@ func (f *fleet) allPods(ctx context.Context) error {
 	}
 	maintenance.SortNotReady(f.maintenances.NotReady)
 	return nil
-}
-
-// allBudgets reads those of the cluster, or else of each namespace that is concerned.
-func (f *fleet) allBudgets(ctx context.Context) error {
-	if f.noPods {
-		return nil
-	}
-	f.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
-	err := each[policyv1.PodDisruptionBudgetList](ctx, f.r.client, func(b *policyv1.PodDisruptionBudget) {
-		f.facts.Drains.Budgets[b.Namespace] = append(f.facts.Drains.Budgets[b.Namespace], b)
-	})
-	switch {
-	case err == nil:
-		return nil
-	case isRefused(err):
-		return f.budgets(ctx)
-	default:
-		return fmt.Errorf("read the budgets of the cluster: %w", err)
-	}
 }
 
 // events reads those of maintenances. Where Slipway is not installed, there are none.

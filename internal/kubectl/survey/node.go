@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -165,21 +163,26 @@ var named = regexp.MustCompile(`(PodDisruptionBudget|DrainRule|Namespace|Volume)
 
 // blockers reads what is in the way of the node's events, and nothing else of its kind.
 func (r *Reader) blockers(ctx context.Context, n *notes, f *explain.Facts) {
-	found := inTheWay(f.Events)
-	r.budgets(ctx, n, f, found["PodDisruptionBudget"])
-	for _, name := range sorted(found["DrainRule"]) {
+	for _, name := range namesOf("PodDisruptionBudget", f.Events) {
+		var b explain.Budget
+		if n.note(explain.Budgets, r.client.Get(ctx, keyOf(name), &b.PodDisruptionBudget)) {
+			r.counted(ctx, n, &b)
+			f.Budgets = append(f.Budgets, b)
+		}
+	}
+	for _, name := range namesOf("DrainRule", f.Events) {
 		var rule slipwayv1alpha1.DrainRule
 		if n.note(explain.Rules, r.client.Get(ctx, keyOf(name), &rule)) {
 			f.Rules = append(f.Rules, rule)
 		}
 	}
-	for _, name := range sorted(found["Namespace"]) {
+	for _, name := range namesOf("Namespace", f.Events) {
 		var namespace corev1.Namespace
 		if n.note(explain.Namespaces, r.client.Get(ctx, client.ObjectKey{Name: name}, &namespace)) {
 			f.Namespaces = append(f.Namespaces, namespace)
 		}
 	}
-	if len(found["Volume"]) == 0 {
+	if len(namesOf("Volume", f.Events)) == 0 {
 		return
 	}
 	var attachments storagev1.VolumeAttachmentList
@@ -191,31 +194,18 @@ func (r *Reader) blockers(ctx context.Context, n *notes, f *explain.Facts) {
 	}
 }
 
-// budgets reads the budgets in the way, and the pods that each of them counts.
-func (r *Reader) budgets(ctx context.Context, n *notes, f *explain.Facts, names map[string]bool) {
-	for _, name := range sorted(names) {
-		var pdb policyv1.PodDisruptionBudget
-		if !n.note(explain.Budgets, r.client.Get(ctx, keyOf(name), &pdb)) {
-			continue
-		}
-		b := explain.Budget{PodDisruptionBudget: pdb}
-		r.counted(ctx, n, &b)
-		f.Budgets = append(f.Budgets, b)
-	}
-}
-
-// inTheWay are the names of the objects that blockers name, by kind.
-func inTheWay(events []lifecyclev1alpha1.LifecycleEvent) map[string]map[string]bool {
-	found := map[string]map[string]bool{}
+// namesOf returns the names of the objects of a kind that blockers name.
+func namesOf(kind string, events []lifecyclev1alpha1.LifecycleEvent) []string {
+	var names []string
 	for _, text := range naming(events) {
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
-			if found[match[1]] == nil {
-				found[match[1]] = map[string]bool{}
+			if match[1] == kind {
+				names = append(names, match[2])
 			}
-			found[match[1]][match[2]] = true
 		}
 	}
-	return found
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // naming are the texts that name what is in the way, or what is left behind.
@@ -236,8 +226,6 @@ func naming(events []lifecyclev1alpha1.LifecycleEvent) []string {
 	}
 	return texts
 }
-
-func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
 
 func keyOf(full string) client.ObjectKey {
 	namespace, name, _ := strings.Cut(full, "/")

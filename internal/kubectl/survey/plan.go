@@ -197,93 +197,50 @@ func (p *planning) concerned() []string {
 	return slices.Compact(all)
 }
 
-// budgets reads those of each namespace that is concerned.
+// budgets reads the budgets of the cluster, or otherwise of each namespace that is concerned.
 func (p *planning) budgets(ctx context.Context) error {
+	concerned := p.concerned()
 	p.facts.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
-	for _, namespace := range p.concerned() {
-		err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, func(o *policyv1.PodDisruptionBudget) {
-			p.facts.Drains.Budgets[namespace] = append(p.facts.Drains.Budgets[namespace], o)
-		}, client.InNamespace(namespace))
-		if err == nil {
-			continue
-		}
-		if err := p.unsure(err, "the budgets of namespace "+namespace, "its pods are taken to have none"); err != nil {
-			return err
+	add := func(b *policyv1.PodDisruptionBudget) {
+		p.facts.Drains.Budgets[b.Namespace] = append(p.facts.Drains.Budgets[b.Namespace], b)
+	}
+	if len(concerned) == 0 {
+		return nil
+	}
+	err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, add)
+	if err == nil {
+		return nil
+	}
+	if !isRefused(err) {
+		return fmt.Errorf("read the budgets of the cluster: %w", err)
+	}
+	for _, namespace := range concerned {
+		if err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, add, client.InNamespace(namespace)); err != nil {
+			if err := p.unsure(err, "the budgets of namespace "+namespace, "its pods are taken to have none"); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// volumes reads the claims of the pods that may leave, and their volumes: where a volume is
-// bound to a node, so is its pod.
+// volumes reads the claims and volumes of the cluster: a volume that only one node can reach
+// keeps its pod there. Without pods or nodes, the plan has no replacements.
 func (p *planning) volumes(ctx context.Context) error {
-	if p.facts.Nodes == nil {
-		return nil // nothing is said of replacements
+	if p.facts.Nodes == nil || p.facts.Pods == nil {
+		return nil
 	}
 	p.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
 	p.facts.Volumes = map[string]*corev1.PersistentVolume{}
-	for _, n := range p.facts.Drains.Nodes {
-		for _, key := range claimsOf(n.Pods) {
-			if err := p.volume(ctx, key); err != nil {
-				p.facts.Claims, p.facts.Volumes = nil, nil
-				return p.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
-			}
-		}
-	}
-	return nil
-}
-
-// allVolumes reads all claims and volumes of the cluster.
-func (f *fleet) allVolumes(ctx context.Context) error {
-	if f.noPods {
-		return nil
-	}
-	f.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
-	f.facts.Volumes = map[string]*corev1.PersistentVolume{}
-	err := each[corev1.PersistentVolumeClaimList](ctx, f.r.client, func(o *corev1.PersistentVolumeClaim) {
-		f.facts.Claims[client.ObjectKeyFromObject(o)] = o
+	err := each[corev1.PersistentVolumeClaimList](ctx, p.r.client, func(o *corev1.PersistentVolumeClaim) {
+		p.facts.Claims[client.ObjectKeyFromObject(o)] = o
 	})
 	if err == nil {
-		err = each[corev1.PersistentVolumeList](ctx, f.r.client, func(o *corev1.PersistentVolume) {
-			f.facts.Volumes[o.Name] = o
-		})
+		err = each[corev1.PersistentVolumeList](ctx, p.r.client, func(o *corev1.PersistentVolume) { p.facts.Volumes[o.Name] = o })
 	}
 	if err != nil {
-		f.facts.Claims, f.facts.Volumes = nil, nil
-		return f.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
+		p.facts.Claims, p.facts.Volumes = nil, nil
+		return p.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
 	}
 	return nil
-}
-
-func (p *planning) volume(ctx context.Context, key client.ObjectKey) error {
-	claim := &corev1.PersistentVolumeClaim{}
-	if err := p.r.client.Get(ctx, key, claim); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	p.facts.Claims[key] = claim
-	name := claim.Spec.VolumeName
-	if name == "" || p.facts.Volumes[name] != nil {
-		return nil
-	}
-	volume := &corev1.PersistentVolume{}
-	err := p.r.client.Get(ctx, client.ObjectKey{Name: name}, volume)
-	if err == nil {
-		p.facts.Volumes[name] = volume
-	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-func claimsOf(pods []*corev1.Pod) []client.ObjectKey {
-	var all []client.ObjectKey
-	for _, pod := range pods {
-		for _, v := range pod.Spec.Volumes {
-			if v.PersistentVolumeClaim != nil {
-				all = append(all, client.ObjectKey{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
-			}
-		}
-	}
-	return all
 }

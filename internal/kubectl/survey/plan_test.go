@@ -42,9 +42,6 @@ func (l *library) Get(_ context.Context, key client.ObjectKey, into client.Objec
 	if binding, ok := into.(*rbacv1.ClusterRoleBinding); ok && key.Name == "slipway-controller" {
 		binding.Subjects = []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "slipway", Name: "slipway-controller"}}
 	}
-	if claim, ok := into.(*corev1.PersistentVolumeClaim); ok {
-		claim.Spec.VolumeName = "pv-" + key.Name
-	}
 	return nil
 }
 
@@ -73,7 +70,13 @@ func (l *library) List(_ context.Context, into client.ObjectList, options ...cli
 		rule.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
 		list.Items = []slipwayv1alpha1.DrainRule{rule}
 	case *policyv1.PodDisruptionBudgetList:
-		list.Items = []policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: asked.Namespace, Name: "web"}}}
+		for _, namespace := range []string{"shop", "slipway"} {
+			list.Items = append(list.Items, policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}})
+		}
+	case *corev1.PersistentVolumeClaimList:
+		list.Items = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data"}}}
+	case *corev1.PersistentVolumeList:
+		list.Items = []corev1.PersistentVolume{{ObjectMeta: metav1.ObjectMeta{Name: "pv-data"}}}
 	}
 	return nil
 }
@@ -125,8 +128,8 @@ func TestWhatAPlanMayNotReadMakesItUnsure(t *testing.T) {
 		"the rights of the controller": {func(kind any) bool { _, is := kind.(*rbacv1.ClusterRoleBinding); return is }, []string{
 			"the rights of Slipway's controller cannot be read, so Slipway is taken to be in namespace slipway-system",
 		}},
-		"claims":  {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaim); return is }, []string{"volumes and their claims cannot be read"}},
-		"volumes": {func(kind any) bool { _, is := kind.(*corev1.PersistentVolume); return is }, []string{"volumes and their claims cannot be read"}},
+		"claims":  {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaimList); return is }, []string{"volumes and their claims cannot be read"}},
+		"volumes": {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeList); return is }, []string{"volumes and their claims cannot be read"}},
 		"all but the node's pods": {func(any) bool { return true }, []string{
 			"the nodes of the cluster", "node worker-1 cannot be read, so it is taken to be there, and Ready", "the rights of Slipway's controller", "the labels of namespaces", "the DrainRules",
 			"the budgets of namespace shop", "the budgets of namespace slipway",
