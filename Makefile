@@ -56,7 +56,7 @@ localcluster: build ## Build the local control plane, which takes minutes the fi
 LAUNCHER_PACKAGES := . ./cmd/localcluster ./internal/...
 
 # Modules of their own, because what they need is heavy and nothing else needs it.
-SMALL_MODULES := charts/render docs/recording images test/policies test/monitoring test/validation
+SMALL_MODULES := charts/render images test/policies test/monitoring test/validation
 
 # These take minutes, most of which they wait: they are begun first, so that none is left over
 # at the end. As many packages as AT_A_TIME have control planes at a time, which is more than
@@ -176,15 +176,15 @@ RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDI
 
 .PHONY: soak
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
-	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md --chart=docs/scale.svg $(SOAK)
+	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md $(SOAK)
 	@$(GO) run ./bench mixed --for=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
 	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=60m -v -run=TestAFleetZoneByZone ./test/maintenance
 
 .PHONY: recording
-recording: localcluster ## Record docs/recording.svg: a blocked drain at a terminal, on a local cluster of its own
-	@cd docs/recording && $(GO) run . -root $(CURDIR) -out $(CURDIR)/docs/recording.svg
+recording: localcluster $(TOOLS)/.freeze ## Draw docs/recording.svg: a blocked drain and its remedy, on a local cluster of its own
+	@docs/recording/record.sh
 
 ##@ Release
 
@@ -292,6 +292,7 @@ helm_TOOL := helm.sh/helm/v3/cmd/helm@v3.22.0
 gremlins_TOOL := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 gotestsum_TOOL := gotest.tools/gotestsum@v1.13.0
 vale_TOOL := github.com/errata-ai/vale/v3/cmd/vale@v3.17.1
+freeze_TOOL := github.com/charmbracelet/freeze@v0.2.2
 golangci-lint_TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 $(TOOLS)/.%: FORCE

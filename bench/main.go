@@ -48,7 +48,6 @@ func run(ctx context.Context) error {
 	flags := command.PersistentFlags()
 	flags.StringVar(&f.bin, "bin", "bin", "the directory of Slipway's programs")
 	flags.StringVar(&f.out, "out", "", "file for the results, as JSON")
-	flags.StringVar(&f.chart, "chart", "", "file for a chart, as SVG")
 	flags.StringVar(&f.readme, "readme", "", "page to put the table into, between its markers; otherwise it is printed")
 	flags.StringVar(&f.page, "page", "", "page to put all tables into, between their markers")
 	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed())
@@ -103,7 +102,7 @@ Three contenders drain the same workload in turns, on a local cluster of its own
   slipway   Slipway's agents or controller, through LifecycleEvents or a NodeMaintenance
 
 How long each pod takes to start and to terminate comes from the seed, and is the same
-for all three. Times are wall times; requests, refused evictions and idle budgets are
+for all three. Times are wall times; requests and refused evictions are
 computed from the API server's audit log. The command fails if that log shows that
 Slipway violated an invariant. It writes --out after each drain; the results of other
 scenarios in that file stay.
@@ -140,11 +139,12 @@ Scenarios:
 			if len(results.Runs) == 0 {
 				return err
 			}
-			return errors.Join(err, report.WriteChart(f.chart, results.Chart), report.Show(os.Stdout, f.readme, "bench", results.Markdown()), violated(results.Violations()))
+			return errors.Join(err, report.WriteChart(f.chart, results.Chart()), report.Show(os.Stdout, f.readme, "bench", results.Markdown()), violated(results.Violations()))
 		},
 	}
 	flags := command.Flags()
 	flags.StringSliceVar(&scenarios, "scenarios", drains.Keys(), "which scenarios")
+	flags.StringVar(&f.chart, "chart", "", "file for a chart, as SVG")
 	flags.StringSliceVar(&o.Contenders, "only", drains.Contenders(), "which contenders")
 	flags.IntVar(&o.Repeat, "repeat", 5, "how many times each")
 	flags.Uint64Var(&o.Seed, "seed", 1, "where delays are drawn from")
@@ -246,7 +246,7 @@ func (f *files) scale() *cobra.Command {
 			if f.page != "" {
 				err = report.Show(os.Stdout, f.page, "scale", r.Page())
 			}
-			return errors.Join(err, report.WriteChart(f.chart, r.Figure), report.Show(os.Stdout, f.readme, "soak", r.Short()), r.Held())
+			return errors.Join(err, report.Show(os.Stdout, f.readme, "soak", r.Short()), r.Held())
 		},
 	}
 	flags := command.Flags()

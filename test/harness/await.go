@@ -171,14 +171,14 @@ func (n *Node) AwaitPodsGone(selector client.MatchingLabels) {
 	AwaitNone[*corev1.Pod](n.t, n.env, &corev1.PodList{}, selector, client.MatchingFields{"spec.nodeName": n.Name})
 }
 
-// observed guards something that changes while a test waits for it. Its zero value is ready.
-type observed struct {
+// Observed guards something that changes while a test waits for it. Its zero value is ready.
+type Observed struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next change; nil unless a test waits
 }
 
-// change makes a change, and wakes up those who wait.
-func (o *observed) change(do func()) {
+// Change makes a change, and wakes up those who wait.
+func (o *Observed) Change(do func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	do()
@@ -188,22 +188,22 @@ func (o *observed) change(do func()) {
 	}
 }
 
-// look reads what changes.
-func (o *observed) look(read func()) {
+// Look reads what changes.
+func (o *Observed) Look(read func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	read()
 }
 
-// await waits until holds returns true. It returns false if ended is closed first, or nothing
+// Await waits until holds returns true. It returns false if ended is closed first, or nothing
 // comes for too long.
-func (o *observed) await(ended <-chan struct{}, holds func() bool) bool {
+func (o *Observed) Await(ended <-chan struct{}, holds func() bool) bool {
 	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()
 	for {
 		var changed chan struct{}
 		held := false
-		o.look(func() {
+		o.Look(func() {
 			if held = holds(); !held && o.changed == nil {
 				o.changed = make(chan struct{})
 			}

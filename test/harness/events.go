@@ -70,8 +70,8 @@ func (e *Env) DeleteQuietly(object client.Object) {
 	_ = e.Client.Delete(context.Background(), object, client.GracePeriodSeconds(0))
 }
 
-// create creates an object that is deleted at the end of the test.
-func (e *Env) create(t *testing.T, object client.Object) {
+// Create creates an object that is deleted at the end of the test.
+func (e *Env) Create(t *testing.T, object client.Object) {
 	t.Helper()
 	if err := e.Client.Create(t.Context(), object); err != nil {
 		t.Fatal(err)

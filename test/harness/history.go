@@ -20,7 +20,7 @@ import (
 // gone", and the reasons of the Node's LifecycleTransition condition, as "node REASON".
 type History struct {
 	t     *testing.T
-	seen  observed
+	seen  Observed
 	lines []string
 }
 
@@ -80,7 +80,7 @@ func (h *History) sawNode(event watch.Event) {
 // add appends a state of an object, unless it is the object's last one.
 func (h *History) add(object, state string) {
 	line := object + " " + state
-	h.seen.change(func() {
+	h.seen.Change(func() {
 		for _, seen := range slices.Backward(h.lines) {
 			if strings.HasPrefix(seen, object+" ") {
 				if seen == line {
@@ -95,7 +95,7 @@ func (h *History) add(object, state string) {
 
 // Lines returns what was seen so far.
 func (h *History) Lines() (lines []string) {
-	h.seen.look(func() { lines = slices.Clone(h.lines) })
+	h.seen.Look(func() { lines = slices.Clone(h.lines) })
 	return lines
 }
 
@@ -127,7 +127,7 @@ func (h *History) MostClaimed() int {
 // Await waits until the line was seen.
 func (h *History) Await(line string) {
 	h.t.Helper()
-	if !h.seen.await(nil, func() bool { return slices.Contains(h.lines, line) }) {
+	if !h.seen.Await(nil, func() bool { return slices.Contains(h.lines, line) }) {
 		h.t.Fatalf("%q was not seen; seen was %q", line, h.Lines())
 	}
 }

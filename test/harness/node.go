@@ -53,7 +53,7 @@ func (e *Env) Node(t *testing.T, group string) *Node {
 	// written meanwhile.
 	node.Status.NodeInfo.BootID = name + "-boot-1"
 	dir, from := shortDir(t), e.changesSoFar(t)
-	e.create(t, node)
+	e.Create(t, node)
 	n := &Node{Name: name, Dir: dir, env: e, t: t}
 	n.keepPromises(from)
 	n.Await("is ready", isReady)

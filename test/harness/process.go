@@ -26,7 +26,7 @@ type Process struct {
 	command *exec.Cmd
 	exited  chan struct{}
 
-	printed observed
+	printed Observed
 	log     bytes.Buffer
 }
 
@@ -74,20 +74,20 @@ func (p *Process) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		p.printed.change(func() { p.log.WriteString(lines.Text() + "\n") })
+		p.printed.Change(func() { p.log.WriteString(lines.Text() + "\n") })
 	}
 }
 
 // Log returns what the program has printed.
 func (p *Process) Log() (text string) {
-	p.printed.look(func() { text = p.log.String() })
+	p.printed.Look(func() { text = p.log.String() })
 	return text
 }
 
 // AwaitLog waits until the program has printed the text.
 func (p *Process) AwaitLog(text string) {
 	p.t.Helper()
-	if !p.printed.await(p.exited, func() bool { return strings.Contains(p.log.String(), text) }) {
+	if !p.printed.Await(p.exited, func() bool { return strings.Contains(p.log.String(), text) }) {
 		p.t.Fatalf("%s did not print %q, or ended before", p.name, text)
 	}
 }

@@ -168,7 +168,7 @@ func (e *Env) Hosts(t *testing.T) {
 			},
 		},
 	}
-	e.create(t, set)
+	e.Create(t, set)
 }
 
 // HostCredentials are those of slipway-host on the node: a token that is bound to its pod.

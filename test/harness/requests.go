@@ -77,18 +77,6 @@ func (n *Node) LastWrite() string {
 	return writes[len(writes)-1].String()
 }
 
-// LastStatusWrite returns the last write of the status of an event.
-func (n *Node) LastStatusWrite(event string) auditlog.Request {
-	n.t.Helper()
-	for _, request := range slices.Backward(n.Writes()) {
-		if request.Subresource == "status" && request.Resource == "lifecycleevents" && request.Name == event {
-			return request
-		}
-	}
-	n.t.Fatalf("the audit log has no write of the status of %s", event)
-	return auditlog.Request{}
-}
-
 // Evictions returns the requests for evictions by the node's agent, also refused ones.
 func (n *Node) Evictions() []auditlog.Request {
 	n.t.Helper()

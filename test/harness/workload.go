@@ -9,13 +9,11 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
@@ -24,7 +22,6 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
-	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 )
 
 // PodOptions say how simulated pods behave.
@@ -63,7 +60,7 @@ func (e *Env) Deployment(t *testing.T, app, group string, replicas int32, option
 			Template: PodSpec(app, group, options),
 		},
 	}
-	e.create(t, deployment)
+	e.Create(t, deployment)
 	return Await(t, e, "deployment "+app+" is ready", &appsv1.DeploymentList{}, func(d *appsv1.Deployment) bool {
 		return d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas == replicas
 	}, Named(app))
@@ -79,7 +76,7 @@ func (e *Env) Budget(t *testing.T, app string, maxUnavailable int) *policyv1.Pod
 			MaxUnavailable: new(intstr.FromInt(maxUnavailable)),
 		},
 	}
-	e.create(t, budget)
+	e.Create(t, budget)
 	return Await(t, e, "budget "+app+" is observed", &policyv1.PodDisruptionBudgetList{}, func(b *policyv1.PodDisruptionBudget) bool {
 		return b.Status.ObservedGeneration == b.Generation && b.Status.ExpectedPods > 0
 	}, Named(app))
@@ -93,7 +90,7 @@ func (n *Node) Pod(app string, options PodOptions) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.GenerateName = metav1.NamespaceDefault, app+"-"
 	pod.Spec.NodeSelector, pod.Spec.NodeName = nil, n.Name
-	n.env.create(n.t, pod)
+	n.env.Create(n.t, pod)
 	return pod
 }
 
@@ -114,23 +111,7 @@ func (e *Env) Transition(t *testing.T, name, driver string, change ...func(*life
 	for _, f := range change {
 		f(transition)
 	}
-	e.create(t, transition)
-}
-
-// PublishDrain creates the transitions of a drain driver with another name than Slipway's:
-// they are for all nodes, so that no driver may. It returns the name of the drain.
-func (e *Env) PublishDrain(t *testing.T, driver string) string {
-	t.Helper()
-	transitions := draindriver.Transitions(driver, draindriver.DefaultSLA)
-	for _, transition := range transitions {
-		e.create(t, &transition)
-	}
-	return transitions[0].Name
-}
-
-// OnlyOn is a change of a transition: it is for one node.
-func OnlyOn(node *Node) func(*lifecyclev1alpha1.LifecycleTransition) {
-	return func(t *lifecyclev1alpha1.LifecycleTransition) { t.Spec.AllNodes, t.Spec.NodeName = nil, node.Name }
+	e.Create(t, transition)
 }
 
 // Event creates an event for the node.
@@ -193,44 +174,6 @@ func (n *Node) EventName(what string) string { return fmt.Sprintf("%s-%s", what,
 // Forever is how long work takes that somebody has to end.
 const Forever = 24 * time.Hour
 
-// PodTemplate is what an administrator puts into Slipway's namespace: work that takes so
-// long on a simulated node.
-func (e *Env) PodTemplate(t *testing.T, name string, takes time.Duration) *corev1.PodTemplate {
-	t.Helper()
-	template := &corev1.PodTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: devcluster.Namespace},
-		Template:   PodSpec("work-"+name, "", PodOptions{}),
-	}
-	template.Template.Spec.NodeSelector = nil
-	for _, setting := range []string{"delay", "jitter-delay"} {
-		template.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/"+setting] = max(takes, time.Millisecond).String()
-	}
-	e.create(t, template)
-	return template
-}
-
-// AwaitJob waits until there is the Job of a node, and returns it.
-func (e *Env) AwaitJob(t *testing.T, node string) *batchv1.Job {
-	t.Helper()
-	return Await(t, e, "a Job of node "+node, &batchv1.JobList{}, func(*batchv1.Job) bool { return true },
-		client.MatchingLabels{slipwayv1alpha1.WorkNodeLabel: node}, client.InNamespace(devcluster.Namespace))
-}
-
-// EndJob has the pod of a Job that runs end, well or not.
-func (e *Env) EndJob(t *testing.T, job *batchv1.Job, well bool) {
-	t.Helper()
-	pod := Await(t, e, "the pod of Job "+job.Name+" runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
-		return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
-	}, client.MatchingLabels{batchv1.JobNameLabel: job.Name}, client.InNamespace(job.Namespace))
-	phase := `{"status":{"phase":"Failed"}}`
-	if well {
-		phase = `{"status":{"phase":"Succeeded"}}`
-	}
-	if err := e.Client.Status().Patch(t.Context(), pod, client.RawPatch(types.MergePatchType, []byte(phase))); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // WithoutAgents takes the agents' DaemonSet away: in central mode there is none.
 func (e *Env) WithoutAgents(t *testing.T) {
 	t.Helper()
@@ -257,7 +200,7 @@ func (n *Node) HeldPod(app string) *HeldPod {
 			MinAvailable: new(intstr.FromInt32(1)),
 		},
 	}
-	n.env.create(n.t, budget)
+	n.env.Create(n.t, budget)
 	pod := n.Pod(app, PodOptions{Gone: time.Second})
 	Await(n.t, n.env, "budget "+app+" counts its pod", &policyv1.PodDisruptionBudgetList{},
 		func(b *policyv1.PodDisruptionBudget) bool { return b.Status.CurrentHealthy == 1 }, Named(app))
@@ -294,7 +237,7 @@ func (e *Env) Rule(t *testing.T, namespace, name string, change ...func(*slipway
 	for _, f := range change {
 		f(&rule.Spec)
 	}
-	e.create(t, rule)
+	e.Create(t, rule)
 	return rule
 }
 
@@ -306,14 +249,6 @@ func ForApp(app string) func(*slipwayv1alpha1.DrainRuleSpec) {
 // Behaves is a change of a rule.
 func Behaves(b slipwayv1alpha1.DrainBehavior) func(*slipwayv1alpha1.DrainRuleSpec) {
 	return func(s *slipwayv1alpha1.DrainRuleSpec) { s.Behavior = b }
-}
-
-// InNamespaces is a change of a rule in Slipway's own namespace: it is for namespaces
-// with these labels.
-func InNamespaces(labels map[string]string) func(*slipwayv1alpha1.DrainRuleSpec) {
-	return func(s *slipwayv1alpha1.DrainRuleSpec) {
-		s.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels}
-	}
 }
 
 // RawParameters is a change of an event: what it tells its driver, as JSON.
@@ -340,6 +275,6 @@ func Parameters(t *testing.T, change func(*slipwayv1alpha1.DrainParameters)) fun
 func (e *Env) Namespace(t *testing.T, labels map[string]string) *corev1.Namespace {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: labels}}
-	e.create(t, namespace)
+	e.Create(t, namespace)
 	return namespace
 }

@@ -134,16 +134,16 @@ func TestPodsOfDaemonSetsStayAwayUntilTheReturn(t *testing.T) {
 // TestPodsOfDaemonSetsComeBackHoweverItEnds: whoever ends the maintenance, and whenever the
 // controller dies over it.
 func TestPodsOfDaemonSetsComeBackHoweverItEnds(t *testing.T) {
-	for name, end := range map[string]func(*scene, *harness.Maintenance) (finish func()){
-		"the maintenance is deleted": func(_ *scene, m *harness.Maintenance) func() {
+	for name, end := range map[string]func(*scene, *Maintenance) (finish func()){
+		"the maintenance is deleted": func(_ *scene, m *Maintenance) func() {
 			uid := m.BeginDelete()
 			return func() { m.AwaitGone(uid) }
 		},
-		"it is aborted": func(_ *scene, m *harness.Maintenance) func() {
+		"it is aborted": func(_ *scene, m *Maintenance) func() {
 			m.Change(in(slipwayv1alpha1.StageComplete))
 			return m.Delete
 		},
-		"its drain is canceled": func(c *scene, m *harness.Maintenance) func() {
+		"its drain is canceled": func(c *scene, m *Maintenance) func() {
 			c.cancel(c.nodes[0])
 			return m.Delete
 		},

@@ -18,11 +18,11 @@ import (
 // moment is where on its way a node is when somebody intervenes.
 type moment struct {
 	// come gets a maintenance of one node there.
-	come func(*scene) *harness.Maintenance
+	come func(*scene) *Maintenance
 	// goOn is what it waits for then.
-	goOn func(*scene, *harness.Maintenance)
+	goOn func(*scene, *Maintenance)
 	// finish is what it takes besides, where no pause is in the way.
-	finish func(*harness.Maintenance)
+	finish func(*Maintenance)
 	// begun: the node is out.
 	begun bool
 	// held: it is not, but its drain is asked for.
@@ -40,92 +40,92 @@ const slow, quick = "slow", "quick"
 
 var moments = map[string]moment{
 	"Idle": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(nobody, in(slipwayv1alpha1.StageIdle))
 			m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonIdle)
 			return m
 		},
-		goOn: func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
+		goOn: func(_ *scene, m *Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
 	},
 	"Cordon": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(together, in(slipwayv1alpha1.StageCordon))
 			c.awaitCordoned(c.nodes[0])
 			return m
 		},
-		goOn:   func(_ *scene, m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
-		finish: func(m *harness.Maintenance) { m.Change(in(slipwayv1alpha1.StageComplete)) },
+		goOn:   func(_ *scene, m *Maintenance) { m.Change(in(slipwayv1alpha1.StageDrain)) },
+		finish: func(m *Maintenance) { m.Change(in(slipwayv1alpha1.StageComplete)) },
 		begun:  true,
 	},
 	"a drain that goes on": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			c.held(c.nodes[0])
 			m := c.maintain(nobody)
 			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
 			return m
 		},
-		goOn:  func(c *scene, _ *harness.Maintenance) { c.letGo() },
+		goOn:  func(c *scene, _ *Maintenance) { c.letGo() },
 		begun: true,
 	},
 	"a node that is drained": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(somebody)
 			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
 			return m
 		},
-		goOn:  func(c *scene, _ *harness.Maintenance) { c.done(c.nodes[0]) },
+		goOn:  func(c *scene, _ *Maintenance) { c.done(c.nodes[0]) },
 		begun: true,
 	},
 	"a Job that runs": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(job(slow))
 			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonJobRunning)
 			return m
 		},
-		goOn: func(c *scene, _ *harness.Maintenance) {
-			c.env.EndJob(c.t, c.env.AwaitJob(c.t, c.nodes[0]), true)
+		goOn: func(c *scene, _ *Maintenance) {
+			endJob(c.t, c.env, awaitJob(c.t, c.env, c.nodes[0]), true)
 		},
 		begun: true, finishes: true,
 	},
 	"a hook before the drain": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(nobody, hook("ask", slipwayv1alpha1.BeforeDrain))
 			c.awaitHook(m, "ask")
 			return m
 		},
-		goOn: func(c *scene, _ *harness.Maintenance) { c.open(c.nodes[0], "ask") },
+		goOn: func(c *scene, _ *Maintenance) { c.open(c.nodes[0], "ask") },
 		held: true,
 	},
 	"a hook after the drain": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(nobody, hook("check", slipwayv1alpha1.AfterDrain))
 			c.awaitHook(m, "check")
 			return m
 		},
-		goOn:  func(c *scene, _ *harness.Maintenance) { c.open(c.nodes[0], "check") },
+		goOn:  func(c *scene, _ *Maintenance) { c.open(c.nodes[0], "check") },
 		begun: true,
 	},
 	"a node that has failed": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			m := c.maintain(job(slow), func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Work.BackoffLimit = new(int32(0)) })
-			c.env.EndJob(c.t, c.env.AwaitJob(c.t, c.nodes[0]), false)
+			endJob(c.t, c.env, awaitJob(c.t, c.env, c.nodes[0]), false)
 			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
 			return m
 		},
-		goOn: func(_ *scene, m *harness.Maintenance) {
+		goOn: func(_ *scene, m *Maintenance) {
 			m.Change(func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry, s.Work.PodTemplate = 1, quick })
 		},
 		begun: true, failed: slipwayv1alpha1.ReasonJobFailed,
 	},
 	"a node that is back, and not healthy": {
-		come: func(c *scene) *harness.Maintenance {
+		come: func(c *scene) *Maintenance {
 			c.daemons()
 			c.isReady(c.daemonOn(c.nodes[0]), corev1.ConditionFalse)
 			m := c.maintain(nobody)
 			m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeUnhealthy, slipwayv1alpha1.ReasonDaemonSetsUnready)
 			return m
 		},
-		goOn: func(c *scene, _ *harness.Maintenance) { c.isReady(c.daemonOn(c.nodes[0]), corev1.ConditionTrue) },
+		goOn: func(c *scene, _ *Maintenance) { c.isReady(c.daemonOn(c.nodes[0]), corev1.ConditionTrue) },
 		back: true,
 	},
 }
@@ -133,8 +133,8 @@ var moments = map[string]moment{
 // TestEnds cancels, pauses, aborts and deletes maintenances, wherever their nodes are.
 func TestEnds(t *testing.T) {
 	s := newStage(t)
-	s.env.PodTemplate(t, slow, harness.Forever)
-	s.env.PodTemplate(t, quick, time.Millisecond)
+	podTemplate(t, s.env, slow, harness.Forever)
+	podTemplate(t, s.env, quick, time.Millisecond)
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
 		for at, moment := range moments {

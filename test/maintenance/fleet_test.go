@@ -51,7 +51,7 @@ func TestAFleetZoneByZone(t *testing.T) {
 	c.nodes = s.env.Fleet(t, c.group, zones(of.nodes))
 	c.daemons()
 	c.populate(of)
-	c.env.PodTemplate(t, "reboot", time.Second)
+	podTemplate(t, c.env, "reboot", time.Second)
 	m := c.maintain(job("reboot"), func(s *slipwayv1alpha1.NodeMaintenanceSpec) {
 		s.Rollout = &slipwayv1alpha1.MaintenanceRollout{
 			MaxUnavailable: new(intstr.FromString("20%")), TopologyKey: corev1.LabelTopologyZone,

@@ -22,8 +22,8 @@ import (
 // TestWhoBeginsNext has more nodes than may be out, and looks at what they wait for.
 func TestWhoBeginsNext(t *testing.T) {
 	s := newStage(t)
-	s.env.PodTemplate(t, "work", time.Millisecond)
-	s.env.PodTemplate(t, "failing", harness.Forever)
+	podTemplate(t, s.env, "work", time.Millisecond)
+	podTemplate(t, s.env, "failing", harness.Forever)
 	people(t, s.env)
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
@@ -68,7 +68,7 @@ func (c *scene) onlyBegan(want ...string) {
 }
 
 // work does the work on a node, once it is waited for.
-func (c *scene) work(m *harness.Maintenance, node string) {
+func (c *scene) work(m *Maintenance, node string) {
 	c.t.Helper()
 	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
 	c.done(node)

@@ -54,7 +54,7 @@ func TestGuardsHoldMaintenancesAsWell(t *testing.T) {
 
 // heldByGuard waits until a maintenance stands because a guard holds one of its nodes, and
 // says what lets it.
-func (c *scene) heldByGuard(m *harness.Maintenance, guard lifecyclev1alpha1.Guard, lets slipwayv1alpha1.MaintenanceGuard) {
+func (c *scene) heldByGuard(m *Maintenance, guard lifecyclev1alpha1.Guard, lets slipwayv1alpha1.MaintenanceGuard) {
 	c.t.Helper()
 	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, string(guard))
 	i := slices.IndexFunc(o.Status.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
@@ -67,7 +67,7 @@ func (c *scene) heldByGuard(m *harness.Maintenance, guard lifecyclev1alpha1.Guar
 }
 
 // goesTogether waits until all nodes are drained, has them return, and until nothing is left.
-func (c *scene) goesTogether(m *harness.Maintenance, nodes int) {
+func (c *scene) goesTogether(m *Maintenance, nodes int) {
 	c.t.Helper()
 	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceDrained, metav1.ConditionTrue, slipwayv1alpha1.ReasonDrained)
 	if got := o.Status.Nodes; got.Selected != int32(nodes) || got.Drained != int32(nodes) {

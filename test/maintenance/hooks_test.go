@@ -21,8 +21,8 @@ const aMoment = 2 * time.Second
 // TestOnTheWay holds nodes up on their way, and lets them go on.
 func TestOnTheWay(t *testing.T) {
 	s := newStage(t)
-	s.env.PodTemplate(t, "work", time.Millisecond)
-	s.env.PodTemplate(t, "failing", 24*time.Hour)
+	podTemplate(t, s.env, "work", time.Millisecond)
+	podTemplate(t, s.env, "failing", 24*time.Hour)
 	people(t, s.env)
 	p := start(t, s.env, "")
 	t.Run("all", func(t *testing.T) {
@@ -73,7 +73,7 @@ func hooks(c *scene) {
 }
 
 // awaitHook waits until the node is said to wait for that hook.
-func (c *scene) awaitHook(m *harness.Maintenance, hook string) {
+func (c *scene) awaitHook(m *Maintenance, hook string) {
 	c.t.Helper()
 	m.Await("has its node wait for hook "+hook, func(o *slipwayv1alpha1.NodeMaintenance) bool {
 		return slices.ContainsFunc(o.Status.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
@@ -106,7 +106,7 @@ func byHand(c *scene) {
 func jobFails(c *scene) {
 	node := c.nodes[0]
 	m := c.maintain(job("failing"), func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Work.BackoffLimit = new(int32(0)) })
-	c.env.EndJob(c.t, c.env.AwaitJob(c.t, node), false)
+	endJob(c.t, c.env, awaitJob(c.t, c.env, node), false)
 	m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
 	c.awaitCordoned(node)
 	m.Change(func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry, s.Work.PodTemplate = 1, "work" })

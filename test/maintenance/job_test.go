@@ -17,7 +17,7 @@ import (
 
 // jobRefused: the API server takes the PodTemplate, and not the Job that is made of it.
 func jobRefused(c *scene) {
-	template := c.env.PodTemplate(c.t, "refused", time.Millisecond)
+	template := podTemplate(c.t, c.env, "refused", time.Millisecond)
 	label := func(value string) {
 		patch := fmt.Sprintf(`{"template":{"metadata":{"labels":{%q:%s}}}}`, batchv1.JobNameLabel, value)
 		c.must(c.env.Client.Patch(c.t.Context(), template, client.RawPatch(types.MergePatchType, []byte(patch))))
@@ -38,10 +38,10 @@ func jobRefused(c *scene) {
 // run a second time until somebody says so.
 func jobDeleted(c *scene) {
 	node := c.nodes[0]
-	c.env.PodTemplate(c.t, "deleted", 24*time.Hour)
+	podTemplate(c.t, c.env, "deleted", 24*time.Hour)
 	m := c.maintain(job("deleted"))
 	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonJobRunning)
-	deleted := c.env.AwaitJob(c.t, node)
+	deleted := awaitJob(c.t, c.env, node)
 	m.Await("has seen the Job", func(o *slipwayv1alpha1.NodeMaintenance) bool {
 		return len(o.Status.NodeStatuses) > 0 && strings.HasSuffix(o.Status.NodeStatuses[0].Message, "is running")
 	})
@@ -51,7 +51,7 @@ func jobDeleted(c *scene) {
 	}
 	c.awaitCordoned(node)
 	m.Change(func(s *slipwayv1alpha1.NodeMaintenanceSpec) { s.Retry = 1 })
-	c.env.EndJob(c.t, c.env.AwaitJob(c.t, node), true)
+	endJob(c.t, c.env, awaitJob(c.t, c.env, node), true)
 	m.AwaitCompleted()
 	c.awaitBack(node)
 	m.Delete()

@@ -52,7 +52,7 @@ func failureThreshold(c *scene) {
 		s.Rollout.MaxUnavailable, s.Rollout.FailureThreshold = new(intstr.FromInt32(2)), new(int32(2))
 		s.Work.BackoffLimit = new(int32(0))
 	})
-	end := func(node string, well bool) { c.env.EndJob(c.t, c.env.AwaitJob(c.t, node), well) }
+	end := func(node string, well bool) { endJob(c.t, c.env, awaitJob(c.t, c.env, node), well) }
 	end(c.nodes[0], false)
 	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed)
 	end(c.nodes[1], true)

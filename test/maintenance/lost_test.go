@@ -27,7 +27,7 @@ func TestALostLeaseStopsWhatComesNext(t *testing.T) {
 	takesLeases(t, env)
 	s := &stage{env: env}
 	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{Leases: true} })
-	env.PodTemplate(t, slow, harness.Forever)
+	podTemplate(t, env, slow, harness.Forever)
 	c := s.scene(t, 2)
 	drained, worked := c.nodes[0], c.nodes[1]
 	for _, node := range c.nodes {
@@ -39,7 +39,7 @@ func TestALostLeaseStopsWhatComesNext(t *testing.T) {
 	m.AwaitNode(drained, slipwayv1alpha1.NodeHeld, slipwayv1alpha1.ReasonHookWaiting)
 	m.AwaitNode(worked, slipwayv1alpha1.NodeHeld, slipwayv1alpha1.ReasonHookWaiting)
 	c.open(worked, "backup")
-	work := env.AwaitJob(t, worked)
+	work := awaitJob(t, env, worked)
 	m.AwaitNode(worked, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonJobRunning)
 	p.Stop()
 
@@ -48,7 +48,7 @@ func TestALostLeaseStopsWhatComesNext(t *testing.T) {
 		other.acquire(t, node)
 	}
 	c.open(drained, "backup")
-	env.EndJob(t, work, true)
+	endJob(t, env, work, true)
 
 	p = start(t, env, "", "--node-leases")
 	for _, node := range c.nodes {
@@ -58,7 +58,7 @@ func TestALostLeaseStopsWhatComesNext(t *testing.T) {
 	c.must(other.leases.Release(t.Context(), worked, toolName))
 	c.awaitBack(worked)
 	c.must(other.leases.Release(t.Context(), drained, toolName))
-	env.EndJob(t, env.AwaitJob(t, drained), true)
+	endJob(t, env, awaitJob(t, env, drained), true)
 	m.AwaitCompleted()
 	c.awaitBack(drained)
 	m.Delete()

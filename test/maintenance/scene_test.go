@@ -74,12 +74,12 @@ func (c *scene) must(err error) {
 }
 
 // maintain creates a maintenance of the nodes of the scene, one at a time.
-func (c *scene) maintain(changes ...change) *harness.Maintenance { return c.maintainAs("", changes...) }
+func (c *scene) maintain(changes ...change) *Maintenance { return c.maintainAs("", changes...) }
 
 // maintainAs is for those that have several.
-func (c *scene) maintainAs(name string, changes ...change) *harness.Maintenance {
+func (c *scene) maintainAs(name string, changes ...change) *Maintenance {
 	c.t.Helper()
-	return c.env.Maintenance(c.t, strings.Trim(c.group+"-"+name, "-"), c.group, slices.Concat([]change{rolling(1)}, changes)...)
+	return maintain(c.t, c.env, strings.Trim(c.group+"-"+name, "-"), c.group, slices.Concat([]change{rolling(1)}, changes)...)
 }
 
 // pod creates a pod on a node that goes within a second once it is evicted.

@@ -32,7 +32,7 @@ func TestNodesAreShared(t *testing.T) {
 	env.KeepAllPromises(t, func() auditcheck.Options {
 		return auditcheck.Options{Leases: true, Tools: []string{toolName}}
 	})
-	env.PodTemplate(t, slow, harness.Forever)
+	podTemplate(t, env, slow, harness.Forever)
 	c := &scene{stage: s, t: t, group: "shared"}
 	c.nodes = env.Fleet(t, c.group, []map[string]string{firstHalf, firstHalf, bothHalves, bothHalves, lastHalf, lastHalf})
 	for _, node := range c.nodes {
@@ -55,7 +55,7 @@ func TestNodesAreShared(t *testing.T) {
 	first := c.maintainAs("first", job(slow), rolling(2), selecting("first"))
 	other.release(t, contended)
 
-	wantedBy := map[string][]*harness.Maintenance{}
+	wantedBy := map[string][]*Maintenance{}
 	for i, node := range c.nodes {
 		if i < 4 {
 			wantedBy[node] = append(wantedBy[node], first)
@@ -68,9 +68,9 @@ func TestNodesAreShared(t *testing.T) {
 		for _, node := range c.nodes[:4] {
 			t.Run("work on "+node, func(t *testing.T) {
 				t.Parallel()
-				job := env.AwaitJob(t, node)
+				job := awaitJob(t, env, node)
 				other.refused(t, node)
-				env.EndJob(t, job, true)
+				endJob(t, env, job, true)
 			})
 		}
 		t.Run("another tool", func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestNodesAreShared(t *testing.T) {
 			other.takeTurns(t, wantedBy)
 		})
 	})
-	for _, m := range []*harness.Maintenance{first, last} {
+	for _, m := range []*Maintenance{first, last} {
 		if n := m.AwaitCompleted().Status.Nodes; n.Selected != 4 || n.Returned != 4 {
 			t.Errorf("maintenance %s has ended with %+v", m.Name, n)
 		}

@@ -58,7 +58,7 @@ kubectl create clusterrolebinding fwup --clusterrole=fwup --user=`+toolName)
 
 // takeTurns works on one node after the other. With some it is quick; others it keeps until
 // Slipway waits for them, or is done with them.
-func (o *tool) takeTurns(t *testing.T, maintenances map[string][]*harness.Maintenance) {
+func (o *tool) takeTurns(t *testing.T, maintenances map[string][]*Maintenance) {
 	waits, waited := 0, 0
 	for range turns {
 		node, patient := o.c.nodes[o.random.IntN(len(o.c.nodes))], o.random.IntN(2) == 0
@@ -121,7 +121,7 @@ func (o *tool) refused(t *testing.T, node string) {
 
 // waitsOrIsOver waits until a maintenance waits for a node that the tool has, or has ended,
 // and says whether it waits.
-func waitsOrIsOver(m *harness.Maintenance, node string) (waits bool) {
+func waitsOrIsOver(m *Maintenance, node string) (waits bool) {
 	m.Await("waits for node "+node+", or is over", func(o *slipwayv1alpha1.NodeMaintenance) bool {
 		for _, n := range o.Status.NodeStatuses {
 			atTheDoor, afterwards := strings.Contains(n.Message, toolName), n.Reason == slipwayv1alpha1.ReasonNodeCordoned

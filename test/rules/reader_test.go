@@ -111,7 +111,7 @@ func TestARuleOfTheClusterFollowsTheLabelsOfNamespaces(t *testing.T) {
 	self := env.Node(t, "labels").Credentials()
 	namespace := env.Namespace(t, map[string]string{"rules-test/team": "b"})
 	name := "team-a-" + namespace.Name
-	env.Rule(t, devcluster.Namespace, name, harness.InNamespaces(map[string]string{"rules-test/team": "a"}))
+	env.Rule(t, devcluster.Namespace, name, inNamespaces(map[string]string{"rules-test/team": "a"}))
 	own := env.Rule(t, namespace.Name, "own")
 
 	f := follow(t, self, namespace.Name)

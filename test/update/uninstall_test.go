@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -53,15 +54,21 @@ func install(t *testing.T) *busy {
 	return b
 }
 
-// keptMaintenance is a NodeMaintenance that nobody has deleted, and which goes when the
-// controller takes its finalizer off.
-func keptMaintenance(t *testing.T, env *harness.Env) *harness.Maintenance {
+// keptMaintenance creates a NodeMaintenance that stays, and waits for its finalizer, which the controller removes.
+func keptMaintenance(t *testing.T, env *harness.Env) {
 	t.Helper()
-	m := env.Maintenance(t, "kept", "nobody")
-	m.Await("has its finalizer", func(o *slipwayv1alpha1.NodeMaintenance) bool {
+	m := &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	m.Spec.Stage = slipwayv1alpha1.StageDrain
+	m.Spec.NodeSelector = corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: harness.GroupLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{"nobody"}}},
+	}}}
+	if err := env.Client.Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { env.DeleteQuietly(m) })
+	harness.Await(t, env, "the maintenance has its finalizer", &slipwayv1alpha1.NodeMaintenanceList{}, func(o *slipwayv1alpha1.NodeMaintenance) bool {
 		return slices.Contains(o.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
-	})
-	return m
+	}, harness.Named(m.Name))
 }
 
 func TestAnUninstallLeavesNothing(t *testing.T) {

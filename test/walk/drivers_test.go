@@ -23,7 +23,7 @@ func TestAnEventFailsWhenItsDriverIsRegisteredAndDoesNotAnswerFor30s(t *testing.
 	node.Agent("")
 	name := node.EventName("mute")
 	env.Transition(t, name, name)
-	node.MuteDriver(name)
+	newMuteDriver(t, node, name)
 
 	node.Event(name, name)
 	noted := env.AwaitCondition(t, name, lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ReasonDriverNotReady)
@@ -59,9 +59,9 @@ func TestAClaimedEventWaitsForADriverThatGoesAway(t *testing.T) {
 	node.Agent("")
 	name := node.EventName("away")
 	ofNode, ofAll := name, node.EventName("away-everywhere")
-	env.Transition(t, ofNode, name, harness.OnlyOn(node))
+	env.Transition(t, ofNode, name, onlyOn(node))
 	env.Transition(t, ofAll, name)
-	driver := node.StandIn(name)
+	driver := newStandIn(t, node, name)
 	node.Event(name, ofNode)
 	driver.AwaitCall("End " + name)
 
@@ -97,7 +97,7 @@ func TestOnlyItsSLAEndsAnEventWhoseDriverStaysAway(t *testing.T) {
 	node.Agent("")
 	name := node.EventName("away")
 	env.Transition(t, name, name)
-	driver := node.StandIn(name)
+	driver := newStandIn(t, node, name)
 	// Longer than the 30 s after which a driver is taken to have left.
 	node.Event(name, name, harness.SLA(35*time.Second))
 	driver.AwaitCall("End " + name)

@@ -21,7 +21,7 @@ func TestTheNodeSaysWhichDriversAreRegistered(t *testing.T) {
 		node.Await("says that "+what+" is registered", func(n *corev1.Node) bool { return n.Annotations["slipway.dev/drivers"] == what })
 	}
 	says("drain.slm.k8s.io")
-	firmware := node.StandIn("firmware.example.com")
+	firmware := newStandIn(t, node, "firmware.example.com")
 	says("drain.slm.k8s.io,firmware.example.com")
 	firmware.Leave()
 	says("drain.slm.k8s.io")

@@ -24,7 +24,7 @@ func TestAnEventEndsAtItsDeadlineAndItsDriverIsToldBefore(t *testing.T) {
 	node.Agent("")
 	name := node.EventName("deadline")
 	env.Transition(t, name, name)
-	driver := node.StandIn(name)
+	driver := newStandIn(t, node, name)
 	driver.OnLastEnd(func(event string) {
 		var e lifecyclev1alpha1.LifecycleEvent
 		if err := env.Client.Get(t.Context(), client.ObjectKey{Name: event}, &e); err != nil {
@@ -67,7 +67,7 @@ func TestADriverIsToldOfADeadlineThatPassedWhileTheAgentWasDown(t *testing.T) {
 	agent := node.Agent("")
 	name := node.EventName("down")
 	env.Transition(t, name, name)
-	driver := node.StandIn(name)
+	driver := newStandIn(t, node, name)
 	node.Event(name, name, harness.SLA(15*time.Second))
 	driver.AwaitCall("End " + name)
 	claimed := env.AwaitEvent(t, name, "is claimed", func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Status.SLA != nil })
@@ -141,7 +141,7 @@ func (l lateDrain) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	node.AwaitReady(node.Pod(app, quick()))
-	ended := node.LastStatusWrite(event)
+	ended := lastStatusWrite(t, node, event)
 	for _, eviction := range node.Evictions() {
 		if eviction.Ended.After(ended.Began) {
 			t.Errorf("after the end of the event (%s): %s", ended, eviction)
@@ -169,7 +169,7 @@ func TestAfterAFailureTheSameFileDrains(t *testing.T) {
 	node.Pod("failure", quick())
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
-	broken := node.StandIn(harness.Drain)
+	broken := newStandIn(t, node, harness.Drain)
 	broken.Fail("the disk is full")
 	event := node.EventName("drain")
 

@@ -170,7 +170,7 @@ func TestADriverWithASlashInItsNameDrains(t *testing.T) {
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
 	name := "example.com/" + node.Name
-	transition := env.PublishDrain(t, name)
+	transition := publishDrain(t, env, name)
 	node.Driver("", "--driver-name="+name)
 
 	node.Pod("slash", quick())

@@ -66,7 +66,7 @@ type scene struct {
 func (s scene) publish() { s.env.Transition(s.t, s.name, s.name) }
 
 // serve registers the driver, which does everything at once.
-func (s scene) serve() { s.node.StandIn(s.name).Finish() }
+func (s scene) serve() { newStandIn(s.t, s.node, s.name).Finish() }
 
 var obstacles = []obstacle{
 	{
@@ -90,7 +90,7 @@ var obstacles = []obstacle{
 		says: []string{"driver", "is registered on node", "but does not answer"},
 		put: func(s scene) func() {
 			s.publish()
-			driver := s.node.MuteDriver(s.name)
+			driver := newMuteDriver(s.t, s.node, s.name)
 			return func() {
 				driver.Leave()
 				s.serve()

@@ -57,7 +57,7 @@ func (b *bench) run(ctx context.Context, s Scenario, who contender, repetition i
 	}
 	used := after.Since(before)
 	r = measure(requests, drained{
-		sent: who.sent, began: times.Began, ended: times.Ended, over: times.Over, namespace: scene.namespace, pods: scene.inScope,
+		sent: who.sent, began: times.Began, ended: times.Ended, over: times.Over,
 	})
 	r.Scenario, r.Contender, r.Repetition, r.Bound = s.Key, who.name, repetition, s.bound(scene.apps).Seconds()
 	r.CPU = CPU{used.MachineBusy, used.ComponentCPUSeconds}
@@ -73,7 +73,7 @@ func (b *bench) create(ctx context.Context, s Scenario, repetition int) (scene, 
 	nodes := b.cluster.Nodes[:s.Nodes]
 	of := scene{
 		namespace: fmt.Sprintf("bench-%s-%d", s.Key, b.count), apps: s.Apps(b.seed, repetition),
-		drained: nodes[:s.Drained], fleet: s.Fleet, inScope: map[string]string{},
+		drained: nodes[:s.Drained], fleet: s.Fleet,
 	}
 	for i := range of.apps {
 		of.apps[i].Namespace, of.apps[i].Nodes = of.namespace, nodes
@@ -88,9 +88,6 @@ func (b *bench) create(ctx context.Context, s Scenario, repetition int) (scene, 
 		}
 		if len(pods) != s.PodsPerNode() {
 			return of, fmt.Errorf("the scheduler has put %d pods on %s; want %d", len(pods), node, s.PodsPerNode())
-		}
-		for _, pod := range pods {
-			of.inScope[pod.Name] = testbed.BudgetOf(&pod)
 		}
 	}
 	return of, nil

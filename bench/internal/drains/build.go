@@ -3,11 +3,9 @@
 package drains
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/bench/internal/testbed"
@@ -86,41 +84,16 @@ func (b *build) make(ctx context.Context, p *testbed.Progress) (err error) {
 
 // readManifests reads all objects that a testbed may install.
 func readManifests(root string) (all []*unstructured.Unstructured, err error) {
+	var folders []string
 	for _, folder := range manifestFolders() {
-		files, err := filepath.Glob(filepath.Join(root, folder, "*.yaml"))
-		below, belowErr := filepath.Glob(filepath.Join(root, folder, "*", "*.yaml"))
-		if err := errors.Join(err, belowErr); err != nil {
-			return nil, err
-		}
-		for _, file := range append(files, below...) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			objects, err := decode(text)
-			if err != nil {
-				return nil, fmt.Errorf("read %s: %w", file, err)
-			}
-			all = append(all, objects...)
-		}
+		folders = append(folders, filepath.Join(root, folder))
 	}
-	return all, nil
-}
-
-// decode returns the objects of a file.
-func decode(text []byte) (all []*unstructured.Unstructured, err error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		o := &unstructured.Unstructured{}
-		if err := decoder.Decode(o); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if len(o.Object) > 0 {
-			all = append(all, o)
-		}
+	infos, err := resource.NewLocalBuilder().Unstructured().ContinueOnError().Flatten().
+		FilenameParam(false, &resource.FilenameOptions{Filenames: folders, Recursive: true}).Do().Infos()
+	for _, info := range infos {
+		all = append(all, info.Object.(*unstructured.Unstructured))
 	}
+	return all, err
 }
 
 // id names an object.

@@ -51,8 +51,7 @@ type scene struct {
 	namespace string
 	apps      []testbed.App
 	drained   []string
-	fleet     int               // how many may be out of service at a time
-	inScope   map[string]string // the pods on the nodes, each with its budget
+	fleet     int // how many may be out of service at a time
 }
 
 func newContender(ctx context.Context, name string, c *testbed.Cluster) (contender, error) {

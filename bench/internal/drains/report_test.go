@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 )
 
@@ -20,14 +19,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func run(scenario, contender string, repetition int, seconds float64, sent, refused int) Run {
 	return Run{
 		Scenario: scenario, Contender: contender, Repetition: repetition, Seconds: seconds,
-		Evictions:      Evictions{Sent: sent, Accepted: sent - refused, Refused: refused},
-		Requests:       map[string]int{"create pods/eviction": sent, "get pods": 3 * sent, "watch pods": 1},
-		Total:          4*sent + 1,
-		Others:         3 * sent,
-		Later:          sent,
-		Idle:           idle.Shares{All: .125, PerBudget: .25},
-		EvictionMillis: []float64{12, 18},
-		CPU:            CPU{Busy: .5, Seconds: map[string]float64{"etcd": 1, "kube-apiserver": 3}},
+		Evictions: Evictions{Sent: sent, Accepted: sent - refused, Refused: refused},
+		Total:     4*sent + 1,
+		Others:    3 * sent,
+		Later:     sent,
+		CPU:       CPU{Busy: .5, Seconds: map[string]float64{"etcd": 1, "kube-apiserver": 3}},
 	}
 }
 

@@ -136,7 +136,7 @@ type summary struct {
 	wall, min, max       float64 // seconds
 	sent, refused        float64
 	total, others, later float64
-	idle, busy           float64
+	busy                 float64
 	// bound is the time as a multiple of Run's Bound, and fasterThanKubectl and ofIdeal compare
 	// with the other contenders. 0: there is nothing to compare with.
 	bound, fasterThanKubectl, ofIdeal float64
@@ -186,7 +186,6 @@ func summarize(contender string, runs []Run) summary {
 		total:   count(func(r Run) int { return r.Total }),
 		others:  count(func(r Run) int { return r.Others }),
 		later:   count(func(r Run) int { return r.Later }),
-		idle:    median(numbers(func(r Run) float64 { return r.Idle.All })),
 		busy:    median(numbers(func(r Run) float64 { return r.CPU.Busy })),
 		cpu:     map[string]float64{},
 	}

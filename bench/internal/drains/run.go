@@ -3,11 +3,11 @@
 package drains
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/slipway-k8s/slipway/bench/internal/drains/idle"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -21,18 +21,12 @@ type Run struct {
 	// Bound is the least time that it can take, in seconds. Zero: there is no such bound.
 	Bound     float64   `json:"bound,omitempty"`
 	Evictions Evictions `json:"evictions"`
-	// Requests are all of the contender's, by verb and resource.
-	Requests map[string]int `json:"requests"`
-	// Total is their sum; Others are those that are no watches, evictions or core Events; Later
-	// are those that came after the first [settling] of the drain.
+	// Total is the number of the contender's requests. Others are neither watches, evictions nor core
+	// Events. Later are those after the first [settling] of the drain.
 	Total  int `json:"total"`
 	Others int `json:"others"`
 	Later  int `json:"later"`
-	// Idle is the time in which an eviction was possible and none was in flight.
-	Idle idle.Shares `json:"idle"`
-	// EvictionMillis is how long the API server worked on each accepted eviction.
-	EvictionMillis []float64 `json:"evictionMillis"`
-	CPU            CPU       `json:"cpu"`
+	CPU    CPU `json:"cpu"`
 	// Broken are invariants that the audit log shows to be violated. Only Slipway's are checked.
 	Broken []string `json:"broken,omitempty"`
 }
@@ -63,14 +57,11 @@ type drained struct {
 	sent func(auditlog.Request) bool // by the contender
 	// began and ended bound the drain; over is when the contender had cleaned up, too.
 	began, ended, over time.Time
-	namespace          string            // of the workload
-	pods               map[string]string // in scope, each with its budget
 }
 
 // measure counts the requests of a drain.
 func measure(requests []auditlog.Request, d drained) Run {
-	r := Run{Seconds: d.ended.Sub(d.began).Seconds(), Requests: map[string]int{}}
-	happened := idle.Drain{Began: d.began, Ended: d.ended, Pods: d.pods, Budgets: versions(requests, d.namespace)}
+	r := Run{Seconds: d.ended.Sub(d.began).Seconds()}
 	for _, request := range requests {
 		if !d.sent(request) || request.Began.Before(d.began) || request.Began.After(d.over) {
 			continue
@@ -79,41 +70,21 @@ func measure(requests []auditlog.Request, d drained) Run {
 		if request.Began.After(d.began.Add(settling)) {
 			r.Later++
 		}
-		if !isEviction(request) {
-			continue
-		}
-		accepted := isAccepted(request.Code)
-		if accepted {
-			r.EvictionMillis = append(r.EvictionMillis, 1000*request.Ended.Sub(request.Began).Seconds())
-		}
-		happened.Evictions = append(happened.Evictions,
-			idle.Eviction{Pod: request.Name, Began: request.Began, Ended: request.Ended, Accepted: accepted})
 	}
-	r.Idle = idle.Of(happened)
 	return r
 }
 
 func (r *Run) count(request auditlog.Request) {
-	verb := request.Verb
-	if strings.Contains(request.URI, "watch=true") {
-		verb = "watch"
-	}
-	what, _, _ := strings.Cut(request.What(), " ")
-	if what == "" {
-		what, _, _ = strings.Cut(request.URI, "?")
-	}
-	r.Requests[verb+" "+what]++
 	r.Total++
-	const tooMany = 429
 	switch {
-	case !isEviction(request):
-		if verb != "watch" && request.Resource != "events" {
+	case request.Resource != "pods" || request.Subresource != "eviction" || request.Verb != "create":
+		if !isWatch(request) && request.Resource != "events" {
 			r.Others++
 		}
 		return
-	case isAccepted(request.Code):
+	case request.Code >= 200 && request.Code < 300:
 		r.Evictions.Accepted++
-	case request.Code == tooMany:
+	case request.Code == http.StatusTooManyRequests:
 		r.Evictions.Refused++
 	default:
 		r.Evictions.Failed++
@@ -121,10 +92,8 @@ func (r *Run) count(request auditlog.Request) {
 	r.Evictions.Sent++
 }
 
-func isAccepted(code int) bool { return code >= 200 && code < 300 }
-
-func isEviction(r auditlog.Request) bool {
-	return r.Resource == "pods" && r.Subresource == "eviction" && r.Verb == "create"
+func isWatch(r auditlog.Request) bool {
+	return r.Verb == "watch" || strings.Contains(r.URI, "watch=true")
 }
 
 // median returns the median of numbers; 0 of none.

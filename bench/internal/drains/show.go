@@ -15,7 +15,7 @@ import (
 // Markdown is for the README: a row for each scenario, and the conditions.
 func (r Results) Markdown() string {
 	table := report.NewTable("drained", "kubectl drain", "ideal", "Slipway", "as fast as kubectl", "of ideal's time",
-		"evictions refused: kubectl, ideal, Slipway", "idle budget: kubectl, Slipway")
+		"evictions refused: kubectl, ideal, Slipway")
 	profile := report.NewTable("while Slipway drained", "cores busy", "CPU seconds of the control plane", "requests beyond watches, evictions, Events")
 	var blocked, bounds strings.Builder
 	for _, scenario := range r.Scenarios {
@@ -39,7 +39,6 @@ func (r Results) Markdown() string {
 			join(by, "", wall, Kubectl), join(by, "", wall, Ideal), join(by, "", wall, Slipway),
 			times(slipway.fasterThanKubectl), times(slipway.ofIdeal),
 			join(by, ", ", func(s summary) string { return fmt.Sprintf("%s of %s", number(s.refused), number(s.sent)) }, Contenders()...),
-			join(by, ", ", func(s summary) string { return percent(s.idle) }, Kubectl, Slipway),
 		)
 	}
 	return fmt.Sprintf("%s%s%s\n%s\n%s (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
@@ -67,7 +66,7 @@ func (r Results) bounds(scenario Measured, s summary) string {
 
 // Chart draws the wall times of the drains that can end: a bar for the median, a line from the
 // least to the greatest. Each scenario has its own scale: a fleet takes minutes, a node seconds.
-func (r Results) Chart() (string, error) {
+func (r Results) Chart() string {
 	var groups []report.BarGroup
 	for _, scenario := range r.Scenarios {
 		by := r.of(scenario.Key)

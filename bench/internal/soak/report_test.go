@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/slipway-k8s/slipway/bench/internal/meter"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
@@ -113,11 +112,11 @@ func TestOfALawfulClusterTheProjectionIsTheLaw(t *testing.T) {
 
 // TestNothingFallsWithMoreNodes: a line through chance may, and what it says of larger clusters would be less than nothing.
 func TestNothingFallsWithMoreNodes(t *testing.T) {
-	falling := newSeries(restCPU, plotter.XYs{{X: 100, Y: 3}, {X: 300, Y: 1}})
+	falling := newSeries(restCPU, []point{{X: 100, Y: 3}, {X: 300, Y: 1}})
 	if p := byNodes("CPU", falling.rising()); p.of(cluster{5000, 0}) != 2 || p.formula != "2.0" {
 		t.Errorf("%s: %g; want 2", p.formula, p.of(cluster{5000, 0}))
 	}
-	if p := byNodes("CPU", newSeries(restCPU, plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 2}}).rising()); p.of(cluster{10, 0}) != 6 || p.formula != "1.0 + 0.5 · N" {
+	if p := byNodes("CPU", newSeries(restCPU, []point{{X: 0, Y: 1}, {X: 2, Y: 2}}).rising()); p.of(cluster{10, 0}) != 6 || p.formula != "1.0 + 0.5 · N" {
 		t.Errorf("%s: %g; want 6", p.formula, p.of(cluster{10, 0}))
 	}
 }
@@ -143,9 +142,6 @@ func TestResultsOfBefore(t *testing.T) {
 	r := Results{Nodes: 1000, Pods: 10000, Steps: []step{{}, {Nodes: 1, period: period{MostKiB: 9}}}}
 	if points := ofDrains(drainCPU, r.Steps, nil).points; len(points) != 0 {
 		t.Errorf("CPU was not measured, and has points: %v", points)
-	}
-	if _, err := r.Figure(); err != nil {
-		t.Errorf("there is no figure: %v", err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/slipway-k8s/slipway/bench/internal/meter"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
@@ -58,15 +57,18 @@ func (q quantity) title(separator string) string {
 	return q.name + separator + q.unit
 }
 
+// point is what was measured at a size.
+type point struct{ X, Y float64 }
+
 // series is what was measured of a quantity, by size, with the line of a linear regression through it:
 // at + each · size. fits is the coefficient of determination.
 type series struct {
 	quantity
-	points         plotter.XYs
+	points         []point
 	at, each, fits float64
 }
 
-func newSeries(q quantity, points plotter.XYs) series {
+func newSeries(q quantity, points []point) series {
 	s := series{quantity: q, points: points, fits: 1}
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
@@ -86,10 +88,10 @@ func newSeries(q quantity, points plotter.XYs) series {
 
 // at rest, by size.
 func ofRest(q quantity, all []atRest) series {
-	var points plotter.XYs
+	var points []point
 	for _, r := range all {
 		if r.Used != nil {
-			points = append(points, plotter.XY{X: float64(r.Size), Y: q.of(r.period)})
+			points = append(points, point{X: float64(r.Size), Y: q.of(r.period)})
 		}
 	}
 	return newSeries(q, points)
@@ -97,10 +99,10 @@ func ofRest(q quantity, all []atRest) series {
 
 // ofDrains is beyond the last of what was measured at rest.
 func ofDrains(q quantity, steps []step, rest []atRest) series {
-	var points plotter.XYs
+	var points []point
 	for _, s := range steps {
 		if s.Used != nil && s.Nodes > 0 {
-			points = append(points, plotter.XY{X: float64(s.Nodes), Y: max(0, q.of(s.beyond(rest)))})
+			points = append(points, point{X: float64(s.Nodes), Y: max(0, q.of(s.beyond(rest)))})
 		}
 	}
 	return newSeries(q, points)
@@ -274,34 +276,4 @@ func (r Results) limits() string {
 		"With %s nodes, that is %s watches and %s MiB at the API server, or one controller of %s MiB.\n",
 		report.Number(open.each), report.Number(memory.each*kib), report.Count(int(nodes)), report.Number(open.each*nodes),
 		report.Number(memory.each*nodes), report.Number(ofRest(restMemory, r.Rest).rising().value(nodes)))
-}
-
-// Figure draws what was measured.
-func (r Results) Figure() (string, error) {
-	draw := func(name string, s series) report.Series {
-		return report.Series{Name: name, Points: s.points, Line: s.value}
-	}
-	const atOnce = "nodes drained at once"
-	one := func(title, x string, s series) report.Panel {
-		return report.Panel{Title: title, X: x, Y: s.unit, Series: []report.Series{draw("", s)}}
-	}
-	panels := []report.Panel{
-		one("The controller at rest: memory", "nodes of the cluster", ofRest(restMemory, r.Rest)),
-		one("The controller at work: memory", atOnce, ofDrains(drainMemory, r.Steps, r.Rest)),
-	}
-	if r.Agents != nil {
-		both := func(title string, q quantity) report.Panel {
-			return report.Panel{Title: title, X: atOnce, Y: cmp.Or(q.unit, q.name), Series: []report.Series{
-				draw("one controller", ofDrains(q, r.Steps, r.Rest)), draw("agents", ofDrains(q, r.Agents.Steps, r.Agents.Rest)),
-			}}
-		}
-		panels = append(
-			panels,
-			one("Agents in one process, at rest: memory", "agents", ofRest(restMemory, r.Agents.Rest)),
-			one("Agents at rest: memory alive in the API server", "agents", ofRest(serverHeap, r.Agents.Rest)),
-			both("Requests of Slipway", drainRequests), both("CPU of Slipway", drainCPU),
-			both("CPU of the API server, all that it does", drainServer), both("Sent to Slipway", drainReceived),
-		)
-	}
-	return report.Figure(fmt.Sprintf("What Slipway takes, measured with %d nodes and %d pods", r.Nodes, r.Pods), panels)
 }

@@ -162,9 +162,6 @@ func (c *Cluster) PodsOn(ctx context.Context, namespace, node string) ([]corev1.
 	return list.Items, nil
 }
 
-// BudgetOf returns the name of the PodDisruptionBudget that selects a pod; empty if none does.
-func BudgetOf(pod *corev1.Pod) string { return pod.Labels[budgetLabel] }
-
 // MakeSchedulable uncordons nodes.
 func (c *Cluster) MakeSchedulable(ctx context.Context, nodes []string) error {
 	for _, node := range nodes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package harness
+package walk
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // StandIn is a driver that the test plays itself, with generated code only. It begins
@@ -29,7 +30,7 @@ type StandIn struct {
 	driver       string // the path of its socket
 	registration string
 
-	state    observed
+	state    harness.Observed
 	calls    []string
 	failure  string
 	finished chan struct{}
@@ -38,35 +39,35 @@ type StandIn struct {
 }
 
 // StandIn registers a driver on the node.
-func (n *Node) StandIn(name string) *StandIn {
-	n.t.Helper()
-	d := n.absent(name)
+func newStandIn(t *testing.T, n *harness.Node, name string) *StandIn {
+	t.Helper()
+	d := absentDriver(t, n, name)
 	d.Register()
 	return d
 }
 
 // MuteDriver registers a driver whose socket accepts connections and never speaks on
 // them.
-func (n *Node) MuteDriver(name string) *StandIn {
-	n.t.Helper()
-	d := n.absent(name)
+func newMuteDriver(t *testing.T, n *harness.Node, name string) *StandIn {
+	t.Helper()
+	d := absentDriver(t, n, name)
 	d.listen(d.driver)
 	d.register()
 	return d
 }
 
-func (n *Node) absent(name string) *StandIn {
+func absentDriver(t *testing.T, n *harness.Node, name string) *StandIn {
 	d := &StandIn{
-		t: n.t, name: name, driver: filepath.Join(n.DataDir(), name, "slm.sock"),
+		t: t, name: name, driver: filepath.Join(n.DataDir(), name, "slm.sock"),
 		registration: filepath.Join(n.RegistrationDir(), name+"-reg.sock"),
 		finished:     make(chan struct{}),
 	}
 	for _, path := range []string{d.driver, d.registration} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			n.t.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	n.t.Cleanup(d.Leave)
+	t.Cleanup(d.Leave)
 	return d
 }
 
@@ -82,14 +83,14 @@ func (d *StandIn) Register() {
 func (d *StandIn) register() {
 	d.t.Helper()
 	server := grpc.NewServer()
-	registerapi.RegisterRegistrationServer(server, Registration{Name: d.name, Endpoint: d.driver})
+	registerapi.RegisterRegistrationServer(server, harness.Registration{Name: d.name, Endpoint: d.driver})
 	d.serve(server, d.registration)
 }
 
 func (d *StandIn) serve(server *grpc.Server, path string) {
 	d.t.Helper()
 	listener := d.listen(path)
-	d.state.look(func() { d.servers = append(d.servers, server) })
+	d.state.Look(func() { d.servers = append(d.servers, server) })
 	go func() { _ = server.Serve(listener) }() // ends with Stop, in Leave
 }
 
@@ -111,7 +112,7 @@ func (d *StandIn) listen(path string) net.Listener {
 // Leave ends it as a process that is killed: its sockets stay, and nobody listens.
 func (d *StandIn) Leave() {
 	var servers []*grpc.Server
-	d.state.look(func() { servers, d.servers = d.servers, nil })
+	d.state.Look(func() { servers, d.servers = d.servers, nil })
 	for _, server := range slices.Backward(servers) {
 		server.Stop()
 	}
@@ -121,27 +122,27 @@ func (d *StandIn) Leave() {
 func (d *StandIn) Finish() { close(d.finished) }
 
 // Fail makes it answer with an error from now on.
-func (d *StandIn) Fail(message string) { d.state.look(func() { d.failure = message }) }
+func (d *StandIn) Fail(message string) { d.state.Look(func() { d.failure = message }) }
 
 // OnLastEnd is called when it is told that an event is over, before it answers.
-func (d *StandIn) OnLastEnd(f func(event string)) { d.state.look(func() { d.onStop = f }) }
+func (d *StandIn) OnLastEnd(f func(event string)) { d.state.Look(func() { d.onStop = f }) }
 
 // Calls are those that came so far, as "Start NAME", "End NAME" and "LastEnd NAME".
 func (d *StandIn) Calls() (calls []string) {
-	d.state.look(func() { calls = slices.Clone(d.calls) })
+	d.state.Look(func() { calls = slices.Clone(d.calls) })
 	return calls
 }
 
 // AwaitCall waits until the call has come.
 func (d *StandIn) AwaitCall(call string) {
 	d.t.Helper()
-	if !d.state.await(nil, func() bool { return slices.Contains(d.calls, call) }) {
+	if !d.state.Await(nil, func() bool { return slices.Contains(d.calls, call) }) {
 		d.t.Fatalf("driver %s did not get the call %q; it got %q", d.name, call, d.Calls())
 	}
 }
 
 func (d *StandIn) called(call string) (failure string) {
-	d.state.change(func() { d.calls, failure = append(d.calls, call), d.failure })
+	d.state.Change(func() { d.calls, failure = append(d.calls, call), d.failure })
 	return failure
 }
 
@@ -155,7 +156,7 @@ func (d *StandIn) StartLifecycleTransition(_ context.Context, r *driverv1.StartL
 func (d *StandIn) EndLifecycleTransition(ctx context.Context, r *driverv1.EndLifecycleTransitionRequest) (*driverv1.LifecycleTransitionResponse, error) {
 	if r.GetSlaExpired() {
 		var onStop func(string)
-		d.state.look(func() { onStop = d.onStop })
+		d.state.Look(func() { onStop = d.onStop })
 		if onStop != nil {
 			onStop(r.GetEventName())
 		}
@@ -171,23 +172,4 @@ func (d *StandIn) EndLifecycleTransition(ctx context.Context, r *driverv1.EndLif
 	case <-ctx.Done():
 	}
 	return answer, nil
-}
-
-// Registration tells an agent who a driver is, and at which socket it is.
-type Registration struct {
-	registerapi.UnimplementedRegistrationServer
-
-	Name, Endpoint string
-}
-
-// GetInfo is the registration's.
-func (r Registration) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
-	return &registerapi.PluginInfo{
-		Type: driverv1.PluginType, Name: r.Name, Endpoint: r.Endpoint, SupportedVersions: []string{driverv1.ServiceName},
-	}, nil
-}
-
-// NotifyRegistrationStatus is the registration's.
-func (r Registration) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
-	return &registerapi.RegistrationStatusResponse{}, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package harness
+package maintenance
 
 import (
 	"context"
@@ -19,26 +19,27 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // Maintenance is a NodeMaintenance of a test's.
 type Maintenance struct {
 	Name string
 
-	env *Env
+	env *harness.Env
 	t   *testing.T
 }
 
 // Selecting selects the nodes of a group.
 func Selecting(group string) corev1.NodeSelector {
 	return corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: GroupLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{group}}},
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: harness.GroupLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{group}}},
 	}}}
 }
 
-// Maintenance creates a maintenance of the nodes of a group, in stage Drain unless a change
+// maintain creates a maintenance of the nodes of a group, in stage Drain unless a change
 // says otherwise.
-func (e *Env) Maintenance(t *testing.T, name, group string, changes ...func(*slipwayv1alpha1.NodeMaintenanceSpec)) *Maintenance {
+func maintain(t *testing.T, e *harness.Env, name, group string, changes ...func(*slipwayv1alpha1.NodeMaintenanceSpec)) *Maintenance {
 	t.Helper()
 	m := &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	m.Spec.NodeSelector, m.Spec.Stage = Selecting(group), slipwayv1alpha1.StageDrain
@@ -75,7 +76,7 @@ func (m *Maintenance) Change(change func(*slipwayv1alpha1.NodeMaintenanceSpec)) 
 // Await waits until it is as wanted.
 func (m *Maintenance) Await(what string, wanted func(*slipwayv1alpha1.NodeMaintenance) bool) *slipwayv1alpha1.NodeMaintenance {
 	m.t.Helper()
-	return Await(m.t, m.env, "maintenance "+m.Name+" "+what, &slipwayv1alpha1.NodeMaintenanceList{}, wanted, Named(m.Name))
+	return harness.Await(m.t, m.env, "maintenance "+m.Name+" "+what, &slipwayv1alpha1.NodeMaintenanceList{}, wanted, harness.Named(m.Name))
 }
 
 // AwaitCondition waits until it has a condition with that status and reason, which speaks
@@ -147,7 +148,7 @@ func (m *Maintenance) BeginDelete(how ...client.DeleteOption) string {
 // AwaitGone waits until nothing is left of the maintenance with this UID.
 func (m *Maintenance) AwaitGone(uid string) {
 	m.t.Helper()
-	AwaitNone[*slipwayv1alpha1.NodeMaintenance](m.t, m.env, &slipwayv1alpha1.NodeMaintenanceList{}, Named(m.Name))
+	harness.AwaitNone[*slipwayv1alpha1.NodeMaintenance](m.t, m.env, &slipwayv1alpha1.NodeMaintenanceList{}, harness.Named(m.Name))
 	ours := client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel}
 	mentioned := func(o client.Object) bool {
 		return strings.Contains(o.GetAnnotations()[slipwayv1alpha1.MaintenancesAnnotation], uid)
