@@ -117,7 +117,7 @@ func setParameters(e *lifecyclev1alpha1.LifecycleEvent, parameters slipwayv1alph
 // targetsOf returns the targets of the drain; nil: the node is only cordoned.
 func targetsOf(e *lifecyclev1alpha1.LifecycleEvent) []slipwayv1alpha1.DrainTarget {
 	targets := distinct(parametersOf(e).Targets)
-	if equality.Semantic.DeepEqual(targets, drainplan.Nothing()) {
+	if equality.Semantic.DeepEqual(targets, drainplan.NoPods()) {
 		return nil
 	}
 	return targets

@@ -128,8 +128,8 @@ func TestTargetsOfDaemonSetsWaitForTheNode(t *testing.T) {
 		"the Node says so":                    {func(o *out) { o.asks(defaults); o.keeps(covers) }, wanted, wanted},
 		"the Node says others":                {func(o *out) { o.asks(defaults); o.keeps("others") }, wanted, wanted[:1]},
 		"the drain has others already":        {func(o *out) { o.asks(defaults, slipwayv1alpha1.DrainTarget{PodType: slipwayv1alpha1.PodTypeDaemonSet}) }, wanted, []slipwayv1alpha1.DrainTarget{defaults, {PodType: slipwayv1alpha1.PodTypeDaemonSet}}},
-		"there is nothing else, and a drain":  {func(o *out) { o.asks() }, wanted[1:], drainplan.Nothing()},
-		"there is nothing else, and no drain": {func(o *out) { o.gone() }, wanted[1:], drainplan.Nothing()},
+		"there is nothing else, and a drain":  {func(o *out) { o.asks() }, wanted[1:], drainplan.NoPods()},
+		"there is nothing else, and no drain": {func(o *out) { o.gone() }, wanted[1:], drainplan.NoPods()},
 	} {
 		o := nodeOut()
 		tc.so(o)
@@ -177,14 +177,14 @@ func TestWhichTargetsADrainIsToHave(t *testing.T) {
 		"what it has, while it is paused":               {func(o *out) { o.m.Spec.Paused = true }, have},
 		"what is planned, as nobody has claimed it yet": {func(o *out) { o.m.Spec.Paused, o.drain.Status.ClaimStatus = true, "" }, plan},
 		"what it has, while another one is paused":      {func(o *out) { o.both(); o.other.Spec.Paused = true }, have},
-		"nothing, as nobody wants it to go on":          {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }, drainplan.Nothing()},
-		"nothing, in stage Cordon":                      {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageCordon }, drainplan.Nothing()},
+		"nothing, as nobody wants it to go on":          {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete }, drainplan.NoPods()},
+		"nothing, in stage Cordon":                      {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageCordon }, drainplan.NoPods()},
 		"what it has reached, as nobody wants more":     {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete; o.reached(epoch) }, have},
-		"nothing, as it has none, and nobody wants it":  {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete; o.asks(); o.reached(epoch) }, drainplan.Nothing()},
-		"nothing, as it has failed":                     {func(o *out) { o.recorded(RecordFailed, nil) }, drainplan.Nothing()},
-		"nothing, as it is on its way back":             {func(o *out) { o.refs[0].Released = true }, drainplan.Nothing()},
-		"nothing, as whoever wanted it is gone":         {func(o *out) { o.refs[0].UID = "gone" }, drainplan.Nothing()},
-		"nothing, as it is selected no more":            {func(o *out) { o.node.Labels["elsewhere"] = "" }, drainplan.Nothing()},
+		"nothing, as it has none, and nobody wants it":  {func(o *out) { o.m.Spec.Stage = slipwayv1alpha1.StageComplete; o.asks(); o.reached(epoch) }, drainplan.NoPods()},
+		"nothing, as it has failed":                     {func(o *out) { o.recorded(RecordFailed, nil) }, drainplan.NoPods()},
+		"nothing, as it is on its way back":             {func(o *out) { o.refs[0].Released = true }, drainplan.NoPods()},
+		"nothing, as whoever wanted it is gone":         {func(o *out) { o.refs[0].UID = "gone" }, drainplan.NoPods()},
+		"nothing, as it is selected no more":            {func(o *out) { o.node.Labels["elsewhere"] = "" }, drainplan.NoPods()},
 	} {
 		o := nodeOut()
 		o.asks(have...)

@@ -85,7 +85,7 @@ func (n *node) withheld(wanted []slipwayv1alpha1.DrainTarget) []slipwayv1alpha1.
 		}
 	}
 	if len(targets) == 0 {
-		return drainplan.Nothing()
+		return drainplan.NoPods()
 	}
 	return targets
 }

@@ -44,7 +44,7 @@ func (p *plan) release(n *node) (o outcome) {
 	parameters := parametersOf(n.drain)
 	switch {
 	case pending(n.drain): // an agent may still claim it until it is deleted
-		parameters.Targets = drainplan.Nothing()
+		parameters.Targets = drainplan.NoPods()
 		setParameters(changed, parameters)
 	case useful && claimed(n.drain):
 		parameters.Hold = false

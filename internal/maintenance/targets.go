@@ -133,7 +133,7 @@ func (p *plan) wantedTargets(n *node) []slipwayv1alpha1.DrainTarget {
 	case n.drain == nil && drains:
 		return planned
 	case n.drain == nil:
-		return drainplan.Nothing()
+		return drainplan.NoPods()
 	}
 	have := distinct(parametersOf(n.drain).Targets)
 	switch {
@@ -142,7 +142,7 @@ func (p *plan) wantedTargets(n *node) []slipwayv1alpha1.DrainTarget {
 	case drains:
 		return planned
 	case !reached(n.drain) || len(have) == 0:
-		return drainplan.Nothing() // no maintenance wants it to go on
+		return drainplan.NoPods() // no maintenance wants it to go on
 	default:
 		return have
 	}
@@ -152,11 +152,11 @@ func (p *plan) wantedTargets(n *node) []slipwayv1alpha1.DrainTarget {
 // least far of those that are named.
 func (p *plan) progress(m *maintenance, nodes map[string]nodeStatus) (least drainplan.Progress, found bool) {
 	if m.Spec.Rollout == nil {
-		least, found = p.drains.Of[m.Name]
+		least, found = p.drains.Progress[m.Name]
 		return least, found
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		progress, is := p.drains.Of[m.planName(name)]
+		progress, is := p.drains.Progress[m.planName(name)]
 		if is && (!found || lessFar(progress, least)) {
 			least, found = progress, true
 		}

@@ -14,6 +14,7 @@
 package reasons
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -178,4 +179,12 @@ func Shorten(text string, limit int) string {
 		end--
 	}
 	return text[:end] + ellipsis
+}
+
+// Names lists names, and counts those after the first few.
+func Names(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -28,7 +28,7 @@ func TestWhichPodsOfDaemonSetsAreKeptAway(t *testing.T) {
 		want    string
 	}{
 		"no targets":                          {nil, ""},
-		"no node is drained":                  {Nothing(), ""},
+		"no node is drained":                  {NoPods(), ""},
 		"other pods":                          {[]slipwayv1alpha1.DrainTarget{of(others, 1000, nil), of(others, 2000, logs)}, ""},
 		"all of them":                         {[]slipwayv1alpha1.DrainTarget{of(others, 5, nil), of(daemons, math.MaxInt32, nil)}, "2147483647"},
 		"those without a priority":            {[]slipwayv1alpha1.DrainTarget{{PodType: daemons}}, "2147483647"},

@@ -82,7 +82,7 @@ func (w populated) letLeave(t *rapid.T, tarrying bool) {
 
 // checkDone wants that nothing is left of the plan of a maintenance that is done.
 func (w populated) checkDone(t *rapid.T, r Result) {
-	for name, progress := range r.Of {
+	for name, progress := range r.Progress {
 		m := w.maintenances[name]
 		for _, n := range m.Nodes {
 			for _, p := range w.pods[n] {
@@ -127,7 +127,7 @@ func TestPodsLeaveInTheOrderOfEachPlan(t *testing.T) {
 }
 
 func done(r Result) bool {
-	for _, p := range r.Of {
+	for _, p := range r.Progress {
 		if !p.Done {
 			return false
 		}

@@ -19,6 +19,8 @@ import (
 type world struct {
 	maintenances map[string]*Maintenance
 	nodes        map[string]*Node
+	// fastForwarded are the maintenances for which a node is further than their step.
+	fastForwarded map[string]bool
 }
 
 func newWorld() *world {
@@ -57,6 +59,11 @@ func (w *world) step() Result {
 	for _, n := range w.nodes {
 		nodes = append(nodes, *n)
 	}
+	w.fastForwarded = map[string]bool{}
+	courses, _ := gather(maintenances, nodes)
+	for _, c := range courses {
+		w.fastForwarded[c.Name] = c.fastForwarded()
+	}
 	r := Next(maintenances, nodes)
 	for name, targets := range r.Targets {
 		if n := w.nodes[name]; !slices.EqualFunc(n.Targets, targets, same) {
@@ -64,6 +71,15 @@ func (w *world) step() Result {
 		}
 	}
 	return r
+}
+
+// fastForwarded reports whether a node on which the maintenance still wants something is further than its
+// step, and not because the maintenance itself took it there before another node came.
+func (c *course) fastForwarded() bool {
+	return slices.ContainsFunc(c.places, func(p *place) bool {
+		own := len(p.of) == 1 && slices.ContainsFunc(c.steps, func(e entry) bool { return e.level() == p.level })
+		return slices.Contains(p.wanting, c) && p.level.compare(c.level()) > 0 && !own
+	})
 }
 
 func same(a, b slipwayv1alpha1.DrainTarget) bool { return show(a) == show(b) }
@@ -74,13 +90,13 @@ func (w *world) show(r Result) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Targets)) {
 		fmt.Fprintf(&out, "%s: %s%s\n", name, showAll(r.Targets[name]), after("; ", r.Messages[name]))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Of)) {
-		p := r.Of[name]
+	for _, name := range slices.Sorted(maps.Keys(r.Progress)) {
+		p := r.Progress[name]
 		fmt.Fprintf(&out, "%s: %s%s", name, showAll(p.Reached), after("; ", p.Message))
 		if p.Done {
 			out.WriteString("; done")
 		}
-		if p.FastForwarded {
+		if w.fastForwarded[name] {
 			out.WriteString("; fast-forwarded")
 		}
 		out.WriteString("\n")
@@ -108,7 +124,7 @@ func showAll(targets []slipwayv1alpha1.DrainTarget) string {
 
 // show writes a target as scripts do: 5000 Default, or max Default app=postgres.
 func show(t slipwayv1alpha1.DrainTarget) string {
-	if slices.Equal(requirements(t.PodSelector), nobody) {
+	if slices.Equal(requirements(t.PodSelector), coversNoPod) {
 		return "nothing"
 	}
 	priority := "any"
