@@ -114,7 +114,7 @@ func refusedBy(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since tim
 func (v *view) starvedBudgets() (all []deadlock.Budget) {
 	waiting := map[string][]deadlock.Waiting{}
 	for _, u := range v.facts.Unscheduled {
-		w := deadlock.Waiting{Pod: u.Pod.Namespace + "/" + u.Pod.Name, Since: unschedulableSince(u.Pod), Fits: v.fits(u.Pod)}
+		w := deadlock.Waiting{Since: unschedulableSince(u.Pod), Fits: v.fits(u.Pod)}
 		if w.Since.IsZero() {
 			continue
 		}
@@ -123,13 +123,9 @@ func (v *view) starvedBudgets() (all []deadlock.Budget) {
 		}
 	}
 	for name, pods := range waiting {
-		s, known := v.facts.BudgetStatuses[name]
-		if !known {
-			continue
+		if status, known := v.facts.BudgetStatuses[name]; known {
+			all = append(all, deadlock.Budget{Name: name, Status: status, Waiting: pods})
 		}
-		all = append(all, deadlock.Budget{
-			Name: name, Expected: int(s.ExpectedPods), Desired: int(s.DesiredHealthy), Allowed: int(s.DisruptionsAllowed), Waiting: pods,
-		})
 	}
 	return all
 }

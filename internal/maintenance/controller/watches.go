@@ -358,7 +358,7 @@ func unscheduled(pods []*corev1.Pod, all []budgetStatus) (found []maintenance.Un
 	}
 	sorted := sharedpdbs.Sorted(budgets)
 	for _, pod := range pods {
-		if keys := sorted.Of(pod.Namespace, pod.Labels); len(keys) > 0 {
+		if keys := sorted.Select(pod.Namespace, pod.Labels); len(keys) > 0 {
 			found = append(found, maintenance.Unscheduled{Pod: pod, Budgets: keys})
 		}
 	}

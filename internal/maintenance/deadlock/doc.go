@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deadlock finds nodes whose drains wait for each other, and says which of them gives
-// way.
+// Package deadlock finds nodes whose drains wait for each other, and decides which of them gives way.
 //
-//	drains, budgets, pods that no node takes ── Next(facts, now) ──▶ cycles, and who gives way
+//	drains, budgets, unschedulable pods ── Next(facts, now) ──▶ cycles, and the node that gives way
 //
-// Two nodes are being drained, and both are cordoned. A pod of budget X has left node A, one
-// of budget Y has left node B, and what replaces them can run on these two nodes only. B is
-// refused by X until that pod runs, A by Y: neither drain ever ends.
+// Two nodes are cordoned, and their drains run. A pod of PodDisruptionBudget (PDB) X has left node A, a
+// pod of PDB Y has left node B, and their replacements can run only on these two nodes. PDB X refuses
+// the evictions from B until its pod runs, and Y refuses those from A: neither drain ever ends.
 //
-// # When it is one
+// # The definition
 //
-// A drain stands still if all of its pods that are left are refused by budgets, and nothing
-// of that has changed for [Patience]. A budget is starved if it allows no disruption even when
-// all of its pods are healthy but those that the scheduler has found no node for, for as long;
-// and would allow one if these ran. A drain is in a deadlock if one of its budgets is starved,
-// and each node that is out on which those pods could run is in the deadlock as well: no node
-// that comes back by itself would give them room. Nodes that are in it and wait for each
+// A drain stands still if PDBs have refused the evictions of all its remaining pods for [Patience]. A
+// PDB is starved if it allows no disruption even if all of its pods are healthy, except those that have
+// been unschedulable for that time; and would allow one if these ran. A drain is in a deadlock if one
+// of its PDBs is starved, and each drained node on which those pods could run is in the deadlock as
+// well: no node that returns by itself would give them room. Nodes in a deadlock that wait for each
 // other are a cycle.
 //
-// So a drain that moves, waits for something else, or is over and has its work done, is hope
-// for all that could run there, and there is no deadlock. What the scheduler asks for besides
-// labels, node affinity and taints (resources, anti-affinity, volumes) is not looked at: a
-// node that might help counts as one that does.
+// So there is no deadlock while another drain can still end: if pods leave, if something else blocks it,
+// or if its node has yet to return. The package ignores the other needs of pods (resources,
+// anti-affinity, volumes): a node that might help counts as one with room.
 //
-// # Who gives way
+// # The node that gives way
 //
-// One node of a cycle, if the others come back by themselves once they are drained: of those
-// that may give way the one that has the fewest pods to lose, of these the one that began
-// last. It is pure: no client, no clock, no goroutine. It does not know how a node is returned.
+// One node of a cycle gives way, if the other nodes return by themselves once they are drained: among
+// the nodes that may, the one from which the fewest pods have left, and then the one whose drain began
+// last. The package is pure: no client, no clock, no goroutine. It does not return the node.
 package deadlock

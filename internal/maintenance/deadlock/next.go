@@ -8,31 +8,101 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
 )
 
-// Next finds the deadlocks. It gives the same whatever the order of what it gets.
+// Patience is the time without a change after which drains count as deadlocked. A replacement that can
+// run takes far less time.
+const Patience = 60 * time.Second
+
+// Facts are the state of the cluster.
+type Facts struct {
+	// Drains are the nodes that are out of service, with or without a running drain.
+	Drains []Drain
+	// Budgets are the known PodDisruptionBudgets of Drains.
+	Budgets []Budget
+}
+
+// Drain is a node that is out of service.
+type Drain struct {
+	Node string
+	// Refused are the budgets, as namespace/name, that refuse the evictions of all remaining pods. Empty:
+	// pods leave, something else blocks the drain, or it has ended.
+	Refused []string
+	// Since is the start of the latest refusal.
+	Since time.Time
+	// Began is the start of the drain.
+	Began time.Time
+	// Gone counts the pods that have left.
+	Gone int
+	// MayGiveWay: the drain can be canceled, and the node uncordoned.
+	MayGiveWay bool
+	// ComesBack: the node returns by itself after its drain.
+	ComesBack bool
+}
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Name   string
+	Status policyv1.PodDisruptionBudgetStatus
+	// Waiting are its unschedulable pods.
+	Waiting []Waiting
+}
+
+// Waiting is an unschedulable pod.
+type Waiting struct {
+	// Since is the time since which it is unschedulable.
+	Since time.Time
+	// Fits are the nodes of Drains on which it could run if they were uncordoned.
+	Fits []string
+}
+
+// Decision is the result of [Next].
+type Decision struct {
+	// Deadlocks are independent of each other.
+	Deadlocks []Deadlock
+	// Ask: Next needs Facts.Budgets.
+	Ask bool
+	// Wake is the time of the next decision if no fact changes before; zero: never.
+	Wake time.Time
+}
+
+// Deadlock is a cycle of nodes that wait for each other.
+type Deadlock struct {
+	// Nodes, two or more, and the Budgets that they wait for, sorted.
+	Nodes, Budgets []string
+	// GivesWay is the node that has to return, so that the other drains can end. Empty: no node may, or
+	// it would not help.
+	GivesWay string
+}
+
+// Next finds the deadlocks. The order of the facts does not matter.
 func Next(f Facts, now time.Time) Decision {
 	s := survey(f, now)
 	d := Decision{Ask: len(s.still) > 1, Wake: s.wake}
-	s.eliminate()
+	s.connect()
 	for _, nodes := range s.cycles() {
 		d.Deadlocks = append(d.Deadlocks, Deadlock{Nodes: nodes, Budgets: s.between(nodes), GivesWay: s.givesWay(nodes)})
 	}
 	return d
 }
 
-// state is what is known, in order.
 type state struct {
 	now  time.Time
 	wake time.Time
-	// still are the drains that stand still, by node; what is eliminated is taken out.
+	// still are the drains that stand still, by node; after connect, only those in a deadlock.
 	still map[string]Drain
-	// starved are the budgets that are, with the nodes on which their pods could run.
+	// starved are the starved budgets, with the nodes on which their pods could run.
 	starved map[string][]string
+	// waits are the nodes that a node waits for, each with the budget.
+	waits map[string][]wait
 }
 
+type wait struct{ node, budget string }
+
 func survey(f Facts, now time.Time) *state {
-	s := &state{now: now, still: map[string]Drain{}, starved: map[string][]string{}}
+	s := &state{now: now, still: map[string]Drain{}, starved: map[string][]string{}, waits: map[string][]wait{}}
 	for _, d := range f.Drains {
 		if len(d.Refused) > 0 && s.longEnough(d.Since) {
 			s.still[d.Node] = d
@@ -46,8 +116,8 @@ func survey(f Facts, now time.Time) *state {
 	return s
 }
 
-// longEnough says whether something has been so for as long as it takes; else, it is looked
-// at again when it has.
+// longEnough reports whether a state has lasted for Patience. If it has not, the next decision is due at
+// the end of that time.
 func (s *state) longEnough(since time.Time) bool {
 	at := since.Add(Patience)
 	if !s.now.Before(at) {
@@ -59,24 +129,26 @@ func (s *state) longEnough(since time.Time) bool {
 	return false
 }
 
-// fits are the nodes on which the pods of a starved budget could run; of others, none.
+// fits returns the nodes on which the pods of a starved budget could run; for other budgets, none.
 func (s *state) fits(b Budget) (nodes []string) {
-	waiting := 0
+	waiting := int32(0)
 	for _, w := range b.Waiting {
 		if s.longEnough(w.Since) {
 			waiting++
 			nodes = append(nodes, w.Fits...)
 		}
 	}
-	if b.Allowed > 0 || b.Expected <= b.Desired || b.Expected-waiting > b.Desired {
+	status := b.Status
+	if status.DisruptionsAllowed > 0 || status.ExpectedPods <= status.DesiredHealthy || status.ExpectedPods-waiting > status.DesiredHealthy {
 		return nil
 	}
 	slices.Sort(nodes)
 	return slices.Compact(nodes)
 }
 
-// eliminate takes out, one after the other, the drains for which there is hope.
-func (s *state) eliminate() {
+// connect removes, one after the other, the drains that can still end, and then finds the nodes that each
+// of the remaining ones waits for.
+func (s *state) connect() {
 	for changed := true; changed; {
 		changed = false
 		for node, d := range s.still {
@@ -86,56 +158,48 @@ func (s *state) eliminate() {
 			}
 		}
 	}
+	for node, d := range s.still {
+		for _, budget := range d.Refused {
+			if !s.hopeless(budget) {
+				continue
+			}
+			for _, other := range s.starved[budget] {
+				if other != node {
+					s.waits[node] = append(s.waits[node], wait{other, budget})
+				}
+			}
+		}
+	}
 }
 
-// hopeless says whether a budget is starved, and no node comes back on which its pods could run.
+// hopeless reports whether a budget is starved, and all nodes on which its pods could run stand still.
 func (s *state) hopeless(budget string) bool {
 	fits, starved := s.starved[budget]
-	return starved && !slices.ContainsFunc(fits, func(node string) bool { _, stays := s.still[node]; return !stays })
+	return starved && !slices.ContainsFunc(fits, func(node string) bool { _, still := s.still[node]; return !still })
 }
 
-// waitsFor are the nodes that a node waits for, itself left out.
-func (s *state) waitsFor(node string) (others []string) {
-	for _, budget := range s.still[node].Refused {
-		if !s.hopeless(budget) {
-			continue
-		}
-		for _, other := range s.starved[budget] {
-			if other != node {
-				others = append(others, other)
-			}
-		}
-	}
-	return others
-}
-
-// between are the budgets for whose sake the nodes wait for each other.
+// between returns the budgets because of which nodes wait for each other.
 func (s *state) between(nodes []string) (budgets []string) {
 	for _, node := range nodes {
-		for _, budget := range s.still[node].Refused {
-			awaits := func(other string) bool { return other != node && slices.Contains(nodes, other) }
-			if s.hopeless(budget) && slices.ContainsFunc(s.starved[budget], awaits) {
-				budgets = append(budgets, budget)
+		for _, w := range s.waits[node] {
+			if slices.Contains(nodes, w.node) {
+				budgets = append(budgets, w.budget)
 			}
 		}
 	}
-	slices.SortFunc(budgets, strings.Compare)
+	slices.Sort(budgets)
 	return slices.Compact(budgets)
 }
 
-// cycles are the nodes that wait for each other, of which none waits for another cycle: when
-// that one is resolved, they may be as well.
+// cycles returns the sets of nodes that wait for each other, except those with a node that waits for
+// another cycle: the end of that cycle may end this one.
 func (s *state) cycles() (all [][]string) {
 	reach := map[string]map[string]bool{}
 	for node := range s.still {
 		reach[node] = s.reach(node)
 	}
-	inCycle := map[string]bool{}
-	for node, reached := range reach {
-		inCycle[node] = reached[node]
-	}
 	for _, node := range slices.Sorted(maps.Keys(s.still)) {
-		if !inCycle[node] {
+		if !reach[node][node] {
 			continue
 		}
 		var cycle []string
@@ -144,38 +208,38 @@ func (s *state) cycles() (all [][]string) {
 			switch {
 			case reach[other][node]:
 				cycle = append(cycle, other)
-			case inCycle[other]:
+			case reach[other][other]:
 				last = false
 			}
 		}
 		slices.Sort(cycle)
-		if last && cycle[0] == node { // each once
+		if last && cycle[0] == node { // each cycle once
 			all = append(all, cycle)
 		}
 	}
 	return all
 }
 
-// reach are the nodes that a node waits for, and those that they wait for.
+// reach returns the nodes that a node waits for, directly or not.
 func (s *state) reach(node string) map[string]bool {
-	reached, next := map[string]bool{}, s.waitsFor(node)
+	reached, next := map[string]bool{}, s.waits[node]
 	for len(next) > 0 {
-		other := next[len(next)-1]
+		other := next[len(next)-1].node
 		next = next[:len(next)-1]
 		if !reached[other] {
 			reached[other] = true
-			next = append(next, s.waitsFor(other)...)
+			next = slices.Concat(next, s.waits[other])
 		}
 	}
 	return reached
 }
 
-// givesWay is the node of a cycle that does: if the others come back then.
+// givesWay returns the node of a cycle that gives way, if all other nodes return by themselves.
 func (s *state) givesWay(cycle []string) string {
 	var may []Drain
 	for _, node := range cycle {
-		others := func(other string) bool { return other != node && !s.still[other].ComesBack }
-		if d := s.still[node]; d.MayGiveWay && !slices.ContainsFunc(cycle, others) {
+		stays := func(other string) bool { return other != node && !s.still[other].ComesBack }
+		if d := s.still[node]; d.MayGiveWay && !slices.ContainsFunc(cycle, stays) {
 			may = append(may, d)
 		}
 	}

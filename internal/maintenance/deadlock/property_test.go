@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	policyv1 "k8s.io/api/policy/v1"
 	"pgregory.net/rapid"
 )
 
@@ -81,7 +82,7 @@ func (f Facts) still(node string, now time.Time) bool {
 // stuck says of a budget that its pods wait, and that no node goes on on which they could run.
 func (f Facts) stuck(budget string, now time.Time) bool {
 	for _, b := range f.Budgets {
-		if b.Name != budget || b.Allowed > 0 {
+		if b.Name != budget || b.Status.DisruptionsAllowed > 0 {
 			continue
 		}
 		for _, w := range b.Waiting {
@@ -122,10 +123,9 @@ func drawFacts(t *rapid.T) (f Facts) {
 		return f
 	}
 	for _, name := range names {
-		b := Budget{Name: name, Expected: 3, Desired: rapid.IntRange(1, 2).Draw(t, "desired")}
-		for i := range rapid.IntRange(0, 2).Draw(t, "waiting") {
+		b := Budget{Name: name, Status: policyv1.PodDisruptionBudgetStatus{ExpectedPods: 3, DesiredHealthy: rapid.Int32Range(1, 2).Draw(t, "desired")}}
+		for range rapid.IntRange(0, 2).Draw(t, "waiting") {
 			b.Waiting = append(b.Waiting, Waiting{
-				Pod:   fmt.Sprintf("%s-%d", name, i),
 				Since: epoch.Add(rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Second}).Draw(t, "since")),
 				Fits:  rapid.SliceOfNDistinct(rapid.SampledFrom(nodes), 0, len(nodes), rapid.ID[string]).Draw(t, "fits"),
 			})

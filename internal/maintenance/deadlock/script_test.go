@@ -67,17 +67,17 @@ func read(t *testing.T, f *Facts, words []string) {
 		f.Drains = append(f.Drains, d)
 	case "budget":
 		b := Budget{Name: words[1]}
-		if _, err := fmt.Sscanf(words[2], "%d/%d", &b.Expected, &b.Desired); err != nil {
+		if _, err := fmt.Sscanf(words[2], "%d/%d", &b.Status.ExpectedPods, &b.Status.DesiredHealthy); err != nil {
 			t.Fatal(err)
 		}
 		if has("allowed") {
-			b.Allowed = 1
+			b.Status.DisruptionsAllowed = 1
 		}
 		f.Budgets = append(f.Budgets, b)
 	case "pod":
 		for i := range f.Budgets {
 			if b := &f.Budgets[i]; b.Name == values["of"] {
-				b.Waiting = append(b.Waiting, Waiting{Pod: words[1], Since: since("since"), Fits: list("fits")})
+				b.Waiting = append(b.Waiting, Waiting{Since: since("since"), Fits: list("fits")})
 			}
 		}
 	default:

@@ -6,67 +6,99 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// hold is why nobody begins.
+const (
+	defaultFailureThreshold = 1
+	defaultMaxPendingPods   = 10
+	// listed is the maximum number of names in a message.
+	listed = 10
+)
+
+// hold is the reason for which no node begins. Without a code, there is none.
 type hold struct{ reason, message string }
 
-// unavailable holds nodes back because of those that are out.
 func unavailable(format string, args ...any) hold {
 	return hold{slipwayv1alpha1.ReasonMaxUnavailable, fmt.Sprintf(format, args...)}
 }
 
-// choose is the node that begins next, or what holds back those that wait.
-func (s *state) choose() (*Node, hold) {
-	if s.rollout.Batches && len(s.before) > 0 {
-		return nil, unavailable("the next batch begins when all have returned that are out: %s", list(s.before))
+// brake returns the reason for which no node may begin, even if all nodes are available.
+func (s *state) brake() hold {
+	if threshold := s.failureThreshold(); len(s.failed) >= threshold {
+		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("failureThreshold %d is reached: %s failed", threshold, list(s.failed))}
 	}
-	if h, paused := s.pause(); paused {
-		return nil, h
+	// The message leaves out the number of pods, which would change it all the time. The oldest pods stay
+	// the same.
+	if most := int(ptr.Deref(s.Rollout.MaxPendingPods, defaultMaxPendingPods)); most > 0 && s.PendingPods >= most {
+		message := fmt.Sprintf("maxPendingPods %d is reached by pods that were created since the maintenance began, and are Pending or not Ready", most)
+		if len(s.PendingNames) > 0 {
+			message += ": " + reasons.Names(s.PendingNames, listed)
+		}
+		return hold{slipwayv1alpha1.ReasonPendingPods, message}
+	}
+	return hold{}
+}
+
+func (s *state) failureThreshold() int {
+	return int(ptr.Deref(s.Rollout.FailureThreshold, defaultFailureThreshold))
+}
+
+// pause holds the nodes that would return after the pause. A node in progress counts as returned, so that
+// a pause after one node is a pause with one returned node.
+func (s *state) pause() hold {
+	working := len(s.inProgress())
+	if s.Rollout.PauseAfter == nil || s.returned+working < int(*s.Rollout.PauseAfter) {
+		return hold{}
+	}
+	return hold{slipwayv1alpha1.ReasonPauseAfter, fmt.Sprintf("pauseAfter %d is reached (returned: %d, in progress: %d)", *s.Rollout.PauseAfter, s.returned, working)}
+}
+
+// choose returns the node that begins next, or the reason for which the waiting nodes do not begin.
+func (s *state) choose() (*Node, hold) {
+	if s.Rollout.Batches && len(s.before) > 0 {
+		return nil, unavailable("the next batch begins when these nodes have returned: %s", list(s.before))
+	}
+	if held := s.pause(); held.reason != "" {
+		return nil, held
 	}
 	group := s.group()
 	if len(group) == 0 {
-		return nil, unavailable("the control plane comes when the workers are back: %s", list(s.workersAtWork()))
+		return nil, unavailable("the control plane begins when the workers have returned: %s", list(s.workersInProgress()))
 	}
-	turn := s.turn(group)
-	if len(turn) == 0 {
-		return nil, s.unfinished(s.currentDomain(group))
+	if s.Rollout.TopologyKey != "" && s.Rollout.PerDomain == nil {
+		current := s.currentDomain(group)
+		group = among(group, func(n *Node) bool { return n.Domain == current })
+		if len(group) == 0 {
+			return nil, unavailable("the next domain begins when %s have returned: %s", s.nodesOf(current), s.listIn(current))
+		}
 	}
-	if fit := among(turn, s.fits); len(fit) > 0 {
-		return s.best(fit), hold{}
+	if free := among(group, func(n *Node) bool { return s.limit(n).reason == "" }); len(free) > 0 {
+		return s.best(free), hold{}
 	}
-	return nil, s.why(turn[0])
+	return nil, s.limit(group[0])
 }
 
-// turn are those of a group whose turn it is: one domain before the next.
-func (s *state) turn(group []*Node) []*Node {
-	if s.rollout.TopologyKey == "" || s.rollout.PerDomain != nil {
-		return group
-	}
-	current := s.currentDomain(group)
-	return among(group, func(n *Node) bool { return n.Domain == current })
-}
-
-// group are the workers that wait, or what waits of the control plane once they are all back.
+// group returns the waiting workers, or the waiting nodes of the control plane once all workers have
+// returned.
 func (s *state) group() []*Node {
 	workers := among(s.waiting, func(n *Node) bool { return !n.ControlPlane })
-	if len(workers) > 0 || len(s.workersAtWork()) > 0 {
+	if len(workers) > 0 || len(s.workersInProgress()) > 0 {
 		return workers
 	}
 	return s.waiting
 }
 
-// currentDomain is the one that has begun; else, the first that has nodes that wait or are
-// down.
+// currentDomain returns the domain that has begun, or the first one with waiting or unavailable nodes.
 func (s *state) currentDomain(group []*Node) string {
 	unfinished := slices.Concat(s.before, s.begun)
 	if len(unfinished) == 0 {
-		unfinished = slices.Concat(group, s.out)
+		unfinished = slices.Concat(group, s.unavailable)
 	}
 	first := unfinished[0].Domain
 	for _, n := range unfinished {
@@ -75,172 +107,95 @@ func (s *state) currentDomain(group []*Node) string {
 	return first
 }
 
-// unfinished is why the next domain does not begin.
-func (s *state) unfinished(current string) hold {
-	out := among(s.out, func(n *Node) bool { return n.Domain == current })
-	return unavailable("the next domain begins when %s are back: %s", s.naming(current), list(out))
-}
-
-// fits says whether a node whose turn it is may begin.
-func (s *state) fits(n *Node) bool {
-	switch {
-	case n.ControlPlane && len(s.othersOut(n)) > 0:
-		return false
-	case n.Down: // it costs nothing now; but those that were begun are out when they are up again
-		return s.mayBegin(n.Domain)
-	default:
-		return !s.full() && !s.domainFull(n.Domain)
-	}
-}
-
-// why says why a node may not.
-func (s *state) why(n *Node) hold {
-	if out := s.othersOut(n); n.ControlPlane && len(out) > 0 {
-		return unavailable("one node of the control plane may be out, and %s: %s", are(len(out)), listNames(out))
-	}
-	if s.full() {
-		return s.whyFull()
-	}
-	return s.whyDomainFull(n.Domain)
-}
-
-// othersOut are the nodes of the control plane that are out, but for this one.
-func (s *state) othersOut(n *Node) []string {
+// limit returns the limit that a node would exceed if it began now; none, if it may begin. A new limit on
+// unavailable nodes is a case here, with its message; a limit that holds all nodes belongs to brake. It
+// needs a field of MaintenanceRollout, a reason code if ReasonMaxUnavailable does not fit, and a script in
+// testdata.
+func (s *state) limit(n *Node) hold {
 	var others []string
-	for _, name := range s.controlPlaneOut {
-		if name != n.Name {
-			others = append(others, name)
-		}
+	if n.ControlPlane {
+		others = slices.DeleteFunc(slices.Sorted(slices.Values(s.ControlPlaneOut)), func(name string) bool { return name == n.Name })
 	}
-	slices.Sort(others)
-	return others
-}
-
-// asksBudgets says whether who begins can hang on budgets: where more than one may be out, and
-// more than one waits, unless nobody begins until somebody says so. It does not change with
-// each node that begins or returns, as what is asked for costs a list of all pods.
-func (s *state) asksBudgets() bool {
-	if _, paused := s.pause(); paused || s.tooManyFailed() {
-		return false
+	count, inDomain := len(s.unavailable), s.inDomain[n.Domain]
+	if n.Down { // it is unavailable already; but the limits hold once the nodes that have begun are up again
+		begun := slices.Concat(s.before, s.begun)
+		count, inDomain = len(begun), len(among(begun, func(b *Node) bool { return b.Domain == n.Domain }))
 	}
-	return len(s.waiting) > 1 && s.limit() > 1
-}
-
-// best is the first of those that cost nothing, else of those that share no budget with a
-// node that is out, else of all.
-func (s *state) best(fit []*Node) *Node {
-	for _, n := range fit {
-		if n.Down {
-			return n
-		}
-	}
-	for _, n := range fit {
-		if !slices.ContainsFunc(n.Budgets, func(b string) bool { return s.budgets[b] }) {
-			return n
-		}
-	}
-	return fit[0]
-}
-
-// limit is how many of the selected nodes may be out. With perDomain, maxUnavailable limits
-// only if it is set.
-func (s *state) limit() int {
-	most := s.rollout.MaxUnavailable
 	switch {
-	case most == nil && s.rollout.PerDomain != nil:
+	case len(others) > 0:
+		return unavailable("at most 1 node of the control plane may be unavailable; unavailable now: %s", reasons.Names(others, listed))
+	case count >= s.maxUnavailable():
+		value := "1 by default"
+		if s.Rollout.MaxUnavailable != nil {
+			value = s.Rollout.MaxUnavailable.String()
+		}
+		return unavailable("at most %d of the %d selected nodes may be unavailable (maxUnavailable %s); unavailable now: %s",
+			s.maxUnavailable(), len(s.nodes), value, list(s.unavailable))
+	case s.Rollout.PerDomain != nil && inDomain >= int(*s.Rollout.PerDomain):
+		return unavailable("at most %d of %s may be unavailable (perDomain); unavailable now: %s",
+			*s.Rollout.PerDomain, s.nodesOf(n.Domain), s.listIn(n.Domain))
+	default:
+		return hold{}
+	}
+}
+
+// maxUnavailable returns the maximum number of unavailable nodes. With perDomain, it has no default.
+func (s *state) maxUnavailable() int {
+	most := s.Rollout.MaxUnavailable
+	switch {
+	case most == nil && s.Rollout.PerDomain != nil:
 		return math.MaxInt
 	case most == nil:
 		return 1
 	}
 	count, err := intstr.GetScaledValueFromIntOrPercent(most, len(s.nodes), false)
 	if err != nil {
-		return 1 // what the API server refuses
+		return 1 // the API server refuses such a value
 	}
 	return max(1, count)
 }
 
-func (s *state) full() bool {
-	return len(s.out) >= s.limit()
-}
-
-// mayBegin says whether no more nodes than may be out have begun, whether they were down then
-// or not.
-func (s *state) mayBegin(domain string) bool {
-	begun := slices.Concat(s.before, s.begun)
-	inDomain := among(begun, func(n *Node) bool { return n.Domain == domain })
-	return len(begun) < s.limit() && (s.rollout.PerDomain == nil || len(inDomain) < int(*s.rollout.PerDomain))
-}
-
-func (s *state) whyFull() hold {
-	value := "1 by default"
-	if s.rollout.MaxUnavailable != nil {
-		value = s.rollout.MaxUnavailable.String()
+// best returns the first node that is already down. Without one, it returns the first node that shares no
+// budget with an unavailable node, and finally the first node.
+func (s *state) best(free []*Node) *Node {
+	for _, is := range []func(*Node) bool{
+		func(n *Node) bool { return n.Down },
+		func(n *Node) bool {
+			return !slices.ContainsFunc(n.Budgets, func(b string) bool { return s.budgets[b] })
+		},
+	} {
+		if i := slices.IndexFunc(free, is); i >= 0 {
+			return free[i]
+		}
 	}
-	return unavailable("%d of %s may be out (maxUnavailable %s), and %s: %s",
-		s.limit(), nodes(len(s.nodes)), value, are(len(s.out)), list(s.out))
+	return free[0]
 }
 
-func (s *state) domainFull(domain string) bool {
-	return s.rollout.PerDomain != nil && s.outIn[domain] >= int(*s.rollout.PerDomain)
+// asksBudgets reports whether budgets can change the order: if several nodes wait, and several may be
+// unavailable, unless the rollout stands until an administrator acts. It does not change with each node
+// that begins or returns, as the budgets need a list of all pods.
+func (s *state) asksBudgets() bool {
+	return s.pause().reason == "" && len(s.failed) < s.failureThreshold() && len(s.waiting) > 1 && s.maxUnavailable() > 1
 }
 
-func (s *state) whyDomainFull(domain string) hold {
-	out := among(s.out, func(n *Node) bool { return n.Domain == domain })
-	return unavailable("%d of %s may be out (perDomain), and %s: %s",
-		*s.rollout.PerDomain, s.naming(domain), are(len(out)), list(out))
+// listIn lists the unavailable nodes of a domain.
+func (s *state) listIn(domain string) string {
+	return list(among(s.unavailable, func(n *Node) bool { return n.Domain == domain }))
 }
 
-const (
-	defaultFailureThreshold = 1
-	defaultMaxPendingPods   = 10
-)
-
-// brake says why nobody may begin, however few are out.
-func (s *state) brake() (hold, bool) {
-	if s.tooManyFailed() {
-		return hold{slipwayv1alpha1.ReasonFailureThreshold, fmt.Sprintf("%s failed (failureThreshold %d): %s",
-			have(len(s.failed)), s.failureThreshold(), list(s.failed))}, true
+func list(nodes []*Node) string {
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
 	}
-	// How many there are changes all the time, and would change the message each time. Who
-	// has been waiting for longest stays the same.
-	if most := orElse(s.rollout.MaxPendingPods, defaultMaxPendingPods); most > 0 && s.pendingPods >= most {
-		return hold{slipwayv1alpha1.ReasonPendingPods, fmt.Sprintf(
-			"of the pods that were created since the maintenance began, %d or more are Pending or not Ready (maxPendingPods %d)%s", most, most, s.suchAs())}, true
-	}
-	return hold{}, false
+	slices.Sort(names)
+	return reasons.Names(names, listed)
 }
 
-// suchAs names a few of the pods, if any name is known.
-func (s *state) suchAs() string {
-	if len(s.pendingNames) == 0 {
-		return ""
+// nodesOf describes the nodes of a domain.
+func (s *state) nodesOf(domain string) string {
+	if domain == "" {
+		return "the nodes without label " + s.Rollout.TopologyKey
 	}
-	return ", such as " + strings.Join(s.pendingNames, ", ")
-}
-
-func (s *state) tooManyFailed() bool { return len(s.failed) >= s.failureThreshold() }
-
-func (s *state) failureThreshold() int {
-	return orElse(s.rollout.FailureThreshold, defaultFailureThreshold)
-}
-
-// pause holds back who would return after the pause: those that are at work count as if they
-// had returned, so that a pause after one node is a pause with one node done.
-func (s *state) pause() (hold, bool) {
-	working := len(s.atWork())
-	if s.rollout.PauseAfter == nil || s.returned+working < int(*s.rollout.PauseAfter) {
-		return hold{}, false
-	}
-	message := fmt.Sprintf("%s returned (pauseAfter %d)", have(s.returned), *s.rollout.PauseAfter)
-	if working > 0 {
-		message += fmt.Sprintf(", and %s at work", are(working))
-	}
-	return hold{slipwayv1alpha1.ReasonPauseAfter, message}, true
-}
-
-func orElse(value *int32, unset int) int {
-	if value == nil {
-		return unset
-	}
-	return int(*value)
+	return "the nodes with " + s.Rollout.TopologyKey + "=" + domain
 }

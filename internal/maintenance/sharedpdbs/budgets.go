@@ -15,32 +15,27 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Pod is what counts of a pod: its node, and what budgets select by. Both are kept once for all
-// pods that have the same, so that a pod costs two pointers and its entry in whatever has it,
-// about 150 bytes: 150,000 pods, the most that Kubernetes is made for, 22 MB, and some more for
-// those whose labels no other has, as with StatefulSets and Jobs.
+// Pod is the node of a pod, and the fields that budgets select by. Pods with equal values share them, so
+// that a pod needs two pointers and its entry in a Store, about 150 bytes: 22 MB for 150,000 pods, the
+// limit of Kubernetes, and more for pods whose labels no other pod has, as with StatefulSets and Jobs.
 type Pod struct {
-	node     unique.Handle[string]
-	labelled unique.Handle[labelled]
+	node   unique.Handle[string]
+	labels unique.Handle[labelSet]
 }
 
-// labelled is what pods of a workload have in common.
-type labelled struct{ namespace, labels string }
+type labelSet struct{ namespace, labels string }
 
-// ReadPod reads a pod that a budget can keep on its node: not one that belongs there, or has
-// ended.
+// ReadPod reads a pod that a budget can keep on its node: a pod that has not ended, and that does not
+// belong to the node.
 func ReadPod(pod *corev1.Pod) (p Pod, wanted bool) {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || BelongsToNode(pod) {
 		return Pod{}, false
 	}
-	return Pod{
-		node:     unique.Make(pod.Spec.NodeName),
-		labelled: unique.Make(labelled{pod.Namespace, labels.Set(pod.Labels).String()}),
-	}, true
+	return Pod{unique.Make(pod.Spec.NodeName), unique.Make(labelSet{pod.Namespace, labels.Set(pod.Labels).String()})}, true
 }
 
-// BelongsToNode says whether a pod is one of a DaemonSet, or a static one, as those of a
-// control plane are.
+// BelongsToNode reports whether a pod is a DaemonSet's, or a static one, such as the pods of a control
+// plane.
 func BelongsToNode(pod *corev1.Pod) bool {
 	if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; static {
 		return true
@@ -49,62 +44,59 @@ func BelongsToNode(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()
 }
 
-// Budget is what counts of a PodDisruptionBudget.
+// Budget is a PodDisruptionBudget with a parsed selector.
 type Budget struct {
-	// Namespace is its own.
-	Namespace string
 	// Key is namespace/name.
 	Key string
 
-	selector labels.Selector
+	namespace string
+	selector  labels.Selector
 }
 
-// most is how many budgets of a pod are looked at, the first by name. The API server evicts no
-// pod that has two; and whoever owns a namespace may write as many as they like.
-const most = 8
-
-// ReadBudget reads one that the API server reads too: of others it says so itself.
+// ReadBudget reads a budget. It leaves out a budget whose selector the API server cannot read either.
 func ReadBudget(pdb *policyv1.PodDisruptionBudget) (b Budget, wanted bool) {
 	selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
-	return Budget{pdb.Namespace, pdb.Namespace + "/" + pdb.Name, selector}, err == nil
+	return Budget{pdb.Namespace + "/" + pdb.Name, pdb.Namespace, selector}, err == nil
 }
 
-// Budgets finds those that select a pod.
-type Budgets struct{ inside map[string][]Budget }
+// Budgets are budgets by namespace, sorted by name.
+type Budgets map[string][]Budget
 
-// Sorted are these budgets, to be asked.
+// Sorted returns Budgets.
 func Sorted(all []Budget) Budgets {
-	inside := map[string][]Budget{}
+	budgets := Budgets{}
 	for _, b := range all {
-		inside[b.Namespace] = append(inside[b.Namespace], b)
+		budgets[b.namespace] = append(budgets[b.namespace], b)
 	}
-	for _, budgets := range inside {
-		slices.SortFunc(budgets, func(a, b Budget) int { return strings.Compare(a.Key, b.Key) })
+	for _, inside := range budgets {
+		slices.SortFunc(inside, func(a, b Budget) int { return strings.Compare(a.Key, b.Key) })
 	}
-	return Budgets{inside}
+	return budgets
 }
 
-// Of are the keys of the first budgets, by name, that select what is labelled so.
-func (b Budgets) Of(namespace string, set labels.Set) (keys []string) {
-	for _, budget := range b.inside[namespace] {
-		if budget.selector.Matches(set) {
-			if keys = append(keys, budget.Key); len(keys) == most {
-				break
-			}
+// most limits the budgets of a pod. The API server evicts no pod with two budgets; and the owner of a
+// namespace may create any number.
+const most = 8
+
+// Select returns the keys of the first budgets that select a pod with these labels.
+func (b Budgets) Select(namespace string, set labels.Set) (keys []string) {
+	for _, budget := range b[namespace] {
+		if len(keys) < most && budget.selector.Matches(set) {
+			keys = append(keys, budget.Key)
 		}
 	}
 	return keys
 }
 
-// ByNode are the budgets of the pods of each node, as namespace/name, sorted.
+// ByNode returns the keys of the budgets of the pods of each node, sorted.
 func ByNode(pods []Pod, all []Budget) map[string][]string {
 	budgets := Sorted(all)
-	matching, sets := map[unique.Handle[labelled]][]string{}, map[unique.Handle[string]]map[string]bool{}
+	keysOf, sets := map[unique.Handle[labelSet]][]string{}, map[unique.Handle[string]]map[string]bool{}
 	for _, pod := range pods {
-		keys, known := matching[pod.labelled]
+		keys, known := keysOf[pod.labels]
 		if !known {
-			keys = budgets.matching(pod.labelled.Value())
-			matching[pod.labelled] = keys
+			keys = budgets.ofLabels(pod.labels.Value())
+			keysOf[pod.labels] = keys
 		}
 		for _, key := range keys {
 			if sets[pod.node] == nil {
@@ -113,20 +105,20 @@ func ByNode(pods []Pod, all []Budget) map[string][]string {
 			sets[pod.node][key] = true
 		}
 	}
-	of := map[string][]string{}
+	byNode := map[string][]string{}
 	for node, keys := range sets {
-		of[node.Value()] = slices.Sorted(maps.Keys(keys))
+		byNode[node.Value()] = slices.Sorted(maps.Keys(keys))
 	}
-	return of
+	return byNode
 }
 
-func (b Budgets) matching(what labelled) []string {
-	if len(b.inside[what.namespace]) == 0 {
+func (b Budgets) ofLabels(of labelSet) []string {
+	if len(b[of.namespace]) == 0 {
 		return nil
 	}
-	set, err := labels.ConvertSelectorToLabelsMap(what.labels)
+	set, err := labels.ConvertSelectorToLabelsMap(of.labels)
 	if err != nil {
 		return nil // the API server accepts no such labels
 	}
-	return b.Of(what.namespace, set)
+	return b.Select(of.namespace, set)
 }

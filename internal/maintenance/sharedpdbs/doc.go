@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sharedpdbs says which nodes have pods of the same disruption budgets: those that have
-// none in common may be drained side by side. It is pure.
+// Package sharedpdbs finds nodes whose pods share PodDisruptionBudgets: nodes without a common one may be
+// drained side by side. It is pure.
 //
-//	pods, PodDisruptionBudgets ──▶ ReadPod, ReadBudget (what counts of them) ──▶ ByNode ──▶ budgets of each node
+//	pods, PodDisruptionBudgets ──▶ ReadPod, ReadBudget (the parts that matter) ──▶ ByNode ──▶ budgets of each node
 //
-// The controller asks it while a rollout has a choice, and a forecast of that rollout: that both
-// name the same order hangs on it.
+// The controller and the forecast of a rollout use it, so both order nodes alike.
 package sharedpdbs
