@@ -14,109 +14,77 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// budgetWatches are the watches of the budgets of namespaces, each shared by the Drains that have pods there. A watch
-// runs from its first to its last user.
+// budgetWatches are the watches of the budgets of namespaces, each shared by the loops that have pods there.
 type budgetWatches struct {
 	client policyv1client.PolicyV1Interface
 	queue  *budgetQueue
-
-	mu sync.Mutex
-	by map[string]*budgetWatch
+	watchstore.Shared[string, watchstore.Signal, *budgetWatch]
 }
 
-// budgetWatch is that of a namespace. Evictions change the status of one budget after the other, and each change would
-// wake all loops that have pods there: so a loop that names the budgets that concern it is woken by no other.
+// budgetWatch watches the budgets of a namespace. Evictions change the status of one budget after the other, and each change
+// would wake all loops that have pods there: a loop that names its budgets wakes for no other budget.
 type budgetWatch struct {
 	*watchstore.Store[*budget]
-	stop func()
 
 	mu sync.Mutex
-	// users are the loops to wake, and the budgets that concern each. Nil: all do.
+	// users are the loops to wake, each with its budgets. Nil: all budgets.
 	users map[watchstore.Signal]map[types.UID]bool
 }
 
-func newBudgetWatches(client policyv1client.PolicyV1Interface, l *budgetQueue) *budgetWatches {
-	return &budgetWatches{client: client, queue: l, by: map[string]*budgetWatch{}}
-}
-
-// join returns the watch of a namespace, and pokes wake with each change that concerns it until leave is called.
-func (w *budgetWatches) join(ctx context.Context, namespace string, wake watchstore.Signal) *budgetWatch {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	b, ok := w.by[namespace]
-	if !ok {
-		b = w.start(context.WithoutCancel(ctx), namespace) // it may outlive the Drain that began it
-		w.by[namespace] = b
-	}
+// join returns the budgets of a namespace for a loop, and wakes the loop with each change of its budgets until it leaves.
+func (w *budgetWatches) join(ctx context.Context, namespace string, wake watchstore.Signal) *guarding {
+	b, leave := w.Join(namespace, wake, func() (*budgetWatch, func()) {
+		b := newBudgetWatch(w.queue)
+		stop := b.Start(context.WithoutCancel(ctx), budgetSource(w.client, namespace)) // it may outlive the Drain that began it
+		return b, func() {
+			stop()
+			w.queue.forget(namespace)
+		}
+	})
 	b.concerns(wake, nil)
-	return b
+	return &guarding{budgetWatch: b, leave: func() {
+		b.mu.Lock()
+		delete(b.users, wake)
+		b.mu.Unlock()
+		leave()
+	}}
 }
 
-// leave ends the use of a watch. The last user waits for its end.
-func (w *budgetWatches) leave(namespace string, wake watchstore.Signal) {
-	w.mu.Lock()
-	b := w.by[namespace]
-	last := b.without(wake)
-	if last {
-		delete(w.by, namespace)
-	}
-	w.mu.Unlock()
-	if last {
-		b.stop()
-		w.queue.forget(namespace)
-	}
-}
-
-func (w *budgetWatches) start(ctx context.Context, namespace string) *budgetWatch {
-	b := newBudgetWatch(w.queue)
-	b.stop = b.Start(ctx, budgetSource(w.client, namespace))
-	return b
-}
-
-func newBudgetWatch(l *budgetQueue) *budgetWatch {
+func newBudgetWatch(q *budgetQueue) *budgetWatch {
 	b := &budgetWatch{users: map[watchstore.Signal]map[types.UID]bool{}}
 	b.Store = watchstore.New(watchstore.Options[*budget]{
 		Convert: toBudget,
 		Same:    func(before, after *budget) bool { return before.selects() == after.selects() },
 		Changed: func(c watchstore.Change[*budget]) {
-			b.observe(c, l)
+			b.observe(c, q)
 			b.wake(c)
 		},
 	})
 	return b
 }
 
-// observe shows the queue what is new before any user wakes.
-func (b *budgetWatch) observe(c watchstore.Change[*budget], l *budgetQueue) {
+// observe shows a change to the queue before any user wakes.
+func (b *budgetWatch) observe(c watchstore.Change[*budget], q *budgetQueue) {
 	switch {
 	case c.After != nil:
-		l.observe(*c.After)
+		q.observe(*c.After)
 	case c.UID == "" && c.Differs:
 		all, _ := b.List()
 		for _, budget := range all {
-			l.observe(budget)
+			q.observe(budget)
 		}
 	}
 }
 
-// concerns has wake poked by changes of these budgets from now on, and of which budget guards which pod; by all changes
-// if it is nil. What has changed before is for the caller to look at.
+// concerns makes changes of these budgets wake a user from now on, and changes of selectors. Nil: all changes. The caller looks
+// at earlier changes itself.
 func (b *budgetWatch) concerns(wake watchstore.Signal, these map[types.UID]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.users[wake] = these
 }
 
-// without forgets a user, and tells whether that was the last one.
-func (b *budgetWatch) without(wake watchstore.Signal) (last bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.users, wake)
-	return len(b.users) == 0
-}
-
-// wake wakes the users that a change concerns: of one budget, those whose pods it guards, and where it differs, all, as it
-// may guard other pods now.
+// wake wakes the users of a changed budget. If its selector differs, it wakes all users: it may guard other pods now.
 func (b *budgetWatch) wake(c watchstore.Change[*budget]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,31 +95,32 @@ func (b *budgetWatch) wake(c watchstore.Change[*budget]) {
 	}
 }
 
-// guarding are the budgets of a namespace that guard a pod of a loop. A namespace may have many more, which change all the
-// time: the loop looks at its own only, and finds out which they are when pods or selectors have changed.
+// guarding finds the budgets that guard the pods of a loop. A namespace may have many more budgets, which change all the time:
+// the loop looks at its own only, and finds them again only if pods or selectors have changed.
 type guarding struct {
 	*budgetWatch
-	// revision is that of the selectors for which own and of were found out. At first there is nothing.
+	leave func()
+	// revision is the revision of the selectors for which own and of were found.
 	revision int
 	own      map[types.UID]bool
 	of       map[types.UID]selection
 }
 
-// selection are the budgets that guard a version of a pod, by name.
+// selection has the budgets that guard a version of a pod, by name.
 type selection struct {
 	version string
 	budgets []types.UID
 }
 
-// among returns the budgets that guard one of the pods, those of each pod, and whether they are all known. From now on wake is
-// poked when one of them changes. All pods are of the namespace.
+// among returns the budgets that guard one of the pods, and the budgets of each pod. known: they are complete. From now on their
+// changes poke wake. All pods are of the namespace.
 func (g *guarding) among(pods []*corev1.Pod, wake watchstore.Signal) (own []*budget, of map[types.UID][]*budget, known bool) {
 	if g.isCurrent(pods) {
 		if own, known, ok := g.Pick(g.own, g.revision); ok {
 			return own, g.resolve(own), known
 		}
 	}
-	g.concerns(wake, nil) // while it is found out, each change wakes
+	g.concerns(wake, nil) // during the search, each change wakes
 	all, revision, known := g.ListRevision()
 	g.find(pods, all, revision)
 	g.concerns(wake, g.own)
@@ -166,7 +135,7 @@ func (g *guarding) isCurrent(pods []*corev1.Pod) bool {
 	})
 }
 
-// find finds out anew which budgets guard the pods that have changed; all of them, where selectors have.
+// find searches the budgets of the changed pods; if selectors have changed, the budgets of all pods.
 func (g *guarding) find(pods []*corev1.Pod, all []*budget, revision int) {
 	before := g.of
 	if revision != g.revision {

@@ -99,9 +99,8 @@ func calm(budgets ...*budget) facts {
 		podsKnown: true,
 		budgets:   map[string][]*budget{"default": budgets},
 		reserved:  map[types.UID]time.Time{},
-		tries:     map[types.UID]try{},
 
-		responders: Responders{Known: true},
+		responders: Responders{Known: true}, memory: newMemory(),
 	}
 }
 

@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,65 +14,65 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
 const defaultEvictionTimeout = 30 * time.Second
 
-// Config is what a Drainer needs. Pods and Budgets are required.
+// Config configures a Drainer. Pods and Budgets are required.
 type Config struct {
-	// Pods reads the node and its pods, and evicts, within the rate limit of the client (client-go's own is 5 requests a
-	// second, which is the pace of a drain without budgets then). It needs no more permissions than a kubelet has on its own node:
+	// Pods reads the node and its pods, and evicts, within the rate limit of the client. (The default of client-go is 5 requests
+	// a second, and limits the pace of a drain without budgets.) It needs the permissions of a kubelet on its own node:
 	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
-	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and where pods that stay have volume
+	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and if pods that stay have volume
 	// claims, get on persistentvolumeclaims and persistentvolumes.
 	Pods corev1client.CoreV1Interface
 
-	// Budgets reads disruption budgets: list and watch on poddisruptionbudgets in each namespace that has pods on the
+	// Budgets reads PodDisruptionBudgets (PDBs): list and watch on poddisruptionbudgets in each namespace that has pods on the
 	// node. It may be another identity than Pods, as no node may read budgets.
 	Budgets policyv1client.PolicyV1Interface
 
-	// Rules tells how pods leave. Nil means that there are no rules.
+	// Rules reads the rules by which pods leave. Nil means that no rules exist.
 	Rules RuleReader
 
-	// Responders tells what becomes of Evictions (KEP-4563). Nil means that there are none: all pods are evicted.
+	// Responders reads the progress of Evictions (KEP-4563). Nil means that no Evictions exist: the drain evicts all pods.
 	Responders ResponderReader
 
-	// StaticPods tells by the Node what becomes of a static pod there that a Target covers (PodTypeStatic). Nil means that
-	// no process takes static pods away. It must be pure: it is called each time that the drain decides, with the Node as it is
-	// watched.
+	// StaticPods returns the Removal of a static pod that a Target covers (PodTypeStatic). Nil means that no process removes
+	// static pods. It must be pure: each decision of the drain calls it, with the Node from the watch.
 	StaticPods func(*corev1.Node, *corev1.Pod) Removal
 
-	// OwnNamespace, if set, is the namespace of the controllers and agents that drain. Its pods leave after all others, and
-	// those of its DaemonSets never: without them the drain would not end.
+	// OwnNamespace, if set, is the namespace of the controllers and agents that drain. Its pods leave after all other pods, and
+	// the pods of its DaemonSets never: without them the drain would not end.
 	OwnNamespace string
 
-	// Clock tells the time and makes the timers of the drain. Nil means the real one.
+	// Clock is the time and the timers of the drain. Nil means the machine's clock.
 	Clock clock.Clock
-	// ServerClock tells what time it is for the API server, which dates by it until when a pod may take to end: it is what
-	// Escalation.KillAfter goes by, and when a pod is overdue. Nil means Clock, which is right as long as it goes like the
-	// server's.
+	// ServerClock is the time of the API server, which dates the end of pods: Escalation.KillAfter and the Reason Terminating
+	// depend on it. Nil means Clock.
 	ServerClock clock.PassiveClock
 
-	// EvictionTimeout bounds one eviction request, not the drain. Zero means 30 s.
+	// EvictionTimeout limits one eviction request, not the drain. Zero means 30 s.
 	EvictionTimeout time.Duration
 
-	// OnEvicted, if set, is called after each eviction that the server accepted, before anything else is decided for
-	// that drain. Calls of one Drain do not overlap; those of several Drains may. It must not block long.
+	// OnEvicted, if set, is called after each eviction that the server accepted, before the next decision of
+	// that drain. Calls of one Drain do not overlap; calls of several Drains may. It must not block long.
 	OnEvicted func(pod types.NamespacedName)
 
-	// Observer, if set, is told what becomes of evictions, to count them.
+	// Observer, if set, counts the evictions and refusals.
 	Observer Observer
 }
 
-// Drainer drains nodes, and evicts pods wherever they are. Its methods may be called from several goroutines: all calls
-// to one Drainer share the watches of budgets and the rule that each budget has at most one eviction in flight. It runs
-// nothing while none of them goes on.
+// Drainer drains nodes, and evicts single pods. Its methods may be called from several goroutines: all calls to one Drainer
+// share the watches of budgets and the rule that each budget has at most one eviction in flight. It runs no goroutine
+// outside such a call.
 type Drainer struct {
 	config  Config
 	evictor evictor
 	budgets *budgetWatches
 	queue   *budgetQueue
-	pods    *podEvictions
+	pods    watchstore.Shared[string, *pendingEviction, *podLoop]
 }
 
 // New returns a Drainer. It makes no request.
@@ -82,36 +83,26 @@ func New(config Config) (*Drainer, error) {
 	if config.EvictionTimeout < 0 {
 		return nil, fmt.Errorf("drain: Config.EvictionTimeout is %s, it must not be negative", config.EvictionTimeout)
 	}
-	if config.EvictionTimeout == 0 {
-		config.EvictionTimeout = defaultEvictionTimeout
-	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
-	if config.ServerClock == nil {
-		config.ServerClock = config.Clock
-	}
-	l := newBudgetQueue(config.Clock)
-	d := &Drainer{
-		config:  config,
-		evictor: newEvictor(config.Pods, config.EvictionTimeout),
-		budgets: newBudgetWatches(config.Budgets, l),
-		queue:   l,
-	}
-	d.pods = &podEvictions{d: d, by: map[string]*podLoop{}}
-	return d, nil
+	config.EvictionTimeout = cmp.Or(config.EvictionTimeout, defaultEvictionTimeout)
+	config.Clock = cmp.Or[clock.Clock](config.Clock, clock.RealClock{})
+	config.ServerClock = cmp.Or[clock.PassiveClock](config.ServerClock, config.Clock)
+	q := newBudgetQueue(config.Clock)
+	return &Drainer{
+		config: config, evictor: newEvictor(config.Pods, config.EvictionTimeout), queue: q,
+		budgets: &budgetWatches{client: config.Budgets, queue: q},
+	}, nil
 }
 
-// Drain evicts the pods of a node and returns nil when the node is drained (see the package comment for what that
-// means). Until then it blocks, whatever the API server answers: refusals, overload and outages are reported as
-// Blockers and tried again. It returns an error only if the request itself is wrong, if there is no such node and no pod
-// of it, or if ctx ends: then that error is context.Cause(ctx).
+// Drain evicts the pods of a node and returns nil when the node is drained (see the package comment for the definition). Until
+// then it blocks, and tries again after each answer of the API server: it reports refusals, overload and outages as
+// Blockers. It returns an error only if the request itself is wrong, if neither the node nor a pod of it exists, or if ctx
+// ends: then that error is context.Cause(ctx).
 //
-// After ctx has ended no eviction is sent. One that is on its way then has 5 s to be answered and is cut off after that;
-// Drain returns when no request of its own is in flight. (The server may still finish one that was cut off.)
+// After ctx has ended Drain sends no eviction. It waits 5 s for the answers to evictions in flight, cuts them off then, and
+// returns without a request in flight. (The server may still finish such an eviction.)
 //
-// report, if not nil, is called with each change of the Status, from one goroutine at a time. A Status that is replaced
-// while report is busy is left out; the last one never is. report is not called after Drain has returned.
+// report, if not nil, is called with each change of the Status, from one goroutine at a time. While report is busy, a newer
+// Status replaces the next one; the last Status is always reported. Drain does not call report after its return.
 func (d *Drainer) Drain(ctx context.Context, req Request, report func(Status)) error {
 	if err := req.validate(); err != nil {
 		return err

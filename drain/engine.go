@@ -15,22 +15,22 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// engine is what the loop of a Drain and that of EvictPod share: it gathers what is known of budgets, sends what has been
-// decided, and takes in the answers. All its fields belong to the loop.
+// engine is the common part of the loops of Drain and EvictPod: it gathers budgets, sends requests, and receives the answers.
+// All its fields belong to the loop.
 type engine struct {
 	d     *Drainer
 	wake  watchstore.Signal
 	grace *int64
-	// learn takes in an answer.
+	// learn records an answer.
 	learn func(a answered, now time.Time)
-	// opened are the budgets that are open, for the observer.
+	// opened are the open budgets, for the observer.
 	opened openings
 
 	answers chan answered
 	flights sync.WaitGroup
 }
 
-// newEngine returns an engine that has at most this many requests in flight.
+// newEngine returns an engine with a limit of requests in flight.
 func newEngine(d *Drainer, most int, grace *int64) *engine {
 	return &engine{d: d, wake: watchstore.NewSignal(), grace: grace, opened: openings{}, answers: make(chan answered, most)}
 }
@@ -40,11 +40,11 @@ type answered struct {
 	answer
 	pod *corev1.Pod
 	by  means
-	// budget is the one that the eviction had reserved. Nil: none.
+	// budget is the reserved budget. Nil: none.
 	budget *budget
 }
 
-// facts returns facts without any pod, at this moment.
+// facts returns the facts of this moment, without any pod.
 func (e *engine) facts() facts {
 	now := e.d.config.Clock.Now()
 	return facts{
@@ -54,7 +54,7 @@ func (e *engine) facts() facts {
 	}
 }
 
-// gatherBudgets adds to the facts what is known of the budgets that guard these pods, all of one namespace.
+// gatherBudgets adds the budgets that guard these pods, all of one namespace, to the facts.
 func (e *engine) gatherBudgets(f *facts, g *guarding, namespace string, pods []*corev1.Pod) {
 	budgets, of, known := g.among(pods, e.wake)
 	if !known {
@@ -70,8 +70,8 @@ func (e *engine) gatherBudgets(f *facts, g *guarding, namespace string, pods []*
 	}
 }
 
-// launch sends a request while live lasts; once sent, it ends with wire at the latest. It sends nothing if another loop
-// has reserved the budget since the facts were gathered: then it returns when to look again at the latest; zero: when woken.
+// launch sends a request while live lasts; the sent request ends with wire at the latest. If another loop has reserved the
+// budget meanwhile, launch sends no request and returns the time of the next look; zero: the queue wakes the loop.
 func (e *engine) launch(live, wire context.Context, s send, of *trials) (again time.Time) {
 	if s.budget != nil && !e.d.queue.reserve(s.budget, s.pod.Name, e.wake) {
 		again, _ = e.d.queue.busy(s.budget, e.wake)
@@ -92,7 +92,7 @@ func (e *engine) launch(live, wire context.Context, s send, of *trials) (again t
 	return time.Time{}
 }
 
-// request sends, and sorts the answer. That wire was cut says nothing of the server.
+// request sends, and sorts the answer. A failure after the end of wire is not the server's.
 func (e *engine) request(live, wire context.Context, s send) answer {
 	var a answer
 	switch s.by {
@@ -121,8 +121,7 @@ func logAnswer(ctx context.Context, s send, a answer) {
 	}
 }
 
-// learnAll takes in the answers that have come. It goes before each decision: a caller who is told of an accepted eviction
-// may want to stop.
+// learnAll receives the present answers. Each decision follows it: Config.OnEvicted may stop the drain.
 func (e *engine) learnAll() {
 	for {
 		select {
@@ -134,7 +133,7 @@ func (e *engine) learnAll() {
 	}
 }
 
-// wait returns when there is something new to look at, or at a time. Zero is never.
+// wait returns at the next event, or at a time. Zero: never.
 func (e *engine) wait(ctx context.Context, until time.Time) {
 	var alarm <-chan time.Time
 	if !until.IsZero() {
@@ -151,7 +150,7 @@ func (e *engine) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// take takes in an answer, and tells the observer and Config.OnEvicted.
+// take records an answer, and reports it to the observer and to Config.OnEvicted.
 func (e *engine) take(a answered) {
 	now := e.d.config.Clock.Now()
 	e.learn(a, now)

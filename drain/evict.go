@@ -19,59 +19,45 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// evictor sends evictions, and the deletions of an Escalation: the only writes of this package.
+// evictor sends evictions, and the deletions of an Escalation: the only writes of this package. It does not use the client's
+// method for evictions, which repeats a refused request up to ten times whenever the server names a pause: pauses, and the
+// wait for the client's rate limit, belong to this package.
 type evictor struct {
-	// throttle waits for the client's own rate limit.
-	throttle func(context.Context) error
-	// post sends one eviction and does not repeat it.
-	post func(context.Context, *policyv1.Eviction) error
-	// erase sends one deletion and does not repeat it.
-	erase   func(context.Context, *corev1.Pod, *metav1.DeleteOptions) error
+	client  corev1client.CoreV1Interface
 	timeout time.Duration
+	// throttle waits for the client's rate limit.
+	throttle func(context.Context) error
+	// post sends one eviction, once.
+	post func(context.Context, *policyv1.Eviction) error
 }
 
-// newEvictor takes the client apart: its ready-made method would repeat a refused request up to ten times whenever the
-// server names a time to wait, and would do so, and wait for its rate limit, out of our sight.
 func newEvictor(client corev1client.CoreV1Interface, timeout time.Duration) evictor {
+	e := evictor{
+		client: client, timeout: timeout,
+		throttle: func(context.Context) error { return nil },
+		post:     func(ctx context.Context, e *policyv1.Eviction) error { return client.Pods(e.Namespace).EvictV1(ctx, e) },
+	}
 	rc := client.RESTClient()
 	if !isReal(rc) {
-		return evictor{
-			throttle: func(context.Context) error { return nil },
-			post: func(ctx context.Context, e *policyv1.Eviction) error {
-				return client.Pods(e.Namespace).EvictV1(ctx, e)
-			},
-			erase: func(ctx context.Context, pod *corev1.Pod, options *metav1.DeleteOptions) error {
-				return client.Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
-			},
-			timeout: timeout,
-		}
+		return e
 	}
-	return evictor{
-		throttle: func(ctx context.Context) error {
-			if limiter := rc.GetRateLimiter(); limiter != nil {
-				return limiter.Wait(ctx)
-			}
-			return nil
-		},
-		post: func(ctx context.Context, e *policyv1.Eviction) error {
-			return rc.Post().Namespace(e.Namespace).Resource("pods").Name(e.Name).SubResource("eviction").
-				Throttle(nil).MaxRetries(0).Body(e).Do(ctx).Error()
-		},
-		erase: func(ctx context.Context, pod *corev1.Pod, options *metav1.DeleteOptions) error {
-			return rc.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-				Throttle(nil).MaxRetries(0).Body(options).Do(ctx).Error()
-		},
-		timeout: timeout,
+	if limiter := rc.GetRateLimiter(); limiter != nil {
+		e.throttle = limiter.Wait
 	}
+	e.post = func(ctx context.Context, e *policyv1.Eviction) error {
+		return rc.Post().Namespace(e.Namespace).Resource("pods").Name(e.Name).SubResource("eviction").
+			Throttle(nil).MaxRetries(0).Body(e).Do(ctx).Error()
+	}
+	return e
 }
 
-// isReal tells a client of an API server from a fake clientset, which has no REST client.
+// isReal reports whether the client is one of an API server. A fake clientset has no REST client.
 func isReal(client rest.Interface) bool {
 	c, ok := client.(*rest.RESTClient)
 	return client != nil && (!ok || c != nil)
 }
 
-// evict sends one eviction. It is sent only while live lasts; once sent, it ends with wire or at its timeout.
+// evict sends one eviction. It begins only while live lasts; it ends with wire, or at its timeout.
 func (e evictor) evict(live, wire context.Context, pod *corev1.Pod, grace *int64) error {
 	return e.send(live, wire, func(ctx context.Context) error {
 		return e.post(ctx, &policyv1.Eviction{
@@ -81,9 +67,17 @@ func (e evictor) evict(live, wire context.Context, pod *corev1.Pod, grace *int64
 	})
 }
 
-// remove sends one deletion, in the same way. Budgets are not asked.
+// remove sends one deletion, in the same way. It overrides budgets.
 func (e evictor) remove(live, wire context.Context, pod *corev1.Pod, grace *int64) error {
-	return e.send(live, wire, func(ctx context.Context) error { return e.erase(ctx, pod, exactly(pod, grace)) })
+	options := exactly(pod, grace)
+	return e.send(live, wire, func(ctx context.Context) error {
+		rc := e.client.RESTClient()
+		if !isReal(rc) {
+			return e.client.Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
+		}
+		return rc.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+			Throttle(nil).MaxRetries(0).Body(options).Do(ctx).Error()
+	})
 }
 
 func (e evictor) send(live, wire context.Context, request func(context.Context) error) error {
@@ -95,28 +89,28 @@ func (e evictor) send(live, wire context.Context, request func(context.Context) 
 	return request(ctx)
 }
 
-// queue waits for the client's own rate limit while live lasts. A limiter gives up at once where it sees a deadline that
-// comes before its turn, and would be asked again at once, without a pause, until the deadline. So it is shown none: who
-// has little time waits like all others until that is over.
+// queue waits for the client's rate limit while live lasts. It hides the deadline of live from the limiter: a limiter gives up
+// at once if a deadline comes before its slot, and the next request would fail in the same way, without a pause, until the
+// deadline.
 func (e evictor) queue(live context.Context) error {
-	turn, stop := context.WithCancel(context.WithoutCancel(live))
+	slot, stop := context.WithCancel(context.WithoutCancel(live))
 	defer stop()
 	defer context.AfterFunc(live, stop)()
-	err := e.throttle(turn)
+	err := e.throttle(slot)
 	switch {
 	case live.Err() != nil:
 		return errNotSent
-	case err != nil: // a limiter that lets nothing through; it is asked again after a pause
+	case err != nil: // a limiter that refuses all requests; the drain tries again after a pause
 		return fmt.Errorf("the client's own rate limit: %w", err)
 	default:
 		return nil
 	}
 }
 
-// exactly names the UID: the server must not end another pod that has got the same name meanwhile. A grace period of 0
-// would take the pod away before its containers have ended.
+// exactly names the UID: the server must not end another pod of the same name. A grace period of 0 would delete the pod before
+// its containers have ended.
 func exactly(pod *corev1.Pod, grace *int64) *metav1.DeleteOptions {
-	if own := pod.Spec.TerminationGracePeriodSeconds; grace == nil && own != nil && *own == 0 {
+	if grace == nil && graceOf(pod) == 0 {
 		grace = new(int64(1))
 	}
 	return &metav1.DeleteOptions{
@@ -125,23 +119,23 @@ func exactly(pod *corev1.Pod, grace *int64) *metav1.DeleteOptions {
 	}
 }
 
-// outcome sorts the answers to an eviction by what to do next.
+// outcome sorts the answers to an eviction by the next action.
 type outcome int
 
 const (
-	// notSent: the drain ended before the request left, or before it was answered, or nothing was ever sent.
+	// notSent: the drain ended before the request left, or before its answer; or no request was ever sent.
 	notSent outcome = iota
-	// accepted: wait for the pod to go.
+	// accepted: wait for the end of the pod.
 	accepted
-	// vanished: there is no such pod any more; the watch will say so.
+	// vanished: the pod does not exist; the watch will show that.
 	vanished
-	// budgetRefused: wait for the budget to change.
+	// budgetRefused: wait for a change of the budget.
 	budgetRefused
-	// namespaceEnding: the namespace takes no evictions; its own deletion removes the pod.
+	// namespaceEnding: the namespace accepts no evictions; its own deletion removes the pod.
 	namespaceEnding
 	// refused: back off for this pod.
 	refused
-	// overloaded: back off for the whole drain, as long as the server says.
+	// overloaded: back off for the whole drain, as the server requests.
 	overloaded
 	// unavailable: back off for the whole drain.
 	unavailable
@@ -153,10 +147,10 @@ type answer struct {
 	retryAfter time.Duration
 }
 
-// errNotSent is what evict returns if the drain ended before the request left.
+// errNotSent: the drain ended before the request left.
 var errNotSent = errors.New("not sent: the drain has ended")
 
-// interpret sorts the error of an eviction of pod. The guards are the budgets that we believe to be asked.
+// interpret sorts the error of an eviction of pod. The guards are the budgets that the server consults, as far as known.
 func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	status := apierrors.APIStatus(nil)
 	switch {
@@ -167,28 +161,27 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	case neverLeft(err):
 		return away(err)
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err):
-		return answer{outcome: refused, refusal: &obstacle{reason: EvictionTimedOut, message: EvictionTimedOut.advise(fmt.Sprintf(
-			"the server did not finish the eviction in time (%s)", brief(err)))}}
+		return answer{outcome: refused, refusal: EvictionTimedOut.obstacle("", "the server did not finish the eviction in time (%s)", brief(err))}
 	case !errors.As(err, &status):
 		return away(err)
 	case isDenial(err):
 		return refusedFor(err)
-	case apierrors.IsConflict(err) && kindOf(err) == "poddisruptionbudgets":
+	case apierrors.IsConflict(err) && kindOf(status) == "poddisruptionbudgets":
 		return answer{outcome: budgetRefused, refusal: &obstacle{reason: EvictionTimedOut, message: fmt.Sprintf("the server gave up: "+
-			"many write the pod's disruption budget at the same time (%s); it is tried again when the budget changes", brief(err))}}
+			"many write the pod's disruption budget at the same time (%s); the drain tries again when the budget changes", brief(err))}}
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		// This conflict is our precondition: another pod has that name now.
 		return answer{outcome: vanished}
 	case apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
-		// 429, and 403 where the budget's status makes no sense.
+		// 429, or 403 if the budget's status makes no sense.
 		return answer{outcome: budgetRefused, refusal: refusedByBudget(err, guards)}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return answer{outcome: namespaceEnding, refusal: &obstacle{NamespaceTerminating, pod.Namespace, NamespaceTerminating.advise(
-			"namespace " + pod.Namespace + " is being deleted and takes no evictions; its deletion removes the pod")}}
+		return answer{outcome: namespaceEnding, refusal: NamespaceTerminating.obstacle(pod.Namespace,
+			"namespace %s is being deleted and accepts no evictions; its deletion removes the pod", pod.Namespace)}
 	case apierrors.IsTooManyRequests(err):
-		return answer{outcome: overloaded, retryAfter: suggested(err), refusal: &obstacle{
-			reason: APIServerOverloaded, message: APIServerOverloaded.advise("the API server asks to send less, so evictions pause"),
-		}}
+		seconds, _ := apierrors.SuggestsClientDelay(err)
+		return answer{outcome: overloaded, retryAfter: time.Duration(seconds) * time.Second, refusal: APIServerOverloaded.obstacle("",
+			"the API server requests fewer requests, so evictions pause")}
 	case apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err):
 		return away(err)
 	default:
@@ -196,86 +189,69 @@ func interpret(err error, pod *corev1.Pod, guards []*budget) answer {
 	}
 }
 
-// neverLeft reports that there was no connection on which to send. That may have taken too long, too, but says nothing of the
-// eviction.
+// neverLeft reports a failed connection: the server has received no request. The attempt to connect can also take too long.
 func neverLeft(err error) bool {
 	op := (*net.OpError)(nil)
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 func refusedFor(err error) answer {
-	return answer{outcome: refused, refusal: &obstacle{reason: EvictionRefused, message: EvictionRefused.advise(
-		"the server refuses the eviction: " + brief(err))}}
+	return answer{outcome: refused, refusal: EvictionRefused.obstacle("", "the server refuses the eviction: %s", brief(err))}
 }
 
-// isDenial tells the answer of an admission webhook, which may have any code: 429 of one of them is not the server's. The
-// words are those of ToStatusErr in k8s.io/apiserver/pkg/admission/plugin/webhook/errors.
+// isDenial reports an answer of an admission webhook, which may have any code: its 429 is not the server's. The words are from
+// ToStatusErr in k8s.io/apiserver/pkg/admission/plugin/webhook/errors.
 func isDenial(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "admission webhook ") && strings.Contains(text, " denied the request")
 }
 
-// kindOf is the resource that the server's answer is about.
-func kindOf(err error) string {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return ""
+// kindOf returns the resource in the server's answer.
+func kindOf(s apierrors.APIStatus) string {
+	if d := s.Status().Details; d != nil {
+		return d.Kind
 	}
-	return status.Status().Details.Kind
+	return ""
 }
 
 // interpretDeletion sorts the error of a deletion.
 func interpretDeletion(err error, pod *corev1.Pod) answer {
 	a := interpret(err, pod, nil)
 	if a.outcome == refused && a.refusal.reason == EvictionRefused {
-		a.refusal = &obstacle{reason: DeletionRefused, message: DeletionRefused.advise(fmt.Sprintf("the server refuses the deletion that "+
-			"follows after evictions that led to nothing: %s; it is tried again with growing pauses", brief(err)))}
+		a.refusal = DeletionRefused.obstacle("", "the server refuses the deletion that follows after evictions without effect: %s; the "+
+			"drain tries again with growing pauses", brief(err))
 	}
 	return a
 }
 
 func away(err error) answer {
-	return answer{outcome: unavailable, refusal: &obstacle{reason: APIServerUnavailable, message: APIServerUnavailable.advise(fmt.Sprintf(
-		"the API server cannot be reached or cannot serve (%s); it is tried again until it can", brief(err)))}}
+	return answer{outcome: unavailable, refusal: APIServerUnavailable.obstacle("",
+		"the API server cannot be reached or cannot serve (%s); the drain tries again until it can", brief(err))}
 }
 
-// refusedByBudget explains a refusal that the budget as we know it does not explain.
+// refusedByBudget explains a refusal that the known status of the budget does not explain.
 func refusedByBudget(err error, guards []*budget) *obstacle {
-	o := &obstacle{reason: BudgetExhausted, message: "the server refuses the eviction for the sake of a disruption budget: " +
-		causeMessage(err) + "; it is tried again when the budget changes"}
+	cause, _ := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause)
+	o := &obstacle{reason: BudgetExhausted, message: "the server refuses the eviction because of a disruption budget: " +
+		cause.Message + "; the drain tries again when the budget changes"}
 	if len(guards) == 1 {
 		o.by = guards[0].Name
 	}
 	return o
 }
 
-func causeMessage(err error) string {
-	status := apierrors.APIStatus(nil)
-	if errors.As(err, &status) && status.Status().Details != nil {
-		for _, cause := range status.Status().Details.Causes {
-			if cause.Type == policyv1.DisruptionBudgetCause {
-				return cause.Message
-			}
-		}
-	}
-	return brief(err)
-}
-
-// brief keeps a message that somebody else wrote from filling ours, and leaves out the address of the request, which
-// says nothing and is another one each time.
+// brief shortens an error of another program, and drops the address of the request, which differs each time.
 func brief(err error) string {
-	const enough = 400
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	text := err.Error()
-	if len(text) <= enough {
-		return text
-	}
-	return strings.ToValidUTF8(text[:enough], "") + "…"
+	return shorten(err.Error(), 400)
 }
 
-func suggested(err error) time.Duration {
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return time.Duration(seconds) * time.Second
+// shorten limits the length of a text.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

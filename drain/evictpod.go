@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,44 +18,43 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// ErrUnevictable is what the error of EvictPod wraps for a pod that evictions are not for: a pod of a DaemonSet, which
-// would start it again on its node, or a pod that a kubelet runs from a file.
+// ErrUnevictable is wrapped by the error of EvictPod for a pod that evictions cannot move: a pod of a DaemonSet, which would
+// start it again on its node, or a pod that a kubelet runs from a file.
 var ErrUnevictable = errors.New("the pod cannot be evicted")
 
 // PodProgress is the progress of one EvictPod.
 type PodProgress struct {
-	// Blocker is what holds the pod up. Its Reason is empty where nothing does.
+	// Blocker blocks the pod. Its Reason is empty if the pod is not blocked.
 	Blocker Blocker
-	// Ends is when the grace period of the pod is over, once the pod is terminating. Zero before.
+	// Ends is the end of the grace period of a terminating pod. Zero: the pod is not terminating.
 	Ends time.Time
 }
 
-// EvictPod evicts one pod, whichever node it is on and whether that is cordoned or not, and returns nil when the pod is
-// gone or has ended by itself (its phase is Succeeded or Failed). Until then it blocks, and waits within every budget, as
-// Drain does; for a pod that is terminating already it only waits. The pod is the one with the UID: another pod that has
-// got its name meanwhile is not touched. Its grace period is its own.
+// EvictPod evicts one pod on any node, cordoned or not, and returns nil when the pod does not exist or has ended by itself (its
+// phase is Succeeded or Failed). Until then it blocks, and waits within every budget, as Drain does; for a terminating pod it
+// only waits. The UID identifies the pod: EvictPod leaves another pod of the same name alone. The grace period is the pod's.
 //
-// It returns an error that wraps ErrUnevictable if that is what the pod is, or context.Cause(ctx) if ctx ends. After ctx
-// has ended no eviction is sent; see Drain for one that is on its way.
+// It returns an error that wraps ErrUnevictable for such a pod, or context.Cause(ctx) if ctx ends. After ctx has ended EvictPod
+// sends no eviction; see Drain for evictions in flight.
 //
 // It is made for many calls at a time, one for each pod: all calls for the pods of a namespace share one loop, one watch of
 // pods and one of budgets. So it needs more permissions than a kubelet has: list and watch on pods of the namespace. Rules,
-// OwnNamespace and all that Request says are of Drain alone: here, pods wait for budgets only.
+// OwnNamespace and all of Request apply to Drain alone: here, pods wait for budgets only.
 //
-// tell, if not nil, is called with each change of what holds the pod up; where only the text of a Blocker changes, every
-// three minutes at most. It is called by this goroutine.
-func (d *Drainer) EvictPod(ctx context.Context, pod types.NamespacedName, uid types.UID, tell func(PodProgress)) error {
+// report, if not nil, is called with each change of the progress; if only the text of a Blocker changes, every three minutes
+// at most. This goroutine calls it.
+func (d *Drainer) EvictPod(ctx context.Context, pod types.NamespacedName, uid types.UID, report func(PodProgress)) error {
 	if pod.Namespace == "" || pod.Name == "" || uid == "" {
 		return fmt.Errorf("drain: EvictPod needs the namespace, name and UID of a pod, not %q, %q and %q", pod.Namespace, pod.Name, uid)
 	}
-	if tell == nil {
-		tell = func(PodProgress) {}
+	if report == nil {
+		report = func(PodProgress) {}
 	}
-	p, err := d.pods.begin(ctx, pod, uid)
+	p, err := d.beginEviction(ctx, pod, uid)
 	if err != nil {
 		return err
 	}
-	defer d.pods.end(p)
+	defer d.endEviction(p)
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,9 +62,9 @@ func (d *Drainer) EvictPod(ctx context.Context, pod types.NamespacedName, uid ty
 		case err := <-p.over:
 			return err
 		case progress := <-p.news:
-			tell(progress)
+			report(progress)
 		case <-p.unseen:
-			if d.isGone(ctx, p, tell) {
+			if d.isGone(ctx, p, report) {
 				return nil
 			}
 		}
@@ -78,108 +76,76 @@ type pendingEviction struct {
 	pod types.NamespacedName
 	uid types.UID
 	in  *podLoop
-	// live is the caller's context. What has been sent ends with wire.
+	// live is the caller's context. A sent request ends with wire.
 	live, wire context.Context //nolint:containedctx // each pod has its own, and one loop sends for all
 	cut        context.CancelFunc
+	// leave ends the use of the loop.
+	leave func()
 
-	// What the loop tells the caller: the progress, the end, and that the watch does not show the pod.
+	// The loop sends the progress, the end, and a signal if the watch does not show the pod.
 	news   chan PodProgress
 	over   chan error
 	unseen watchstore.Signal
-	// dropped is closed when nothing is done for the pod any more.
+	// dropped is closed when the loop has finished with the pod.
 	dropped chan struct{}
 
-	// left: the caller waits for the end. It is guarded by podLoop.mu; all that follows belongs to the loop.
+	// left: the caller waits for the end. podLoop.mu guards it; the following fields belong to the loop.
 	left bool
 	// seen is the newest version of the pod. Nil: the watch has not shown it.
 	seen *corev1.Pod
-	// asked is the list of pods after which the caller was told that the pod is not seen.
-	asked int
-	// reported is what the caller was told last, and when.
+	// checked is the list of pods after which the caller checked whether the pod exists.
+	checked int
+	// reported is the last report to the caller.
 	reported   PodProgress
 	reportedAt time.Time
-	// ended: nothing more is sent.
+	// ended: the loop sends no further request.
 	ended bool
 }
 
-// report gives the caller the newest progress, in the place of one that it has not heard yet.
-func (p *pendingEviction) report(progress PodProgress) {
-	select {
-	case <-p.news:
-	default:
-	}
-	p.news <- progress // never blocks: only the loop sends
-}
-
-// podEvictions are the calls of EvictPod: a loop for each namespace, from its first call to its last.
-type podEvictions struct {
-	d  *Drainer
-	mu sync.Mutex
-	by map[string]*podLoop
-}
-
-// begin adds a pod.
-func (all *podEvictions) begin(ctx context.Context, pod types.NamespacedName, uid types.UID) (*pendingEviction, error) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	in := all.by[pod.Namespace]
-	if in == nil {
-		// It may outlive the call that began it, and logs for others, too.
-		in = startPodLoop(klog.NewContext(context.WithoutCancel(ctx), klog.Background()), all.d, pod.Namespace)
-		all.by[pod.Namespace] = in
-	}
-	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
+// beginEviction adds a pod to the loop of its namespace.
+func (d *Drainer) beginEviction(ctx context.Context, pod types.NamespacedName, uid types.UID) (*pendingEviction, error) {
 	p := &pendingEviction{
-		pod: pod, uid: uid, in: in, live: ctx, wire: wire, cut: cut,
+		pod: pod, uid: uid, live: ctx,
 		news: make(chan PodProgress, 1), over: make(chan error, 1), unseen: watchstore.NewSignal(), dropped: make(chan struct{}),
 	}
-	if !in.add(p) {
-		cut()
+	p.wire, p.cut = context.WithCancel(context.WithoutCancel(ctx))
+	p.in, p.leave = d.pods.Join(pod.Namespace, p, func() (*podLoop, func()) {
+		// It may outlive the call that began it, and logs for other calls, too.
+		return startPodLoop(klog.NewContext(context.WithoutCancel(ctx), klog.Background()), d, pod.Namespace)
+	})
+	if !p.in.add(p) {
+		p.cut()
+		p.leave()
 		return nil, fmt.Errorf("drain: pod %s (UID %s) is being evicted already", pod, uid)
 	}
-	in.calls++
 	return p, nil
 }
 
-// end returns when nothing is done for the pod any more. The last call waits for the end of the loop.
-func (all *podEvictions) end(p *pendingEviction) {
-	p.in.leave(p)
-	all.settle(p)
-	all.mu.Lock()
-	p.in.calls--
-	last := p.in.calls == 0
-	if last {
-		delete(all.by, p.in.namespace)
-	}
-	all.mu.Unlock()
-	if last {
-		p.in.stop()
-	}
-}
-
-// settle waits for an eviction that is on its way, and cuts it off if that takes long.
-func (all *podEvictions) settle(p *pendingEviction) {
+// endEviction returns when the loop has finished with the pod. It waits for an eviction in flight, and cuts it off if that
+// takes long.
+func (d *Drainer) endEviction(p *pendingEviction) {
+	defer p.leave()
 	defer p.cut()
-	timer := all.d.config.Clock.NewTimer(settleFor)
+	p.in.leave(p)
+	timer := d.config.Clock.NewTimer(settleFor)
 	defer timer.Stop()
 	select {
 	case <-p.dropped:
-		return
 	case <-timer.C():
+		p.cut()
+		<-p.dropped
 	}
-	p.cut()
-	<-p.dropped
 }
 
-// isGone asks the server for a pod that the watch has not shown: the watch may be about to show a pod that has just started.
-func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, tell func(PodProgress)) bool {
+// isGone reads a pod that the watch has not shown: the watch may be about to show a pod that has just started.
+func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, report func(PodProgress)) bool {
 	var last readAttempt
 	var since time.Time
 	for ctx.Err() == nil {
 		exists, err := d.exists(ctx, p)
 		if err == nil {
 			if last.err != nil {
-				tell(PodProgress{})
+				report(PodProgress{})
 			}
 			return !exists
 		}
@@ -188,14 +154,14 @@ func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, tell func(PodP
 			since = now.Round(0)
 		}
 		o := unreadable("pod "+p.pod.String(), err)
-		tell(PodProgress{Blocker: Blocker{Pod: p.pod, Reason: o.reason, By: o.by, Message: o.message, Since: since}})
+		report(PodProgress{Blocker: Blocker{Pod: p.pod, Reason: o.reason, By: o.by, Message: o.message, Since: since}})
 		last = last.after(err, now, rand.Float64())
 		d.rest(ctx, last.notBefore.Sub(now))
 	}
 	return false
 }
 
-// exists needs no more permissions than the watch does.
+// exists reads the pod with the permissions of the watch.
 func (d *Drainer) exists(ctx context.Context, p *pendingEviction) (bool, error) {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -216,7 +182,7 @@ func (d *Drainer) rest(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// unevictable says why evictions are not for a pod. Nil: they are.
+// unevictable returns an error for a pod that evictions cannot move.
 func unevictable(pod *corev1.Pod) error {
 	switch {
 	case isMirror(pod):

@@ -9,81 +9,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// facts is all that a decision is made from, at one moment. It is read-only.
+// facts are the input of a decision: the watches, the queue and the memory at one moment. A decision only reads them.
 type facts struct {
 	now time.Time
-	// ahead is by how much the server's clock is ahead of ours.
+	// ahead is the lead of the server's clock over this process's clock.
 	ahead    time.Duration
 	nodeName string
-	// request is what was asked for.
-	request Request
+	request  Request
 	// own is Config.OwnNamespace. It may be empty.
 	own  string
 	node nodeFacts
-	// podsKnown: the watch of pods has told all pods of the node.
+	// podsKnown: the watch of pods has shown all pods of the node.
 	podsKnown bool
 	pods      []*corev1.Pod // in scope: bound to the node
-	// budgets of the namespaces whose budgets are all known, by namespace.
+	// budgets has the namespaces whose budgets are all known, by namespace.
 	budgets map[string][]*budget
-	// guards are the budgets of each pod, where they are known. Nil: to be found among budgets.
+	// guards are the budgets of each pod. If guards is nil, evict finds them among budgets.
 	guards map[types.UID][]*budget
-	// budgetsBad are the namespaces whose budgets cannot be read for some time to come.
+	// budgetsBad are the namespaces whose last read of budgets failed.
 	budgetsBad map[string]bool
-	// unheard are the namespaces where it is not known whether pods are still refused: the watch of their budgets, of the
-	// node or of its pods has failed.
+	// unheard are the namespaces with a failed watch: that of their budgets, of the node, or of its pods. A refusal there may
+	// be out of date.
 	unheard map[string]bool
-	// ruled: there may be rules. rules are those of the namespaces whose rules are known, by namespace.
+	// ruled: Config has a RuleReader. rules has the namespaces whose rules are known, by namespace.
 	ruled bool
 	rules map[string][]Rule
-	// rulesBad are the namespaces whose rules cannot be read for some time to come.
+	// rulesBad are the namespaces whose last read of rules failed.
 	rulesBad map[string]bool
-	// statics are what becomes of the static pods in scope.
-	statics map[types.UID]Removal
-	// reserved are the budgets that are busy, and until when; the zero time where only an answer ends the reservation.
+	statics  map[types.UID]Removal
+	// reserved are the busy budgets, each with the end of its reservation; zero: only an answer ends it.
 	reserved map[types.UID]time.Time
-	tries    map[types.UID]try
-	// inFlight counts the evictions that are not answered.
-	inFlight int
-	brake    brake
-	// reading holds what cannot be read. readingLate is when something that has not been read will be one more.
+	// reading lists the failed reads. At readingLate, a read that has no answer yet joins them.
 	reading     []obstacle
 	readingLate time.Time
-	// gone counts pods that were in scope once and do not exist any more.
-	gone int
-	// recurring are the controllers whose pods come back again and again.
-	recurring map[types.UID]bool
-	// turns tell when the turn of each present pod came, refusals since when its eviction has been refused.
-	turns, refusals map[types.UID]time.Time
-	// volumes are what the pods that stay use. resolveAfter is when claims may be read (again).
-	volumes      volumesInUse
-	resolveAfter time.Time
-	// emptied is when the last pod in scope was gone. Zero while there is one.
-	emptied time.Time
-	// confirmed: the last LIST has shown no pod in scope, and none has come since.
-	confirmed bool
-	// confirmAfter is when the last LIST may be asked for (again).
-	confirmAfter time.Time
-	// overridden are the pods that were deleted although their eviction was not accepted.
-	overridden []types.NamespacedName
-	// responders are those of the pods in scope; respondersLate is when a drain that does not know of them goes on with the
-	// pods that have none of their own.
+	// responders are the responders of the pods in scope. If they are still unknown at respondersLate, the drain continues with
+	// the pods that have no responders.
 	responders     Responders
 	respondersLate time.Time
-	// named are the pods that are left to responders. namedComplete: which they are has been complete once.
-	named         map[types.UID]naming
-	namedComplete bool
-	// since tells when each present blocker was first seen.
-	since map[blockerKey]time.Time
+	memory
 }
 
-// nodeFacts is what the watch shows of the node.
+// nodeFacts is the node as the watch shows it.
 type nodeFacts struct {
 	known         bool
 	exists        bool
 	unschedulable bool
 	tainted       bool
 	ready         bool
-	// attached are its volumes, as Node.status.volumesAttached names them.
+	// attached are its volumes, by their names in Node.status.volumesAttached.
 	attached []string
 }
 
@@ -105,47 +78,62 @@ func nodeFactsOf(node *corev1.Node) nodeFacts {
 	return n
 }
 
-// closed reports that no new pod can come to the node.
-func (n nodeFacts) closed() bool {
-	return n.known && (!n.exists || n.unschedulable && n.tainted)
-}
+// mayEvict reports whether the scheduler keeps evicted pods from this node.
+func (n nodeFacts) mayEvict() bool { return n.known && n.exists && n.unschedulable }
 
-// plan is what to do about the facts.
+// closed reports that no new pod can come to the node.
+func (n nodeFacts) closed() bool { return n.known && (!n.exists || n.unschedulable && n.tainted) }
+
+// plan is the result of a decision.
 type plan struct {
-	// evict are the evictions to send now.
+	// evict are the requests to send now.
 	evict []send
-	// resolve are the claims whose volumes must be known.
+	// resolve are the claims whose volumes the next decision needs.
 	resolve []types.NamespacedName
-	// confirm asks for the LIST that ends the drain if it shows no pod in scope.
+	// confirm requests the LIST that ends the drain if it shows no pod in scope.
 	confirm bool
 	status  Status
-	// notes go into the next facts.
-	notes notes
-	// wake is when to decide again even if nothing happens. Zero means never.
+	notes   notes
+	// wake is the time of the next decision if no event comes before. Zero: never.
 	wake time.Time
 }
 
-// notes is what a decision leaves for the next one.
+// notes is the part of a decision that the next one continues from.
 type notes struct {
-	since         map[blockerKey]time.Time
-	turns         map[types.UID]time.Time
-	refusals      map[types.UID]time.Time
-	emptied       time.Time
+	// since is the first sight of each present blocker.
+	since map[blockerKey]time.Time
+	// turns is the begin of each present pod's turn, refusals the begin of the refusals of its eviction.
+	turns, refusals map[types.UID]time.Time
+	// emptied is the time at which the last pod in scope was missing. Zero: pods are left.
+	emptied time.Time
+	// named are the pods that are left to responders. namedComplete: they have been complete once.
 	named         map[types.UID]naming
 	namedComplete bool
-	// claims: there are some whose volumes are not known.
+	// claims: the volumes of some claims are unknown.
 	claims bool
 }
 
-// send is one eviction to send, or what follows when evictions lead to nothing.
+// send is a request for one pod: an eviction, or a step of the Escalation.
 type send struct {
 	pod    *corev1.Pod
 	by     means
 	guards []*budget
-	// budget is the one that the eviction must reserve. Nil if it needs none.
+	// budget must be reserved first. Nil: no budget counts the eviction.
 	budget *budget
 	counts bool
 }
+
+// means is a kind of request that makes a pod leave.
+type means int
+
+const (
+	// byEviction respects budgets.
+	byEviction means = iota
+	// byDeletion overrides budgets.
+	byDeletion
+	// byKill shortens the grace period of a terminating pod to a second.
+	byKill
+)
 
 // decide makes all decisions of a drain.
 func decide(f facts) plan {
@@ -153,20 +141,14 @@ func decide(f facts) plan {
 	paced := pace(order(leaving, f.own), f)
 	paced.namedComplete = f.namedComplete || f.complete(leaving)
 	paced.beginPatience(leaving)
-	p := plan{evict: paced.sends, wake: earlier(paced.wake, f.readingLate)}
 	e := finish(leaving, f)
-	p.resolve, p.confirm, p.wake = e.resolve, e.confirm, earlier(p.wake, e.wake)
-	p.notes = notes{
-		turns: paced.turns, refusals: paced.refusals, emptied: e.emptied, claims: e.claims, named: paced.named,
-		namedComplete: paced.namedComplete,
+	paced.emptied, paced.claims = e.emptied, e.claims
+	status, wake := summarise(leaving, left, paced, e, f)
+	if paced.namedComplete {
+		status.Named = namedPods(leaving, paced.named)
 	}
-	var wake time.Time
-	p.status, p.notes.since, wake = summarise(leaving, left, paced, e, f)
-	p.wake = earlier(p.wake, wake)
-	if p.notes.namedComplete {
-		p.status.Named = namedPods(leaving, paced.named)
-	}
-	return p
+	wake = earlier(wake, earlier(earlier(paced.wake, e.wake), f.readingLate))
+	return plan{evict: paced.sends, resolve: e.resolve, confirm: e.confirm, status: status, notes: paced.notes, wake: wake}
 }
 
 // earlier returns the earlier of two moments, of which zero means never.

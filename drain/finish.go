@@ -15,22 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ending is what is left to do once no pod is left.
+// ending decides about the end of a drain, once no pod is left.
 type ending struct {
 	emptied time.Time
-	// volumes are still attached, and waited for. claims: it is not known yet whether there are any.
+	// volumes are still attached, and the drain waits for them. claims: the volumes of some claims are unknown.
 	volumes []string
 	claims  bool
-	// abandoned are still attached, and not waited for any more.
+	// abandoned are still attached, and their time is over.
 	abandoned []string
 	resolve   []types.NamespacedName
 	confirm   bool
-	// reached: there is nothing left to do.
+	// reached: the drain has reached its targets.
 	reached bool
 	wake    time.Time
 }
 
-// finish decides what stands between a node without pods in scope and the end: its volumes, then a last look.
+// finish decides about the steps from a node without pods in scope to the end: its volumes, then a last LIST.
 func finish(leaving []leaver, f facts) ending {
 	if !f.podsKnown || len(leaving) > 0 || !f.node.closed() {
 		return ending{}
@@ -40,25 +40,23 @@ func finish(leaving []leaver, f facts) ending {
 		e.emptied = f.now
 	}
 	e.detach(f)
-	if e.claims || len(e.volumes) > 0 {
-		return e
-	}
 	switch {
+	case e.claims || len(e.volumes) > 0:
 	case f.confirmed:
 		e.reached = true
-	case f.now.Before(f.confirmAfter):
-		e.wake = f.confirmAfter
+	case f.now.Before(f.last.notBefore):
+		e.wake = f.last.notBefore
 	default:
 		e.confirm = true
 	}
 	return e
 }
 
-// lookTimeout bounds the last LIST: an API server that is away must not keep us from hearing that ctx has ended.
+// lookTimeout limits one read: while the API server is away, the end of ctx must still take effect.
 const lookTimeout = 30 * time.Second
 
-// confirm asks the server once, with a consistent read, whether any pod in scope is left: a watch may lag, and a drain
-// that reports an empty node too early lets somebody switch off a machine with running containers.
+// confirm checks once, with a consistent read, whether any pod in scope is left: a watch may lag, and after an early report of
+// an empty node an administrator may switch off a machine with running containers.
 func (r *run) confirm(ctx context.Context, f facts) {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -72,19 +70,20 @@ func (r *run) confirm(ctx context.Context, f facts) {
 		r.confirmed = len(leaving) == 0
 	}
 	if r.confirmed {
-		r.memory.last = readAttempt{}
+		r.last = readAttempt{}
 		return
 	}
-	r.listFailed(err, r.d.config.Clock.Now(), rand.Float64())
+	// It failed, or showed a pod that the watch is about to show.
+	r.last = r.last.after(err, r.d.config.Clock.Now(), rand.Float64())
 }
 
-// volumesInUse are the volumes of claims, as Node.status.volumesAttached would name them; empty where a claim has none
-// that is attached.
+// volumesInUse are the volumes of claims, by the names in Node.status.volumesAttached. The name is empty if no volume of the
+// claim can be attached.
 type volumesInUse map[types.NamespacedName]string
 
-// detach finds the volumes that are attached to the node although no pod there uses them any more. That is: all but those
-// of the pods that stay, so that it does not matter which process saw the others leave. Claims of pods that stay must be
-// resolved for that; mostly there are none.
+// detach finds the volumes that are attached to the node although no pod there uses them now: all volumes except the
+// volumes of the pods that stay. So the result does not depend on the pods that a process saw leave. The claims of pods that
+// stay must be resolved for that; mostly there are none.
 func (e *ending) detach(f facts) {
 	timeout := f.request.volumeTimeout()
 	if len(f.node.attached) == 0 || timeout == 0 {
@@ -99,31 +98,26 @@ func (e *ending) detach(f facts) {
 		}
 		used[name] = true
 	}
+	unused := slices.DeleteFunc(slices.Sorted(slices.Values(f.node.attached)), func(name string) bool { return used[name] })
 	late := e.emptied.Add(timeout)
 	switch {
-	case !f.now.Before(late): // no claim is read any more: what is reached is not taken back for that
-		e.abandoned = unused(f.node.attached, used)
+	case !f.now.Before(late): // the drain resolves no further claim, because a reached end must last
+		e.abandoned = unused
 		return
-	case len(unknown) > 0 && !f.now.Before(f.resolveAfter):
+	case len(unknown) > 0 && !f.now.Before(f.claimRead.notBefore):
 		e.resolve, e.claims = unknown, true
 		return
 	case len(unknown) > 0:
-		e.claims, e.wake = true, f.resolveAfter
+		e.claims, e.wake = true, f.claimRead.notBefore
 	default:
-		e.volumes = unused(f.node.attached, used)
+		e.volumes = unused
 	}
 	if e.claims || len(e.volumes) > 0 {
 		e.wake = earlier(e.wake, late)
 	}
 }
 
-func unused(attached []string, used map[string]bool) []string {
-	left := slices.DeleteFunc(slices.Clone(attached), func(name string) bool { return used[name] })
-	slices.Sort(left)
-	return left
-}
-
-// claims returns the volume claims of pods, those that are made from the pod's own template included.
+// claims returns the volume claims of pods, including the claims from their own templates.
 func claims(pods []*corev1.Pod) []types.NamespacedName {
 	var all []types.NamespacedName
 	for _, pod := range pods {
@@ -139,23 +133,14 @@ func claims(pods []*corev1.Pod) []types.NamespacedName {
 	return all
 }
 
-// attachedName is the name of a volume in Node.status.volumesAttached. Empty for kinds of volumes that are not attached,
-// and for those of the time before CSI: a pod that stays and uses one makes the drain wait for its VolumeTimeout.
-func attachedName(volume *corev1.PersistentVolume) string {
-	if volume.Spec.CSI == nil {
-		return ""
-	}
-	return "kubernetes.io/csi/" + volume.Spec.CSI.Driver + "^" + volume.Spec.CSI.VolumeHandle
-}
-
-// resolve reads the volumes of claims of pods that stay on the node. A claim that does not exist has none.
+// resolve reads the volumes of claims of pods that stay on the node.
 func (r *run) resolve(ctx context.Context, claims []types.NamespacedName) {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	for _, claim := range claims {
 		name, err := r.volumeOf(look, claim)
-		if err != nil {
-			r.claimFailed(fmt.Errorf("volume of claim %s: %w", claim, err), r.d.config.Clock.Now(), rand.Float64())
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.claimRead = r.claimRead.after(fmt.Errorf("volume of claim %s: %w", claim, err), r.d.config.Clock.Now(), rand.Float64())
 			return
 		}
 		r.volumes[claim] = name
@@ -165,18 +150,19 @@ func (r *run) resolve(ctx context.Context, claims []types.NamespacedName) {
 func (r *run) volumeOf(ctx context.Context, claim types.NamespacedName) (string, error) {
 	core := r.d.config.Pods
 	c, err := core.PersistentVolumeClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && c.Spec.VolumeName == "" {
-		return "", nil
-	}
-	if err != nil {
+	if err != nil || c.Spec.VolumeName == "" {
 		return "", err
 	}
 	volume, err := core.PersistentVolumes().Get(ctx, c.Spec.VolumeName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
+	return attachedName(volume), err
+}
+
+// attachedName returns the name of a volume in Node.status.volumesAttached. It is empty for kinds of volumes that are not
+// attached, and for kinds from before CSI: for a pod that stays and uses such a volume, the drain waits for its VolumeTimeout.
+func attachedName(volume *corev1.PersistentVolume) string {
+	csi := volume.Spec.CSI
+	if csi == nil {
+		return ""
 	}
-	if err != nil {
-		return "", err
-	}
-	return attachedName(volume), nil
+	return "kubernetes.io/csi/" + csi.Driver + "^" + csi.VolumeHandle
 }

@@ -5,7 +5,6 @@ package drain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +13,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// gather puts together what is known now. It asks the server nothing; where a namespace has come or gone it begins or
-// ends the watch of its budgets.
+// gather returns the facts as they are now. It sends no request; for a namespace that came or went, it begins or ends the
+// watches.
 func (r *run) gather(ctx context.Context) facts {
 	f := r.facts()
 	f.nodeName, f.request, f.own = r.req.NodeName, r.req, r.d.config.OwnNamespace
-	f.node = r.nodeFacts()
+	nodes, known := r.node.List()
+	f.node = nodeFacts{known: known}
+	var node *corev1.Node
+	if i := slices.IndexFunc(nodes, func(n *corev1.Node) bool { return n.Name == r.req.NodeName }); i >= 0 {
+		node = nodes[i]
+		f.node = nodeFactsOf(node)
+	}
 	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req.Targets, f.own)
+	r.sawNode(f.node)
 	r.saw(pods, r.pods.Has)
 	r.fill(&f)
-	f.statics = r.statics(pods)
-	by := byNamespace(pods)
+	f.statics = staticsOf(node, pods, r.d.config.StaticPods)
+	by := map[string][]*corev1.Pod{}
+	for _, pod := range pods {
+		by[pod.Namespace] = append(by[pod.Namespace], pod)
+	}
 	r.join(ctx, by)
-	r.sawNode(f.node)
 	r.gatherRules(&f)
 	failed := r.node.Err() != nil || r.pods.Err() != nil
 	f.unheard = map[string]bool{}
@@ -41,17 +49,8 @@ func (r *run) gather(ctx context.Context) facts {
 		f.responders = reader.Responders(pods)
 	}
 	r.opened.saw(f.budgets, f.now)
-	r.opened.keep(f.budgets)
 	f.reading, f.readingLate = r.reading(f.now, f.responders.Err)
 	return f
-}
-
-func byNamespace(pods []*corev1.Pod) map[string][]*corev1.Pod {
-	by := map[string][]*corev1.Pod{}
-	for _, pod := range pods {
-		by[pod.Namespace] = append(by[pod.Namespace], pod)
-	}
-	return by
 }
 
 func (r *run) gatherRules(f *facts) {
@@ -64,24 +63,17 @@ func (r *run) gatherRules(f *facts) {
 	}
 }
 
-func (r *run) nodeFacts() nodeFacts {
-	nodes, known := r.node.List()
-	for _, node := range nodes {
-		if node.Name == r.req.NodeName {
-			return nodeFactsOf(node)
-		}
-	}
-	return nodeFacts{known: known}
-}
-
 // join watches the budgets and rules of exactly the namespaces that have pods in scope.
 func (r *run) join(ctx context.Context, by map[string][]*corev1.Pod) {
 	for namespace := range by {
-		if r.budgets[namespace] == nil {
-			r.budgets[namespace] = &guarding{budgetWatch: r.d.budgets.join(ctx, namespace, r.wake)}
-			r.followRules(ctx, namespace)
-			r.joined[namespace] = r.d.config.Clock.Now()
+		if r.budgets[namespace] != nil {
+			continue
 		}
+		r.budgets[namespace] = r.d.budgets.join(ctx, namespace, r.wake)
+		if r.d.config.Rules != nil {
+			r.rules[namespace] = startRuleWatch(ctx, r.d.config.Rules, namespace, r.wake)
+		}
+		r.joined[namespace] = r.d.config.Clock.Now()
 	}
 	for namespace := range r.budgets {
 		if by[namespace] == nil {
@@ -90,15 +82,9 @@ func (r *run) join(ctx context.Context, by map[string][]*corev1.Pod) {
 	}
 }
 
-func (r *run) followRules(ctx context.Context, namespace string) {
-	if r.d.config.Rules != nil {
-		r.rules[namespace] = startRuleWatch(ctx, r.d.config.Rules, namespace, r.wake)
-	}
-}
-
 // leave ends the watches of a namespace.
 func (r *run) leave(namespace string) {
-	r.d.budgets.leave(namespace, r.wake)
+	r.budgets[namespace].leave()
 	delete(r.budgets, namespace)
 	delete(r.joined, namespace)
 	if w, ok := r.rules[namespace]; ok {
@@ -107,10 +93,10 @@ func (r *run) leave(namespace string) {
 	}
 }
 
-// readLate is how long a read may take before it is said that it takes long.
+// readLate is the time after which a read without an answer counts as failed.
 const readLate = 10 * time.Second
 
-// reading lists what cannot be read now, and says when what has not been read yet will belong to it.
+// reading returns the failed reads, and the time at which a read without an answer will be one.
 func (r *run) reading(now time.Time, responders error) (all []obstacle, late time.Time) {
 	reads := reading{now: now}
 	reads.note("node "+r.req.NodeName, r.node.Err())
@@ -128,22 +114,21 @@ func (r *run) reading(now time.Time, responders error) (all []obstacle, late tim
 	return reads.failed, reads.late
 }
 
-// reading collects what cannot be read.
+// reading collects failed reads.
 type reading struct {
 	now    time.Time
 	failed []obstacle
-	// late is when something that has not been read yet will be one more.
-	late time.Time
+	late   time.Time
 }
 
 func (r *reading) note(what string, err error) {
 	if err != nil {
-		r.failed = append(r.failed, unreadable(what, err))
+		r.failed = append(r.failed, *unreadable(what, err))
 	}
 }
 
-// await records what cannot be read, or has not been read for readLate since the time. It returns since when to count next:
-// what can be read again takes a moment to be known.
+// await records a read that fails, or has had no answer for readLate since the time. It returns the beginning of that time for
+// the next call: after a failure, the answer needs a moment.
 func (r *reading) await(what string, since time.Time, of interface {
 	Synced() bool
 	Err() error
@@ -163,21 +148,19 @@ func (r *reading) await(what string, since time.Time, of interface {
 	return since
 }
 
-// readEvictions is what is being read of responders.
 const readEvictions = "evictions (lifecycle.k8s.io)"
 
 func rulesOf(namespace string) string { return "drain rules of namespace " + namespace }
 
 var errNotRead = errors.New("the server has not answered")
 
-func unreadable(what string, err error) obstacle {
-	if errors.Is(err, ErrBadRule) {
-		return obstacle{RuleInvalid, what, RuleInvalid.advise(fmt.Sprintf("the %s cannot be understood (%s), so the pods that they "+
-			"speak of stay", what, brief(err)))}
+func unreadable(what string, err error) *obstacle {
+	switch {
+	case errors.Is(err, ErrBadRule):
+		return RuleInvalid.obstacle(what, "the %s cannot be understood (%s), so the pods that they select stay", what, brief(err))
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return ReadRefused.obstacle(what, "the %s cannot be read (%s)", what, brief(err))
+	default:
+		return APIServerUnavailable.obstacle(what, "the %s cannot be read now (%s); the drain tries again until it can", what, brief(err))
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return obstacle{ReadRefused, what, ReadRefused.advise(fmt.Sprintf("the %s cannot be read (%s)", what, brief(err)))}
-	}
-	return obstacle{APIServerUnavailable, what, APIServerUnavailable.advise(fmt.Sprintf("the %s cannot be read now (%s); it is tried "+
-		"again until it can", what, brief(err)))}
 }

@@ -102,15 +102,16 @@ func ourFates(t rapid.TB, pods []*corev1.Pod, request Request) map[string]fate {
 		}
 	}
 	leaving, _ := filter(scope("w1", pods), f)
-	no := refuse(leaving, request)
+	no := 0
 	for _, l := range leaving {
 		fates[l.pod.Name] = fate{what: leaves}
-		if o := no[l.pod.UID]; o != nil {
+		if o := refusal(l.pod, request); o != nil {
 			fates[l.pod.Name] = fate{barred, string(o.reason)}
+			no++
 		}
 	}
-	if sent := decide(f).evict; len(no) > 0 && len(sent) > 0 {
-		t.Errorf("%d pods are refused, and yet %d evictions are sent", len(no), len(sent))
+	if sent := decide(f).evict; no > 0 && len(sent) > 0 {
+		t.Errorf("%d pods are refused, and yet %d evictions are sent", no, len(sent))
 	}
 	return fates
 }

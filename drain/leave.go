@@ -9,37 +9,30 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// naming is what a drain remembers of a pod that it leaves to responders.
+// naming is the memory of a pod that the drain leaves to responders.
 type naming struct {
-	// working: a responder is at work on it. idle is since when none is, although one could be: since the drain named the
-	// pod, an Eviction of it was there, or the last responder has stopped. Zero: no responder could know of it.
+	// working: a responder is working on the pod. idle is the begin of the time without such a responder: the drain named the
+	// pod, its Eviction appeared, or the last responder stopped. Zero: no responder could know of the pod.
 	working bool
 	idle    time.Time
-	// eviction is the last one that ran.
+	// eviction is the last Eviction that ran.
 	eviction types.UID
-	// before is the Eviction that had failed when the pod was named: it says nothing of what comes now.
+	// before is the Eviction that had failed before the drain named the pod: it does not count.
 	before types.UID
-	// owner is its controller, if it has one. sent: it has been counted as one that was sent away, or is not to be.
-	owner types.UID
-	sent  bool
 }
 
-func newNaming(pod *corev1.Pod, r Response) naming {
-	var n naming
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		n.owner = owner.UID
+// due returns the end of the patience. Zero: the patience has not begun.
+func (n naming) due() time.Time {
+	if n.idle.IsZero() {
+		return time.Time{}
 	}
-	if r.State == EvictionFailed {
-		n.before = r.UID
-	}
-	return n
+	return n.idle.Add(ResponderPatience)
 }
 
-// leave reports whether a pod whose turn has come is left to responders, and what is to be said of it meanwhile.
+// leave reports whether the drain leaves a pod of the current step to responders, and the obstacle meanwhile.
 func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 	f, r := p.facts, p.facts.responders.Pods[l.pod.UID]
 	switch {
@@ -49,38 +42,32 @@ func (p *pacing) leave(l leaver) (left bool, hold *obstacle, wake time.Time) {
 	case !f.responders.Known && f.now.Before(f.respondersLate):
 		return true, nil, f.respondersLate
 	case !f.responders.Known && f.mayBeLeft(l.pod):
-		o := unreadable(readEvictions, cmp.Or(f.responders.Err, errNotRead))
-		return true, &o, time.Time{}
+		return true, unreadable(readEvictions, cmp.Or(f.responders.Err, errNotRead)), time.Time{}
 	case !f.isLeft(l.pod, r):
 		return false, nil, time.Time{}
 	case !f.responders.Served && f.request.mode() == ModeEvictionRequest:
-		return true, noEvictionAPI(), time.Time{}
+		return true, EvictionAPIMissing.obstacle("", "the pod is left to responders, and the server has no Evictions "+
+			"(lifecycle.k8s.io/v1alpha1) that the drain may read"), time.Time{}
 	case !f.responders.Served:
 		return false, nil, time.Time{}
 	}
 	return p.await(l, r, p.name(l.pod, r))
 }
 
-// isLeft reports whether the pod is left to responders, if there are any.
+// isLeft reports whether the mode leaves the pod to responders, if it has any.
 func (f facts) isLeft(pod *corev1.Pod, r Response) bool {
-	if isNobodys(pod) {
-		return false
-	}
 	mode := f.request.mode()
-	return mode == ModeEvictionRequest || mode == ModeAuto && r.Own
+	return !isNeverLeft(pod) && (mode == ModeEvictionRequest || mode == ModeAuto && r.Own)
 }
 
-// mayBeLeft reports whether a responder may be at work on the pod, as long as that is not known.
+// mayBeLeft reports whether a responder may be working on the pod, as long as responders are unknown.
 func (f facts) mayBeLeft(pod *corev1.Pod) bool {
-	if isNobodys(pod) {
-		return false
-	}
-	r, asked := f.responders.Pods[pod.UID]
-	return f.request.mode() == ModeEvictionRequest || !asked || r.Own
+	r, read := f.responders.Pods[pod.UID]
+	return !isNeverLeft(pod) && (f.request.mode() == ModeEvictionRequest || !read || r.Own)
 }
 
-// isNobodys reports that a pod is never left to responders.
-func isNobodys(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) != PodTypeDefault }
+// isNeverLeft reports that no mode leaves the pod to responders.
+func isNeverLeft(pod *corev1.Pod) bool { return isFinished(pod) || typeOf(pod) != PodTypeDefault }
 
 // await waits for a responder, and then for the result of its work.
 func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacle, wake time.Time) {
@@ -88,38 +75,36 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 	patient := due.IsZero() || now.Before(due)
 	switch {
 	case r.State == EvictionFailed && r.UID != n.before:
-		return p.fallBack(l, respondersFailed(r), fmt.Sprintf("Eviction %s has failed (%s), so the drain evicts the pod itself; ",
-			r.Eviction, short(r.Message)))
+		return p.fallBack(l, respondersFailed(r), fmt.Sprintf("Eviction %s has failed (%s)", r.Eviction, short(r.Message)))
 	case r.alive(now):
 		return true, awaits(r), r.silentAt()
 	case r.State == EvictionRunning && patient:
 		p.idles[l.pod.UID] = true
 		return true, awaits(r), due
 	case r.active() && !r.silent(now) && p.facts.request.mode() == ModeEvictionRequest:
-		return true, awaits(r), r.silentAt() // the API takes the turn from a silent responder
+		return true, awaits(r), r.silentAt() // the eviction controller replaces a silent responder
 	case patient:
 		p.idles[l.pod.UID] = true
 		return true, nil, due
+	case r.State == EvictionFailed: // before the drain named the pod, and no newer Eviction has followed
+		return p.fallBack(l, respondersFailed(r), unanswered(r))
+	default:
+		return p.fallBack(l, nobodyResponds(r), unanswered(r))
 	}
-	matter := nobodyResponds(r)
-	if r.State == EvictionFailed { // before the pod was named, and nobody has asked again
-		matter = respondersFailed(r)
-	}
-	return p.fallBack(l, matter, unanswered(r)+", so the drain evicts the pod itself; ")
 }
 
-// fallBack has the drain evict a pod to which no responder comes, unless the request forbids that.
+// fallBack makes the drain evict a pod without a working responder, unless the request forbids that.
 func (p *pacing) fallBack(l leaver, matter *obstacle, why string) (left bool, hold *obstacle, wake time.Time) {
 	if p.facts.request.mode() == ModeEvictionRequest {
 		return true, matter, time.Time{}
 	}
-	p.fallen[l.pod.UID] = why
+	p.fallen[l.pod.UID] = why + ", so the drain evicts the pod itself; "
 	return false, nil, time.Time{}
 }
 
-// name records that a pod is left to responders, if it may be.
+// name records that a pod is left to responders, if the mode allows that.
 func (p *pacing) name(pod *corev1.Pod, r Response) naming {
-	if p.facts.request.mode() == ModeEviction || isNobodys(pod) {
+	if p.facts.request.mode() == ModeEviction || isNeverLeft(pod) {
 		return naming{}
 	}
 	return p.remember(pod, r)
@@ -127,8 +112,8 @@ func (p *pacing) name(pod *corev1.Pod, r Response) naming {
 
 func (p *pacing) remember(pod *corev1.Pod, r Response) naming {
 	n, known := p.named[pod.UID]
-	if !known {
-		n = newNaming(pod, r)
+	if !known && r.State == EvictionFailed {
+		n.before = r.UID
 	}
 	working := r.works(p.facts.now) || r.alive(p.facts.now)
 	appeared := r.State == EvictionRunning && r.UID != n.eviction
@@ -143,43 +128,35 @@ func (p *pacing) remember(pod *corev1.Pod, r Response) naming {
 	return n
 }
 
-// nameImpossible names a pod that its budget never lets go.
+// nameImpossible names a pod whose budget never allows its eviction: a responder may help.
 func (p *pacing) nameImpossible(l leaver, hold *obstacle) {
 	if hold != nil && hold.reason == BudgetImpossible && p.facts.request.mode() == ModeAuto && p.facts.responders.Served {
 		p.name(l.pod, p.facts.responders.Pods[l.pod.UID])
 	}
 }
 
-// keepNamed keeps the names of pods that are still there: also of those that are terminating, so that their Evictions end
-// as what they are. What an earlier run has named is not remembered. So that nothing is withdrawn of it with the first
-// answer, all pods are named whose Evictions run, whether or not their turn has come.
+// keepNamed keeps the names of the present pods, even of terminating pods, so that their Evictions run to their end. After a
+// restart the names are unknown: keepNamed names all pods with a running Eviction, even of later steps, so that the first answer
+// withdraws no request of an earlier run.
 func (p *pacing) keepNamed(steps [][]leaver) {
-	if p.facts.responders.Known && !p.facts.responders.Served {
+	f := p.facts
+	if f.responders.Known && !f.responders.Served {
 		return
 	}
 	for _, step := range steps {
 		for _, l := range step {
-			if n, named := p.facts.named[l.pod.UID]; named {
+			if n, named := f.named[l.pod.UID]; named {
 				p.named[l.pod.UID] = n
 			}
-			r := p.facts.responders.Pods[l.pod.UID]
-			if !p.facts.namedComplete && r.State == EvictionRunning && !hasDaemonSet(l.pod) && p.facts.request.mode() != ModeEviction {
+			r := f.responders.Pods[l.pod.UID]
+			if !f.namedComplete && r.State == EvictionRunning && !hasDaemonSet(l.pod) && f.request.mode() != ModeEviction {
 				p.remember(l.pod, r)
 			}
 		}
 	}
 }
 
-// explain says of a pod that the drain evicts itself, although it was left to responders, why that is so.
-func (p *pacing) explain(l leaver, hold *obstacle) *obstacle {
-	why, fallen := p.fallen[l.pod.UID]
-	if !fallen || hold == nil {
-		return hold
-	}
-	return &obstacle{hold.reason, hold.by, why + hold.message}
-}
-
-// namedPods lists the pods that are left to responders.
+// namedPods returns the pods that are left to responders. It is never nil: nil means that they are unknown.
 func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
 	var pods []*corev1.Pod
 	for _, l := range leaving {
@@ -187,11 +164,11 @@ func namedPods(leaving []leaver, named map[types.UID]naming) []PodReference {
 			pods = append(pods, l.pod)
 		}
 	}
-	return append([]PodReference{}, references(pods)...) // never nil: nil says that it is not known
+	return append([]PodReference{}, references(pods)...)
 }
 
-// complete reports whether all has been read that says which pods are left to responders. To name fewer pods before that
-// would withdraw requests that an earlier run has caused. What cannot be read for some time to come does not count.
+// complete reports whether all reads that decide about the named pods have had an answer, if only an error. Fewer names before
+// that would withdraw requests of an earlier run.
 func (f facts) complete(leaving []leaver) bool {
 	if !f.podsKnown || !f.node.known || !f.responders.Known {
 		return false
@@ -206,67 +183,10 @@ func (f facts) complete(leaving []leaver) bool {
 	return true
 }
 
-func awaits(r Response) *obstacle {
-	if r.Responder == "" {
-		return &obstacle{AwaitingResponder, r.Eviction, AwaitingResponder.advise("Eviction " + r.Eviction + " is there, and none of its " +
-			"responders is active yet")}
-	}
-	text := "responder " + r.Responder + " is at work"
-	if !r.Since.IsZero() {
-		text += " since " + r.Since.UTC().Format(time.RFC3339)
-	}
-	if !r.Heartbeat.IsZero() {
-		text += ", last heartbeat at " + r.Heartbeat.UTC().Format(time.RFC3339)
-	}
-	if r.Message != "" {
-		text += ": " + short(r.Message)
-	}
-	return &obstacle{AwaitingResponder, r.Eviction, AwaitingResponder.advise(text)}
-}
-
-func nobodyResponds(r Response) *obstacle {
-	return &obstacle{ResponderMissing, r.Eviction, ResponderMissing.advise("the pod is left to responders, and " + unanswered(r))}
-}
-
-// unanswered says that nobody has responded, or who has not been heard of any more.
-func unanswered(r Response) string {
-	if r.active() && !r.heard().IsZero() {
-		return fmt.Sprintf("responder %s has not been heard of since %s", r.Responder, r.heard().UTC().Format(time.RFC3339))
-	}
-	return fmt.Sprintf("nobody has responded within %s", ResponderPatience)
-}
-
-func respondersFailed(r Response) *obstacle {
-	return &obstacle{RespondersFailed, r.Eviction, RespondersFailed.advise(fmt.Sprintf("Eviction %s has failed: %s", r.Eviction, short(r.Message)))}
-}
-
-func noEvictionAPI() *obstacle {
-	return &obstacle{reason: EvictionAPIMissing, message: EvictionAPIMissing.advise("the pod is left to responders, and the server has no " +
-		"Evictions (lifecycle.k8s.io/v1alpha1) that the drain may read")}
-}
-
-// short keeps a text that another program wrote to one line of some length.
-func short(text string) string {
-	const enough = 200
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= enough {
-		return text
-	}
-	return strings.ToValidUTF8(text[:enough], "") + "…"
-}
-
-// passedOn is how many of the named pods the requester sees: the first by namespace and name.
+// passedOn is the number of named pods that the requester sees: the first by namespace and name.
 const passedOn = 500
 
-// due is when the patience ends. Zero: it has not begun.
-func (n naming) due() time.Time {
-	if n.idle.IsZero() {
-		return time.Time{}
-	}
-	return n.idle.Add(ResponderPatience)
-}
-
-// beginPatience begins to wait for the responders, which can know of the pods from now on.
+// beginPatience begins the patience with the responders, which can know of the pods from now on.
 func (p *pacing) beginPatience(leaving []leaver) {
 	if !p.namedComplete {
 		return
@@ -283,3 +203,39 @@ func (p *pacing) beginPatience(leaving []leaver) {
 		}
 	}
 }
+
+func awaits(r Response) *obstacle {
+	if r.Responder == "" {
+		return AwaitingResponder.obstacle(r.Eviction, "Eviction %s exists, and none of its responders is active yet", r.Eviction)
+	}
+	text := "responder " + r.Responder + " is working"
+	if !r.Since.IsZero() {
+		text += " since " + r.Since.UTC().Format(time.RFC3339)
+	}
+	if !r.Heartbeat.IsZero() {
+		text += ", last heartbeat at " + r.Heartbeat.UTC().Format(time.RFC3339)
+	}
+	if r.Message != "" {
+		text += ": " + short(r.Message)
+	}
+	return AwaitingResponder.obstacle(r.Eviction, "%s", text)
+}
+
+func nobodyResponds(r Response) *obstacle {
+	return ResponderMissing.obstacle(r.Eviction, "the pod is left to responders, and %s", unanswered(r))
+}
+
+// unanswered describes the silence of the responders.
+func unanswered(r Response) string {
+	if r.active() && !r.heard().IsZero() {
+		return fmt.Sprintf("responder %s has been silent since %s", r.Responder, r.heard().UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("no responder has acted within %s", ResponderPatience)
+}
+
+func respondersFailed(r Response) *obstacle {
+	return RespondersFailed.obstacle(r.Eviction, "Eviction %s has failed: %s", r.Eviction, short(r.Message))
+}
+
+// short limits a text of another program to one line of some length.
+func short(text string) string { return shorten(strings.Join(strings.Fields(text), " "), 200) }

@@ -3,7 +3,6 @@
 package drain
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,112 +12,86 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory is what a drain remembers of what it saw and did. Losing it loses only the progress count, the back-off, and how
-// long the drain has waited for pods: all else is in the API.
+// memory is the memory of one drain. A restart loses the progress count, the back-off and the times that pods have had; the
+// API has everything else.
 type memory struct {
 	notes
 	trials
-	present    map[types.UID]struct{} // in scope at the last look
-	owners     map[types.UID]returns
+	present    map[types.UID]presence // in scope at the last look
+	owners     map[types.UID]returns  // by controller
 	attached   []string
 	nodeSeen   bool
-	gone       int
+	gone       int // pods that were in scope and do not exist now
 	last       readAttempt
-	confirmed  bool
+	confirmed  bool // the last LIST has shown no pod in scope, and none has come since
 	volumes    volumesInUse
 	claimRead  readAttempt
 	overridden []types.NamespacedName
 }
 
-// readAttempt is the state of a read that ends the drain, or of one that is needed to end it.
-type readAttempt struct {
-	failures  int
-	notBefore time.Time
-	err       error
+// presence is a pod at the last look.
+type presence struct {
+	owner types.UID
+	// counted: its controller's returns include the end of the pod, or the pod has ended by itself.
+	counted bool
 }
 
 func newMemory() memory {
 	return memory{
-		trials: newTrials(), present: map[types.UID]struct{}{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
+		trials: newTrials(), present: map[types.UID]presence{}, owners: map[types.UID]returns{}, volumes: volumesInUse{},
 	}
 }
 
-// saw counts the pods that are gone, and forgets what was tried with them. covered are the pods that the targets speak
-// of, exists tells whether the watch still shows a pod.
+// saw counts the pods that came or went since the last look, and forgets the tries of the latter. covered are the pods of the
+// targets; exists reports whether the watch still shows a pod.
 func (m *memory) saw(covered []*corev1.Pod, exists func(types.UID) bool) {
-	now := make(map[types.UID]struct{}, len(covered))
-	var fresh []*corev1.Pod
+	before, found := m.present, map[types.UID]bool{}
+	m.present = make(map[types.UID]presence, len(covered))
 	for _, pod := range covered {
-		now[pod.UID] = struct{}{}
-		if _, known := m.present[pod.UID]; !known {
-			fresh = append(fresh, pod)
+		p, known := before[pod.UID]
+		if !known {
+			p.owner = m.came(pod, found)
 		}
-	}
-	recount(m.owners, fresh)
-	for _, pod := range covered {
+		if !p.counted && isTerminating(pod) {
+			m.count(p.owner)
+		}
+		p.counted = p.counted || isTerminating(pod) || isFinished(pod)
+		m.present[pod.UID] = p
 		m.unanswered(pod)
-		m.sentByOthers(pod)
 	}
-	for uid := range m.present {
-		if _, still := now[uid]; still {
+	for uid, p := range before {
+		if _, still := m.present[uid]; still {
 			continue
 		}
-		if !exists(uid) { // else it is out of scope now, which is neither gone nor remaining
+		if !exists(uid) { // otherwise it is out of scope now: neither gone nor remaining
 			m.gone++
-			m.wentByOthers(uid)
+			if !p.counted {
+				m.count(p.owner)
+			}
 		}
 		if !m.tries[uid].inFlight {
 			delete(m.tries, uid)
 		}
 	}
-	m.present = now
 }
 
-// unanswered finds out that a deletion whose answer was lost did take effect. One that was refused did not: then another
-// client has made the pod end.
+// unanswered finds a deletion that took effect although its answer was lost. After a refused deletion, another client has
+// made the pod end.
 func (m *memory) unanswered(pod *corev1.Pod) {
 	t, tried := m.tries[pod.UID]
 	lost := t.outcome == unavailable || t.refusal != nil && t.refusal.reason == EvictionTimedOut
 	if tried && t.by == byDeletion && !t.inFlight && lost && isTerminating(pod) {
 		t.outcome, t.refusal = accepted, nil
 		m.tries[pod.UID] = t
-		m.left(pod, byDeletion)
+		m.overrode(pod)
 	}
 }
 
-// sentByOthers counts a pod that is left to responders and is ending now. One that has ended by itself does not count.
-func (m *memory) sentByOthers(pod *corev1.Pod) {
-	n, named := m.named[pod.UID]
-	switch {
-	case !named || n.sent:
-	case isTerminating(pod):
-		m.wentByOthers(pod.UID)
-	case isFinished(pod):
-		n.sent = true
-		m.named[pod.UID] = n
-	}
+func (m *memory) overrode(pod *corev1.Pod) {
+	m.overridden = append(slices.Clip(m.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }
 
-// wentByOthers counts a pod that is left to responders, and that was not evicted by the drain all the same, as sent away.
-func (m *memory) wentByOthers(uid types.UID) {
-	n, named := m.named[uid]
-	if !named || n.sent || m.tries[uid].inFlight {
-		return
-	}
-	n.sent = true
-	m.named[uid] = n
-	m.count(n.owner)
-}
-
-// count records that a pod of a controller was sent away.
-func (m *memory) count(owner types.UID) {
-	if r, known := m.owners[owner]; known {
-		r.sent++
-		m.owners[owner] = r
-	}
-}
-
-// keep keeps the notes of a decision. While there are pods to wait for, the last LIST is still to come.
+// keep keeps the notes of a decision. While pods are left, an earlier LIST counts for nothing.
 func (m *memory) keep(n notes) {
 	m.notes = n
 	if n.emptied.IsZero() {
@@ -129,51 +102,20 @@ func (m *memory) keep(n notes) {
 	}
 }
 
-// fill puts what is remembered into the facts.
-func (m *memory) fill(f *facts) {
-	f.tries, f.inFlight, f.brake, f.gone = m.tries, m.inFlight, m.brake, m.gone
-	f.since, f.turns, f.refusals, f.emptied = m.since, m.turns, m.refusals, m.emptied
-	f.named, f.namedComplete = m.named, m.namedComplete
-	f.confirmed, f.confirmAfter = m.confirmed, m.last.notBefore
-	f.volumes, f.resolveAfter, f.overridden = m.volumes, m.claimRead.notBefore, m.overridden
-	f.recurring = map[types.UID]bool{}
-	for uid, r := range m.owners {
-		if r.recurring() {
-			f.recurring[uid] = true
-		}
-	}
-}
+// fill adds the memory to the facts.
+func (m *memory) fill(f *facts) { f.memory = *m }
 
-// learned records the answer to an eviction. random is in [0,1).
+// learned records the answer to a request. random is in [0,1).
 func (m *memory) learned(a answered, now time.Time, random float64) {
-	if a.outcome == accepted {
-		m.left(a.pod, a.by)
+	if a.outcome == accepted && a.by == byDeletion {
+		m.overrode(a.pod)
 	}
 	_, present := m.present[a.pod.UID]
 	m.trials.learned(a, present, now, random)
 }
 
-// left records that a pod has been made to leave.
-func (m *memory) left(pod *corev1.Pod, by means) {
-	if by == byDeletion {
-		m.overridden = append(slices.Clip(m.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
-	}
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || by == byKill || isFinished(pod) {
-		return
-	}
-	if n, named := m.named[pod.UID]; named {
-		if n.sent {
-			return
-		}
-		n.sent = true
-		m.named[pod.UID] = n
-	}
-	m.count(owner.UID)
-}
-
-// sawNode remembers that there was a Node. When its volumes have changed, it forgets which claims have none: one may have
-// got it meanwhile.
+// sawNode records that a Node existed. When its volumes have changed, it forgets the claims without a volume, which may have
+// one now.
 func (m *memory) sawNode(n nodeFacts) {
 	m.nodeSeen = m.nodeSeen || n.exists
 	if slices.Equal(m.attached, n.attached) {
@@ -183,63 +125,56 @@ func (m *memory) sawNode(n nodeFacts) {
 	maps.DeleteFunc(m.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
 }
 
-// listFailed records that the last LIST failed, or showed a pod that the watch is about to show. Until then, the drain can
-// only list again now and then.
-func (m *memory) listFailed(err error, now time.Time, random float64) {
-	m.last = m.last.after(err, now, random)
+// readAttempt is the state of a read that the end of the drain needs.
+type readAttempt struct {
+	failures  int
+	notBefore time.Time
+	err       error
 }
 
-// claimFailed records that a claim could not be read.
-func (m *memory) claimFailed(err error, now time.Time, random float64) {
-	m.claimRead = m.claimRead.after(err, now, random)
-}
-
+// after returns the state after a failure.
 func (l readAttempt) after(err error, now time.Time, random float64) readAttempt {
-	return readAttempt{
-		failures:  l.failures + 1,
-		notBefore: now.Add(backoff(l.failures, retryCap, random)),
-		err:       err,
-	}
+	return readAttempt{failures: l.failures + 1, notBefore: now.Add(backoff(l.failures, retryCap, random)), err: err}
 }
 
-// maxReturns is how often the pods of a controller may come back to the node that they were evicted from. Once is
-// chance: a binding that was under way. Again and again means that they tolerate everything, so that evicting them
-// changes nothing but their age.
+// maxReturns limits the returns of a controller's pods to the node that they were evicted from. A single return is chance: a
+// binding that had begun before the cordon. Pods that always return tolerate everything; evictions only make them younger.
 const maxReturns = 3
 
-// returns counts, for a controller, the pods that the drain found on the node, those that it made to leave, and those
+// returns counts, for a controller, the pods that the drain found on the node, the pods that were sent away, and the pods
 // that came later.
 type returns struct {
 	found, sent, came int
 }
 
-// recurring reports that each pod that was found has been sent away and has come back maxReturns times, on average. Pods
-// that only come, as when a controller is scaled up, are no returns.
+// recurring reports that each found pod has been sent away and has returned maxReturns times, on average. Pods that only
+// come, as when a controller is scaled up, are no returns.
 func (r returns) recurring() bool { return min(r.sent, r.came) >= maxReturns*max(r.found, 1) }
 
-// recount takes in the pods in scope that were not there at the last look.
-func recount(known map[types.UID]returns, fresh []*corev1.Pod) {
-	found := map[types.UID]int{}
-	for _, pod := range fresh {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner == nil || isMirror(pod) { // whose owner is the Node
-			continue
-		}
-		r, seen := known[owner.UID]
-		if seen {
-			r.came++
-			known[owner.UID] = r
-		} else {
-			found[owner.UID]++
-		}
+// came counts a pod that was missing at the last look, and returns its controller. found are the controllers whose first pods
+// this look shows.
+func (m *memory) came(pod *corev1.Pod, found map[types.UID]bool) (owner types.UID) {
+	o := metav1.GetControllerOfNoCopy(pod)
+	if o == nil || isMirror(pod) { // whose owner is the Node
+		return ""
 	}
-	for uid, n := range found {
-		known[uid] = returns{found: n}
+	r, known := m.owners[o.UID]
+	if !known {
+		found[o.UID] = true
 	}
+	if found[o.UID] {
+		r.found++
+	} else {
+		r.came++
+	}
+	m.owners[o.UID] = r
+	return o.UID
 }
 
-func recurs(pod *corev1.Pod, owner *metav1.OwnerReference) obstacle {
-	by := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
-	return obstacle{PodRecurring, by, PodRecurring.advise("pods of " + by + " came back to the node after each eviction, so they are not " +
-		"evicted any more")}
+// count records that a pod of a controller was sent away.
+func (m *memory) count(owner types.UID) {
+	if r, known := m.owners[owner]; known {
+		r.sent++
+		m.owners[owner] = r
+	}
 }

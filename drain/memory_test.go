@@ -61,7 +61,7 @@ func TestBookForgetsWhatItNeedsNoMore(t *testing.T) {
 func TestBookLooksAgainLaterAndLater(t *testing.T) {
 	b := newMemory()
 	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-		b.listFailed(errors.New("away"), noon, 1)
+		b.last = b.last.after(errors.New("away"), noon, 1)
 		if got := b.last.notBefore.Sub(noon); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -107,7 +107,6 @@ func TestBookCountsAPodOnceWhoeverSendsItAway(t *testing.T) {
 	begin := func() memory {
 		b := newMemory()
 		b.saw([]*corev1.Pod{owned}, none)
-		b.keep(notes{named: map[types.UID]naming{owned.UID: newNaming(owned, Response{})}})
 		return b
 	}
 	evicted := answered{answer: answer{outcome: accepted}, pod: owned}

@@ -80,13 +80,12 @@ func TestAnObserverIsToldWhatBecomesOfEvictions(t *testing.T) {
 func TestAnOpeningThatIsNotLookedAtIsForgotten(t *testing.T) {
 	o, of := openings{}, map[string][]*budget{"default": {newPDB("web", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 })}}
 	o.saw(of, noon)
-	o.keep(of)
 	if open, was := o.use(of["default"][0], noon.Add(time.Second)); !was || open != time.Second {
 		t.Errorf("it was open: %t, for %s", was, open)
 	}
 	o = openings{}
 	o.saw(of, noon)
-	o.keep(nil)
+	o.saw(nil, noon)
 	o.saw(of, noon.Add(time.Hour))
 	if open, was := o.use(of["default"][0], noon.Add(time.Hour)); !was || open != 0 {
 		t.Errorf("it was open: %t, for %s", was, open)

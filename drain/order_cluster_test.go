@@ -28,7 +28,7 @@ func TestHigherPrioritiesLeaveAfterLowerOnes(t *testing.T) {
 	s.cordon(node)
 
 	w := s.drain(s.drainer(node), node)
-	w.await("the first step is ending", func(st drain.Status) bool { return st.Message == "0 of 2 pods gone, 1 terminating, 0 held up" })
+	w.await("the first step is ending", func(st drain.Status) bool { return st.Message == "0 of 2 pods gone, 1 terminating, 0 blocked" })
 	s.wantNotEvicted("high")
 	s.awaitGone(low)
 	w.wantDrained(node, 2)

@@ -11,50 +11,44 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxInFlight bounds the evictions of one drain that are not answered yet. The server works on each for about 10 ms, so
-// more would only queue there.
+// maxInFlight limits the unanswered evictions of one drain. The server works on each for about 10 ms, so more evictions would
+// only queue there.
 const maxInFlight = 16
 
-// pacing is what pace decides.
+// pacing is the result of pace.
 type pacing struct {
 	facts facts
-	// sends are to be sent now.
+	// sends are the requests to send now.
 	sends []send
-	// holds say what holds each pod; nil if it only waits for its turn.
+	// holds are the obstacles of the pods. Nil: the pod only waits for an earlier step or request.
 	holds map[types.UID]*obstacle
-	// turns tell when the turn of each pod came, refusals since when its eviction has been refused. They go into the next
-	// facts.
-	turns    map[types.UID]time.Time
-	refusals map[types.UID]time.Time
-	// wake is when to look again, should nothing happen.
+	// notes are the input of the next decision; pace decides about the turns, the refusals and the named pods.
+	notes
+	// wake is the time of the next decision if no event comes before.
 	wake time.Time
-	// statics are static pods whose turn has come, and that a process on the machine takes away.
+	// statics are the static pods whose removal is due and possible.
 	statics []*corev1.Pod
-
-	// named are the pods that are left to responders, and go into the next facts. fallen says why some are evicted all
-	// the same, and left counts those that are not.
-	named  map[types.UID]naming
+	// fallen are the named pods that the drain evicts itself, each with the cause; left counts the other named pods.
 	fallen map[types.UID]string
 	left   int
-	// namedComplete: which pods are left has been complete once, or is so now. idles are the pods to which somebody is to respond.
-	namedComplete bool
-	idles         map[types.UID]bool
+	// idles are the pods that wait for a responder to act.
+	idles map[types.UID]bool
 
-	refused map[types.UID]*obstacle
+	refused bool               // the request refuses one of the pods
 	taken   map[types.UID]bool // budgets, by this pass
 	free    int
-	// awaitsRules: some are about to be read, and nothing is sent before.
+	// awaitsRules: the answer to a read of rules is still to come, and no request leaves before.
 	awaitsRules bool
 }
 
-// pace decides which of the pods may leave now, in their order, and what holds each of the others. A step begins when all
-// pods of the step before it are gone, or have had their time. While rules are about to be read, nothing is sent and no turn
-// comes, but what is known of the pods whose turn has come is kept.
+// pace decides which of the pods may leave now, in their order, and finds the obstacles of the others. A step begins when the
+// step before it is empty, or its time is over. While the answer to a read of rules is still to come, pace sends no request and
+// begins no turn, but keeps the turns that have begun.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
-		facts: f, holds: map[types.UID]*obstacle{}, turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{},
-		named: map[types.UID]naming{}, fallen: map[types.UID]string{}, idles: map[types.UID]bool{},
-		refused: map[types.UID]*obstacle{}, taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
+		facts: f, holds: map[types.UID]*obstacle{}, fallen: map[types.UID]string{}, idles: map[types.UID]bool{},
+		notes: notes{turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{}, named: map[types.UID]naming{}},
+		taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
 	for _, step := range steps {
 		p.refuse(step)
@@ -63,18 +57,18 @@ func pace(steps [][]leaver, f facts) *pacing {
 		return p
 	}
 	p.keepNamed(steps)
-	if len(p.refused) > 0 {
-		return p // this time counts for no pod: turns begin anew
+	if p.refused {
+		return p // this time counts for no pod: all turns begin again
 	}
 	if p.awaitsRules = !f.rulesKnown(steps); p.awaitsRules {
-		p.free = 0 // waiting is right, forgetting is not
+		p.free = 0
 	}
 	for _, step := range steps {
 		p.keepTurns(step)
 	}
 	for _, step := range steps {
 		if isMirror(step[0].pod) && !isMirror(steps[0][0].pod) {
-			break // static pods wait for all others, also for those that have had their time
+			break // static pods wait for all other pods, even if the time of those is over
 		}
 		if p.step(step) {
 			break
@@ -83,18 +77,17 @@ func pace(steps [][]leaver, f facts) *pacing {
 	return p
 }
 
-// refuse records the pods that the request refuses to evict. Pods whose rules are about to be read come later, as a rule may
-// skip them. Where the rules cannot be read, they count: nothing is evicted while there may be such a pod.
+// refuse records the pods that the request refuses to evict. A rule that is about to be read may skip a pod, so its pods come
+// later. If the rules cannot be read, their pods count.
 func (p *pacing) refuse(step []leaver) {
-	no := refuse(step, p.facts.request)
 	for _, l := range step {
-		if o := no[l.pod.UID]; o != nil && !p.facts.awaitsRules(l.pod.Namespace) {
-			p.refused[l.pod.UID], p.holds[l.pod.UID] = o, o
+		if o := refusal(l.pod, p.facts.request); o != nil && !p.facts.awaitsRules(l.pod.Namespace) {
+			p.refused, p.holds[l.pod.UID] = true, o
 		}
 	}
 }
 
-// keepTurns keeps when the turn of pods came, whether or not it is their turn now.
+// keepTurns keeps the begin of turns, even of steps that wait again.
 func (p *pacing) keepTurns(step []leaver) {
 	for _, l := range step {
 		if since, came := p.facts.turns[l.pod.UID]; came {
@@ -103,13 +96,13 @@ func (p *pacing) keepTurns(step []leaver) {
 	}
 }
 
-// step looks at all pods of a step, and tells whether the next one has to wait for any of them.
+// step decides about all pods of a step, and reports whether the next step must wait for one of them.
 func (p *pacing) step(step []leaver) (holds bool) {
 	for _, l := range step {
 		since, came := p.turns[l.pod.UID]
 		switch {
 		case p.facts.awaitsRules(l.pod.Namespace):
-			continue // it is not known yet whether the pod leaves, and when
+			continue // a rule may skip the pod, or move it to another step
 		case !came && p.awaitsRules:
 			holds = true
 			continue
@@ -124,7 +117,10 @@ func (p *pacing) step(step []leaver) (holds bool) {
 			}
 		}
 		s, hold, look := p.turn(l, since)
-		p.holds[l.pod.UID] = p.explain(l, hold)
+		if why, fallen := p.fallen[l.pod.UID]; fallen && hold != nil {
+			hold = &obstacle{hold.reason, hold.by, why + hold.message}
+		}
+		p.holds[l.pod.UID] = hold
 		p.wake = earlier(p.wake, look)
 		if s != nil {
 			p.send(*s)
@@ -133,7 +129,7 @@ func (p *pacing) step(step []leaver) (holds bool) {
 	return holds
 }
 
-// send takes what the sending needs, or leaves it to a later pass.
+// send reserves capacity for a request, or leaves the request to a later pass.
 func (p *pacing) send(s send) {
 	if p.free == 0 || s.budget != nil && p.taken[s.budget.UID] {
 		return
@@ -145,12 +141,12 @@ func (p *pacing) send(s send) {
 	p.sends = append(p.sends, s)
 }
 
-// sendsFor reports whether something is to be sent for a pod.
+// sendsFor reports whether the drain sends a request for a pod.
 func (p *pacing) sendsFor(pod types.UID) bool {
 	return slices.ContainsFunc(p.sends, func(s send) bool { return s.pod.UID == pod })
 }
 
-// turn decides about one pod whose turn has come, as if it were the only one.
+// turn decides about one pod of the current step, without regard to the other pods.
 func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake time.Time) {
 	f, t := p.facts, p.facts.tries[l.pod.UID]
 	switch {
@@ -182,33 +178,36 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 	if !f.isRefused(l, hold) {
 		return s, hold, wake
 	}
-	due, at := mayDelete(f.request.Escalation, p.keepRefusal(l), f.now)
-	switch {
-	case due && p.awaitsRules:
+	switch at := p.keepRefusal(l); {
+	case at.IsZero() || f.now.Before(at):
+		return s, hold, earlier(wake, at)
+	case p.awaitsRules:
 		return nil, hold, wake
-	case due:
+	default:
 		return forced(l, byDeletion, t, f.now)
 	}
-	return s, hold, earlier(wake, at)
 }
 
-// isRefused reports whether what holds a pod counts for Escalation.DeleteAfter. An eviction that is not answered has not been
-// refused, and a budget that was closed when it could be read last may have opened meanwhile.
+// isRefused reports whether an obstacle counts for Escalation.DeleteAfter. An unanswered eviction was not refused, and a budget
+// that was closed at the last successful read may have opened meanwhile.
 func (f facts) isRefused(l leaver, hold *obstacle) bool {
 	return hold != nil && hold.reason != EvictionTimedOut && !f.unheard[l.pod.Namespace]
 }
 
-// keepRefusal records that the eviction of a pod is refused, and returns since when it is without a break.
-func (p *pacing) keepRefusal(l leaver) time.Time {
+// keepRefusal records that the eviction of a pod is refused, and returns the time of its deletion. Zero: never.
+func (p *pacing) keepRefusal(l leaver) (deletion time.Time) {
 	since, known := p.facts.refusals[l.pod.UID]
 	if !known {
 		since = p.facts.now
 	}
 	p.refusals[l.pod.UID] = since
-	return since
+	if after := p.facts.request.Escalation.DeleteAfter; after > 0 {
+		return since.Add(after)
+	}
+	return time.Time{}
 }
 
-// evict decides whether the server would accept the eviction of a pod.
+// evict predicts whether the server would accept the eviction of a pod.
 func (p *pacing) evict(l leaver, t try) (s *send, hold *obstacle, wake time.Time) {
 	f, pod := p.facts, l.pod
 	known, ok := f.budgets[pod.Namespace]
@@ -234,21 +233,32 @@ func (p *pacing) evict(l leaver, t try) (s *send, hold *obstacle, wake time.Time
 	return &send{pod: pod, guards: of, budget: a.budget, counts: a.counts}, t.standing(), time.Time{}
 }
 
-// whileTerminating: a second eviction would change nothing, only a shorter grace period would.
+// whileTerminating decides about a kill. A second eviction would have no effect; only a shorter grace period has one.
 func (p *pacing) whileTerminating(l leaver, t try) (s *send, hold *obstacle, wake time.Time) {
-	due, at := mayKill(l.pod, p.facts.request.Escalation, p.facts.ahead, p.facts.now)
-	switch {
-	case !due:
+	f := p.facts
+	switch at := killAt(l.pod, f.request.Escalation, f.ahead); {
+	case at.IsZero() || f.now.Before(at):
 		return nil, nil, at
 	case t.inFlight:
 		return nil, t.standing(), time.Time{}
-	case p.facts.now.Before(p.facts.brake.until):
-		return nil, t.standing(), p.facts.brake.until
+	case f.now.Before(f.brake.until):
+		return nil, t.standing(), f.brake.until
+	default:
+		return forced(l, byKill, t, f.now)
 	}
-	return forced(l, byKill, t, p.facts.now)
 }
 
-// forced is a deletion. What became of an earlier deletion holds it; what became of evictions does not.
+// killAt returns the time at which a terminating pod must be killed. Zero: never. ahead is the lead of the server's clock, which
+// has dated the end of the pod.
+func killAt(pod *corev1.Pod, e Escalation, ahead time.Duration) time.Time {
+	grace := pod.DeletionGracePeriodSeconds
+	if e.KillAfter == 0 || grace == nil || *grace <= 1 {
+		return time.Time{}
+	}
+	return pod.DeletionTimestamp.Add(e.KillAfter - ahead - time.Duration(*grace)*time.Second)
+}
+
+// forced returns a deletion. The answer to an earlier deletion can delay it; answers to evictions cannot.
 func forced(l leaver, by means, t try, now time.Time) (s *send, hold *obstacle, wake time.Time) {
 	if t.by == by && now.Before(t.notBefore) {
 		return nil, t.refusal, t.notBefore
@@ -257,20 +267,14 @@ func forced(l leaver, by means, t try, now time.Time) (s *send, hold *obstacle, 
 }
 
 func completion(l leaver) *obstacle {
-	limit := "as long as that takes"
+	limit := "without a limit of time"
 	if l.deadline > 0 {
 		limit = fmt.Sprintf("for %s at most", l.deadline)
 	}
-	return &obstacle{WaitingForCompletion, l.rule, WaitingForCompletion.advise(fmt.Sprintf("rule %s wants the drain to wait until the "+
-		"pod has ended by itself, %s", l.rule, limit))}
+	return WaitingForCompletion.obstacle(l.rule, "rule %s makes the drain wait until the pod has ended by itself, %s", l.rule, limit)
 }
 
-// mayEvict reports whether a pod that is evicted now has no way back to this node through the scheduler.
-func (n nodeFacts) mayEvict() bool {
-	return n.known && n.exists && n.unschedulable
-}
-
-// rulesKnown reports whether nothing that is about to be read can change who leaves first.
+// rulesKnown reports whether all reads of rules that can change the order have had an answer.
 func (f facts) rulesKnown(steps [][]leaver) bool {
 	for _, step := range steps {
 		for _, l := range step {
@@ -282,46 +286,13 @@ func (f facts) rulesKnown(steps [][]leaver) bool {
 	return true
 }
 
-// awaitsRules reports whether the rules of a namespace are about to be read.
+// awaitsRules reports whether the answer to a read of the namespace's rules is still to come.
 func (f facts) awaitsRules(namespace string) bool {
 	return f.unruled(namespace) && !f.rulesBad[namespace]
 }
 
-// unruled reports whether the rules of a namespace are not known, so that its pods stay until they are.
+// unruled reports whether the rules of a namespace are unknown: its pods stay meanwhile.
 func (f facts) unruled(namespace string) bool {
 	_, known := f.rules[namespace]
 	return f.ruled && !known
-}
-
-// means is how a pod is asked to leave.
-type means int
-
-const (
-	// byEviction asks, and the server refuses where a budget does.
-	byEviction means = iota
-	// byDeletion asks no budget.
-	byDeletion
-	// byKill shortens the grace period of a pod that is being deleted to a second.
-	byKill
-)
-
-// mayDelete reports whether the request wants a pod deleted now whose eviction has been refused since then; if not now,
-// then when.
-func mayDelete(e Escalation, refusedSince, now time.Time) (bool, time.Time) {
-	if e.DeleteAfter == 0 {
-		return false, time.Time{}
-	}
-	due := refusedSince.Add(e.DeleteAfter)
-	return !now.Before(due), due
-}
-
-// mayKill does the same for a pod that is terminating, ahead by which the server's clock is that has dated its end.
-func mayKill(pod *corev1.Pod, e Escalation, ahead time.Duration, now time.Time) (bool, time.Time) {
-	grace := pod.DeletionGracePeriodSeconds
-	if e.KillAfter == 0 || grace == nil || *grace <= 1 {
-		return false, time.Time{}
-	}
-	began := pod.DeletionTimestamp.Add(-ahead - time.Duration(*grace)*time.Second)
-	due := began.Add(e.KillAfter)
-	return !now.Before(due), due
 }

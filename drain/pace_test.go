@@ -184,7 +184,7 @@ func TestDecideAsksForTheLastLookOnlyWhenNothingIsLeft(t *testing.T) {
 		"the node is schedulable":   {func(f *facts) { f.node.unschedulable = false }, false, time.Time{}},
 		"the taint is missing":      {func(f *facts) { f.node.tainted = false }, false, time.Time{}},
 		"the node does not exist":   {func(f *facts) { f.node = nodeFacts{known: true} }, true, time.Time{}},
-		"the last look was no good": {func(f *facts) { f.confirmAfter = noon.Add(time.Second) }, false, noon.Add(time.Second)},
+		"the last look was no good": {func(f *facts) { f.last.notBefore = noon.Add(time.Second) }, false, noon.Add(time.Second)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,59 +17,56 @@ import (
 )
 
 const (
-	// maxPodsInFlight bounds the evictions of a namespace that are not answered yet. It is more than a Drain has: behind a
-	// slow webhook, pods that the webhook does not concern should not wait.
+	// maxPodsInFlight limits the unanswered evictions of a namespace. It is higher than the limit of a Drain: behind a slow
+	// webhook, pods that the webhook does not concern should not wait.
 	maxPodsInFlight = 64
-	// A decision takes a few microseconds for each pod. restPerPod is some times that: the loop rests after it decided
-	// about a crowd, so that a budget that changes all the time does not keep a processor busy.
+	// A decision takes a few microseconds for each pod. restPerPod is some times that: the loop rests after a decision about a
+	// crowd, so that a budget that changes all the time does not keep a processor busy.
 	crowd      = 100
 	restPerPod = 10 * time.Microsecond
-	// tellAgain is how long a caller is not told that only the text of a blocker has changed: with each pod that becomes
-	// ready, the text changes for all pods under a budget.
-	tellAgain = 3 * time.Minute
+	// reportAgain delays the report of a blocker whose text alone has changed: with each pod that becomes ready, the text
+	// changes for all pods under a budget.
+	reportAgain = 3 * time.Minute
 )
 
-// podLoop evicts the pods of one namespace for which EvictPod was called. Its loop is that of a Drain, without a node, steps
-// and an end: gather, decide, send, tell, wait.
+// podLoop evicts the pods of one namespace for which EvictPod was called. Its loop is the loop of a Drain without a node,
+// steps and an end: gather, decide, send, report, wait.
 type podLoop struct {
 	*engine
 	trials
 	namespace string
-	calls     int // guarded by podEvictions.mu
-	stop      func()
 
 	pods    *watchstore.Store[*corev1.Pod]
 	budgets *guarding
-	// joined is when the watches began, or failed last.
+	// joined is the begin of the watches, or their last failure.
 	joined time.Time
 	since  map[blockerKey]time.Time
 
 	mu sync.Mutex
-	// pending are the calls that are not dropped.
+	// pending are the current calls.
 	pending map[types.UID]*pendingEviction
 	// lists counts the lists of pods that the watch has shown.
 	lists int
 }
 
-func startPodLoop(ctx context.Context, d *Drainer, namespace string) *podLoop {
-	l := &podLoop{
+func startPodLoop(ctx context.Context, d *Drainer, namespace string) (l *podLoop, stop func()) {
+	l = &podLoop{
 		engine: newEngine(d, maxPodsInFlight, nil), trials: newTrials(), namespace: namespace,
 		joined: d.config.Clock.Now(), pending: map[types.UID]*pendingEviction{},
 	}
 	l.learn = l.learned
 	l.pods = watchstore.New(watchstore.Options[*corev1.Pod]{Convert: toSlimPod, Changed: l.podChanged})
 	endPods := l.pods.Start(ctx, podSource(d.config.Pods, namespace, ""))
-	l.budgets = &guarding{budgetWatch: d.budgets.join(ctx, namespace, l.wake)}
+	l.budgets = d.budgets.join(ctx, namespace, l.wake)
 	endLoop := watchstore.Start(ctx, l.run)
-	l.stop = func() {
+	return l, func() {
 		endLoop()
-		d.budgets.leave(namespace, l.wake)
+		l.budgets.leave()
 		endPods()
 	}
-	return l
 }
 
-// podChanged wakes the loop for the pods of calls, and for no other pod of the namespace.
+// podChanged wakes the loop for the pods of its calls only.
 func (l *podLoop) podChanged(c watchstore.Change[*corev1.Pod]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,20 +78,20 @@ func (l *podLoop) podChanged(c watchstore.Change[*corev1.Pod]) {
 	}
 }
 
-// add adds a call, unless there is one for that pod.
+// add adds a call. It returns false for a second call with the same pod.
 func (l *podLoop) add(p *pendingEviction) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pending[p.uid] != nil {
 		return false
 	}
-	p.asked = -1
+	p.checked = -1
 	l.pending[p.uid] = p
 	l.wake.Poke()
 	return true
 }
 
-// leave is told that a caller waits for the end.
+// leave ends a call: its caller waits for that.
 func (l *podLoop) leave(p *pendingEviction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +99,7 @@ func (l *podLoop) leave(p *pendingEviction) {
 	l.wake.Poke()
 }
 
-// run works until ctx ends. All calls are dropped by then.
+// run works until ctx ends. By then it has dropped all calls.
 func (l *podLoop) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		l.learnAll()
@@ -116,7 +113,7 @@ func (l *podLoop) run(ctx context.Context) {
 			wake = earlier(wake, l.launch(p.live, p.wire, s, &l.trials))
 		}
 		for _, p := range pending {
-			wake = earlier(wake, l.tell(p, plan, f.now))
+			wake = earlier(wake, l.report(p, plan, f.now))
 		}
 		if n := len(pending); n > crowd {
 			l.d.rest(ctx, time.Duration(n)*restPerPod)
@@ -132,8 +129,8 @@ func (l *podLoop) find(uid types.UID) *pendingEviction {
 	return l.pending[uid]
 }
 
-// look takes in what the watch shows of the pods of the calls. It returns the calls that go on, by UID: where a budget
-// allows one pod to go, each pass must pick the same one.
+// look updates the calls from the watch. It returns the calls that continue, by UID: if a budget allows one eviction, each
+// pass must pick the same pod.
 func (l *podLoop) look() []*pendingEviction {
 	synced := l.pods.Synced()
 	l.mu.Lock()
@@ -152,8 +149,8 @@ func (l *podLoop) look() []*pendingEviction {
 	return slices.DeleteFunc(pending, func(p *pendingEviction) bool {
 		pod, found := l.pods.Get(p.uid)
 		switch {
-		case !found && p.seen == nil && synced && p.asked != lists:
-			p.asked = lists
+		case !found && p.seen == nil && synced && p.checked != lists:
+			p.checked = lists
 			p.unseen.Poke()
 		case !found && p.seen == nil:
 		case !found, isFinished(pod):
@@ -167,14 +164,14 @@ func (l *podLoop) look() []*pendingEviction {
 	})
 }
 
-// finish tells the caller that there is nothing left to do.
+// finish reports the end to the caller.
 func (l *podLoop) finish(p *pendingEviction, err error) (finished bool) {
-	p.over <- err // never blocks: it is told once
+	p.over <- err // never blocks: it is sent once
 	l.end(p)
 	return true
 }
 
-// end makes sure that nothing more is sent for a call, and drops it once nothing is on its way.
+// end stops the requests for a call, and drops the call once none is in flight.
 func (l *podLoop) end(p *pendingEviction) {
 	p.ended = true
 	if !l.tries[p.uid].inFlight {
@@ -190,7 +187,7 @@ func (l *podLoop) drop(p *pendingEviction) {
 	close(p.dropped)
 }
 
-// learned takes in an answer.
+// learned records an answer.
 func (l *podLoop) learned(a answered, now time.Time) {
 	p := l.find(a.pod.UID)
 	l.trials.learned(a, !p.ended, now, rand.Float64())
@@ -199,10 +196,10 @@ func (l *podLoop) learned(a answered, now time.Time) {
 	}
 }
 
-// gather puts together what is known now. It looks at no node, and so says nothing against any.
+// gather returns the facts as they are now. It reads no node, and treats all nodes as ready.
 func (l *podLoop) gather(pending []*pendingEviction) facts {
 	f := l.facts()
-	f.node, f.tries, f.inFlight, f.brake, f.since = nodeFacts{ready: true}, l.tries, l.inFlight, l.brake, l.since
+	f.node, f.trials, f.since = nodeFacts{ready: true}, l.trials, l.since
 	for _, p := range pending {
 		if p.seen != nil {
 			f.pods = append(f.pods, p.seen)
@@ -210,7 +207,6 @@ func (l *podLoop) gather(pending []*pendingEviction) facts {
 	}
 	l.gatherBudgets(&f, l.budgets, l.namespace, f.pods)
 	l.opened.saw(f.budgets, f.now)
-	l.opened.keep(f.budgets)
 	reads := reading{now: f.now}
 	l.joined = reads.await("pods of namespace "+l.namespace, l.joined, l.pods)
 	l.joined = reads.await("budgets of namespace "+l.namespace, l.joined, l.budgets)
@@ -218,17 +214,17 @@ func (l *podLoop) gather(pending []*pendingEviction) facts {
 	return f
 }
 
-// podsPlan is what is decided about pods that leave one by one.
+// podsPlan is a decision about pods that leave one by one.
 type podsPlan struct {
 	sends []send
-	// blockers are what holds each pod. general holds all pods that nothing else does.
+	// blockers are the blockers of single pods. general blocks all other pods.
 	blockers map[types.UID]Blocker
 	general  Blocker
 	since    map[blockerKey]time.Time
 	wake     time.Time
 }
 
-// decidePods decides about pods without a drain: nothing but their budgets and earlier answers orders them.
+// decidePods decides about pods without a drain: only their budgets and earlier answers delay them.
 func decidePods(f facts) podsPlan {
 	p := &pacing{facts: f, taken: map[types.UID]bool{}, free: maxPodsInFlight - f.inFlight}
 	s := &summary{facts: f, since: map[blockerKey]time.Time{}}
@@ -237,17 +233,17 @@ func decidePods(f facts) podsPlan {
 		hold, wake := p.single(s, pod)
 		plan.wake = earlier(plan.wake, wake)
 		if hold != nil {
-			plan.blockers[pod.UID] = s.blocker(pod, *hold)
+			plan.blockers[pod.UID] = s.blocker(pod, hold)
 		}
 	}
 	if len(f.reading) > 0 {
-		plan.general = s.blocker(nil, f.reading[0])
+		plan.general = s.blocker(nil, &f.reading[0])
 	}
 	plan.sends, plan.since = p.sends, s.since
 	return plan
 }
 
-// single decides about one pod, and says what holds it.
+// single decides about one pod, and returns its obstacle.
 func (p *pacing) single(s *summary, pod *corev1.Pod) (hold *obstacle, wake time.Time) {
 	l := leaver{pod, treatment{behavior: Evict}}
 	t, f := p.facts.tries[pod.UID], p.facts
@@ -266,8 +262,8 @@ func (p *pacing) single(s *summary, pod *corev1.Pod) (hold *obstacle, wake time.
 	return hold, wake
 }
 
-// tell lets the caller know what holds the pod, and returns when to tell what it has not told yet.
-func (l *podLoop) tell(p *pendingEviction, plan podsPlan, now time.Time) (again time.Time) {
+// report reports the progress to the caller. It returns the time of the next report if it delays one.
+func (l *podLoop) report(p *pendingEviction, plan podsPlan, now time.Time) (again time.Time) {
 	progress := PodProgress{Blocker: plan.blockers[p.uid]}
 	if progress.Blocker.Reason == "" && plan.general.Reason != "" {
 		progress.Blocker = plan.general
@@ -279,15 +275,15 @@ func (l *podLoop) tell(p *pendingEviction, plan podsPlan, now time.Time) (again 
 	if progress == p.reported {
 		return time.Time{}
 	}
-	if next := p.reportedAt.Add(tellAgain); progress.resembles(p.reported) && now.Before(next) {
+	if next := p.reportedAt.Add(reportAgain); progress.resembles(p.reported) && now.Before(next) {
 		return next
 	}
 	p.reported, p.reportedAt = progress, now
-	p.report(progress)
+	replace(p.news, progress)
 	return time.Time{}
 }
 
-// resembles reports that only texts differ.
+// resembles reports whether only texts differ.
 func (p PodProgress) resembles(o PodProgress) bool {
 	return p.Blocker.Reason == o.Blocker.Reason && p.Blocker.By == o.Blocker.By && p.Ends.Equal(o.Ends)
 }

@@ -49,7 +49,7 @@ func BenchmarkAPassOver2000Pods(b *testing.B) {
 				plan := decidePods(f)
 				l.since = plan.since
 				for _, p := range pending {
-					l.tell(p, plan, f.now)
+					l.report(p, plan, f.now)
 				}
 			}
 		})

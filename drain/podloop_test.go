@@ -84,7 +84,7 @@ func TestWhatIsDecidedAboutPodsWithoutADrain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := facts{
 				now: noon, node: nodeFacts{ready: true}, pods: tc.pods, budgets: map[string][]*budget{"default": {open}},
-				reserved: map[types.UID]time.Time{}, tries: map[types.UID]try{},
+				reserved: map[types.UID]time.Time{}, memory: newMemory(),
 			}
 			if tc.change != nil {
 				tc.change(&f)

@@ -31,7 +31,7 @@ func TestATerminatingPodIsCountedUntilItIsGone(t *testing.T) {
 
 	w := s.drain(s.drainer(node), node)
 	w.await("the pod is terminating", func(st drain.Status) bool {
-		return st.Message == "0 of 1 pods gone, 1 terminating, 0 held up"
+		return st.Message == "0 of 1 pods gone, 1 terminating, 0 blocked"
 	})
 	begin := time.Now()
 	s.awaitGone(pod)
@@ -51,7 +51,7 @@ func TestAPodThatComesLateIsDrainedToo(t *testing.T) {
 
 	w := s.drain(s.drainer(node), node)
 	w.await("the only pod is terminating", func(st drain.Status) bool {
-		return st.Message == "0 of 1 pods gone, 1 terminating, 0 held up"
+		return st.Message == "0 of 1 pods gone, 1 terminating, 0 blocked"
 	})
 	late := s.create(node, "late") // as if the scheduler had not seen the cordon
 	s.awaitGone(late)

@@ -204,7 +204,7 @@ func (a *actor) facts(d *simulated) facts {
 	f.statics = staticsOf(&corev1.Node{}, f.pods, staticByName)
 	f.budgets[darkness], f.rules = nil, map[string][]Rule{"default": a.rules}
 	if len(a.dark) > 0 {
-		f.rulesBad[darkness], f.reading = true, []obstacle{unreadable(rulesOf(darkness), errDark)}
+		f.rulesBad[darkness], f.reading = true, []obstacle{*unreadable(rulesOf(darkness), errDark)}
 	}
 	return f
 }

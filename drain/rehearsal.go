@@ -78,7 +78,7 @@ func (r *rehearsal) add(n NodeSnapshot) {
 		err, bad := r.snapshot.BadRules[namespace]
 		if bad && !d.rulesBad[namespace] {
 			d.rulesBad[namespace] = true
-			d.reading = append(d.reading, unreadable(rulesOf(namespace), err))
+			d.reading = append(d.reading, *unreadable(rulesOf(namespace), err))
 		}
 		if !bad {
 			d.rules[namespace] = r.snapshot.Rules[namespace]

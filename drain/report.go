@@ -8,100 +8,78 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// statusReporter reports each Status to the caller, one at a time, without holding up the drain: while the caller is busy
-// with one, only the newest Status is kept for the next report.
+// statusReporter reports each Status to the caller, one at a time, without a delay for the drain: while the caller is busy
+// with a Status, a newer one replaces the next. Its methods belong to the loop.
 type statusReporter struct {
-	report func(Status)
-	wake   watchstore.Signal
-	done   chan struct{}
-
-	mu     sync.Mutex
-	latest Status
-	fresh  bool
-	closed bool
+	offered Status
+	next    chan Status
+	deliver sync.WaitGroup
 }
 
 func newStatusReporter(report func(Status)) *statusReporter {
-	p := &statusReporter{report: report, wake: watchstore.NewSignal(), done: make(chan struct{})}
-	if report == nil {
-		close(p.done)
-		return p
-	}
-	go p.deliver()
-	return p
+	r := &statusReporter{next: make(chan Status, 1)}
+	r.deliver.Go(func() {
+		for s := range r.next {
+			if report != nil {
+				report(s)
+			}
+		}
+	})
+	return r
 }
 
-// offer hands over a Status. It does not keep one that says the same as the last.
-func (p *statusReporter) offer(s Status) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.latest.equal(s) {
-		return
+// offer reports a Status unless it equals the last one.
+func (r *statusReporter) offer(s Status) {
+	if !r.offered.equal(s) {
+		r.offered = s
+		replace(r.next, s)
 	}
-	p.latest, p.fresh = s, true
-	p.wake.Poke()
 }
 
 // close waits until the last Status is delivered.
-func (p *statusReporter) close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.wake.Poke()
-	<-p.done
+func (r *statusReporter) close() {
+	close(r.next)
+	r.deliver.Wait()
 }
 
-func (p *statusReporter) deliver() {
-	defer close(p.done)
-	for range p.wake {
-		s, fresh, closed := p.next()
-		if fresh {
-			p.report(s)
-		}
-		if closed {
-			return
-		}
+// replace puts a value into a channel with room for one, in place of an older value. Only one goroutine may send.
+func replace[T any](to chan T, value T) {
+	select {
+	case <-to:
+	default:
 	}
+	to <- value
 }
 
-func (p *statusReporter) next() (s Status, fresh, closed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s, fresh, closed = p.latest, p.fresh, p.closed
-	p.fresh = false
-	return s, fresh, closed
-}
-
-// Observer counts what becomes of evictions. Its methods may be called by several Drains at a time; they must not block.
+// Observer counts evictions and refusals. Its methods may be called by several Drains at a time; they must not block.
 type Observer interface {
-	// Evicted: the server accepted an eviction.
+	// Evicted follows each eviction that the server accepted.
 	Evicted()
-	// Refused: the server did not accept an eviction, or a deletion. It is called for each try; the reason is that of a
-	// Blocker.
+	// Refused follows each eviction or deletion that the server did not accept, with the Reason of the Blocker.
 	Refused(reason string)
-	// EvictedAfter follows Evicted where a disruption budget had to allow it: how long it took from when this loop saw that
-	// the budget allows a disruption, or has got room for one more, until the server had accepted the eviction.
+	// EvictedAfter follows Evicted if a PodDisruptionBudget had to allow the eviction. open is the time from the moment at
+	// which this loop saw the budget allow one more disruption until the server accepted the eviction.
 	EvictedAfter(open time.Duration)
 }
 
-// opening is since when a budget allows a disruption.
+// opening is a budget that allows a disruption, in a version and since a time. Zero: since its last eviction it does not.
 type opening struct {
 	version string
 	since   time.Time
 }
 
-// openings are the budgets that allow a disruption now. An eviction uses one up: then the budget is open again once a
-// later version of it says so.
+// openings are the budgets that allow a disruption now. An eviction uses an opening up; a later version of the budget may show
+// the next.
 type openings map[types.UID]opening
 
-// saw takes in the budgets as they are now.
+// saw includes the budgets as they are now, and forgets all other budgets: their changes are unknown.
 func (o openings) saw(budgets map[string][]*budget, now time.Time) {
+	looked := map[types.UID]bool{}
 	for _, of := range budgets {
 		for _, b := range of {
+			looked[b.UID] = true
 			before, known := o[b.UID]
 			switch {
 			case known && before.version == b.ResourceVersion:
@@ -114,21 +92,11 @@ func (o openings) saw(budgets map[string][]*budget, now time.Time) {
 			}
 		}
 	}
-}
-
-// keep forgets all other budgets: what becomes of one that is not looked at, nobody knows.
-func (o openings) keep(budgets map[string][]*budget) {
-	looked := map[types.UID]bool{}
-	for _, of := range budgets {
-		for _, b := range of {
-			looked[b.UID] = true
-		}
-	}
 	maps.DeleteFunc(o, func(uid types.UID, _ opening) bool { return !looked[uid] })
 }
 
-// use ends an opening, and returns how long it was. It was none where the budget was never seen to be open, as that of a
-// pod that is not healthy may be.
+// use ends an opening, and returns its length. was is false if no version of the budget was open, as may be for an unready
+// pod.
 func (o openings) use(b *budget, now time.Time) (open time.Duration, was bool) {
 	before, known := o[b.UID]
 	if !known || before.since.IsZero() {
@@ -138,13 +106,11 @@ func (o openings) use(b *budget, now time.Time) (open time.Duration, was bool) {
 	return now.Sub(before.since), true
 }
 
-// observe tells the observer what came of a request.
+// observe reports an answer to the observer.
 func (e *engine) observe(a answered, now time.Time) {
 	observer := e.d.config.Observer
-	if observer == nil {
-		return
-	}
 	switch {
+	case observer == nil:
 	case a.outcome == accepted && a.by == byEviction:
 		observer.Evicted()
 		if a.budget == nil {

@@ -11,81 +11,80 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// defaultVolumeTimeout is some times what a cloud needs to detach a volume.
+// defaultVolumeTimeout is several times the time that a cloud needs to detach a volume.
 const defaultVolumeTimeout = 2 * time.Minute
 
-// Request says what to drain, and how. All but NodeName is optional.
+// Request is a request for a drain. All fields except NodeName are optional.
 type Request struct {
 	// NodeName is the node to drain. Required.
 	NodeName string
 
-	// Mode says which pods are left to those who respond to Evictions. Empty means ModeAuto.
+	// Mode selects the pods that are left to the responders of Evictions. Empty means ModeAuto.
 	Mode Mode
 
-	// GracePeriodSeconds is how long each pod may take to end, at least 1. Nil means the pod's own. (With 0, the server
-	// forgets a pod before its containers have ended, and nobody would know when the node is empty. A pod whose own is 0
+	// GracePeriodSeconds is the grace period of each pod, at least 1. Nil means the pod's own. (With 0, the server
+	// forgets a pod before its containers have ended, and an empty node could not be recognized. A pod whose own is 0
 	// gets 1.)
 	GracePeriodSeconds *int64
 
-	// Targets say which pods leave: those that at least one of them covers. None means every pod of PodTypeDefault.
+	// Targets select the pods that leave: the pods that at least one target covers. None means every pod of PodTypeDefault.
 	Targets []Target
 
-	// Hold keeps Drain from returning: when its targets are reached, it says so in Status.Reached and goes on evicting
-	// what comes, until ctx ends.
+	// Hold keeps Drain from returning: when its targets are reached, it sets Status.Reached and continues to evict new pods
+	// until ctx ends.
 	Hold bool
 
-	// PodTimeout is how long the drain waits for a pod, once its turn has come, before it lets the pods of later steps
-	// leave too. A pod whose completion it waits for (WaitCompleted) is then evicted. Zero means without limit. A Rule
-	// can shorten it.
+	// PodTimeout limits the time that the drain waits for a pod of the current step before it begins the next step. It then
+	// evicts a pod whose completion it waits for (WaitCompleted). Zero means without limit. A Rule can shorten it.
 	PodTimeout time.Duration
 
-	// RefuseUnmanaged makes a pod without a controller, which nobody would start again, a Blocker: nothing is evicted
-	// while there is one in scope. So does kubectl drain without --force.
+	// RefuseUnmanaged makes a pod without a controller, which no controller would start again, a Blocker: the drain evicts no
+	// pod while such a pod is in scope. kubectl drain without --force does the same.
 	RefuseUnmanaged bool
 
-	// RefuseLocalStorage does the same with a pod that has an emptyDir volume, whose content would be lost. So does
-	// kubectl drain without --delete-emptydir-data.
+	// RefuseLocalStorage treats a pod with an emptyDir volume, whose content would be lost, in the same way, as kubectl
+	// drain does without --delete-emptydir-data.
 	RefuseLocalStorage bool
 
-	// Escalation says what happens to pods that do not leave. The zero value: nothing.
+	// Escalation follows refused evictions. The zero value: none.
 	Escalation Escalation
 
-	// VolumeTimeout is how long to wait, once the pods are gone, until their volumes are detached. Nil means 2 min, zero
-	// that the drain does not wait for them. What is still attached then is in Status.Left.
+	// VolumeTimeout limits the wait, after the last pod, until the pods' volumes are detached. Nil means 2 min, zero no wait.
+	// Volumes that are still attached then are in Status.Left.
 	VolumeTimeout *time.Duration
 }
 
-// Escalation is what follows an eviction that leads to nothing: delete the pod, then kill it. Each step has its own time,
+// Escalation follows an eviction without effect: delete the pod, then kill it. Each step has its own time,
 // and zero means never.
 type Escalation struct {
-	// DeleteAfter is when a pod whose eviction is refused, or has no effect (EvictionWithoutEffect), is deleted, whatever its
-	// budgets say: when it has been its turn and it has been refused for so long without a break. Pods that were deleted this
-	// way are in Status.Overridden.
+	// DeleteAfter deletes a pod whose eviction is refused, or has no effect (EvictionWithoutEffect), and overrides its
+	// budgets: when its step has come and its eviction has been refused for that time without a break. Status.Overridden lists
+	// the pods that were deleted in this way.
 	//
-	// After a break the time begins anew. It is a break when it is not the pod's turn, or it is waited for or left to
-	// responders; when a budget lets one of its pods go, for all of them; when nobody may ask, because the node is not
-	// cordoned, the request refuses a pod, or the rules of the namespace are bad; and when nobody could know: the API server
-	// cannot be reached or asks to send less, it has not answered an eviction or deletion in time (EvictionTimedOut), or the
-	// watch of the node, of its pods or of the namespace's budgets has failed. A connection that silently leads nowhere
-	// counts as one that works until that is found out, which takes a minute or so.
+	// After a break the time begins again. A break is a time in which the pod waits for its step, for its completion or for
+	// responders; a moment in which a budget lets one of its pods leave, for all of them; a time in which no eviction is allowed,
+	// because the node is not cordoned, the request refuses a pod, or the rules of the namespace are bad; and a time in which
+	// refusals are unknown: the API server cannot be reached or requests fewer requests, it has not answered an eviction or
+	// deletion in time (EvictionTimedOut), or the watch of the node, of its pods or of the namespace's budgets has failed. The
+	// detection of a dead connection takes a minute or so, and the connection counts as alive until then.
 	DeleteAfter time.Duration
 
-	// KillAfter is when a pod that is terminating is deleted again with a grace period of 1 s: so long after it was
-	// deleted first. The kubelet still confirms the end of its containers.
+	// KillAfter deletes a terminating pod again with a grace period of 1 s: that time after its first deletion. The kubelet
+	// still confirms the end of its containers.
 	KillAfter time.Duration
 }
 
-// PodType is a kind of pod, as NodeMaintenance (KEP-4212) tells them apart.
+// PodType is a kind of pod, as in NodeMaintenance (KEP-4212).
 type PodType string
 
 const (
 	// PodTypeDefault is every pod that is neither of a DaemonSet nor static.
 	PodTypeDefault PodType = "Default"
-	// PodTypeDaemonSet is every pod of a DaemonSet. Its DaemonSet starts it again at once, unless somebody sees to it
-	// that it does not.
+	// PodTypeDaemonSet is every pod of a DaemonSet. Its DaemonSet starts it again at once, unless another program prevents
+	// that.
 	PodTypeDaemonSet PodType = "DaemonSet"
-	// PodTypeStatic is every pod that the kubelet runs from a file or URL. Nobody can evict it: somebody on the machine must
-	// take its manifest away (Config.StaticPods). Whatever else is in scope leaves before.
+	// PodTypeStatic is every pod that the kubelet runs from a file or URL. No eviction moves it: a process on the machine must
+	// remove its manifest (Config.StaticPods). All other pods in scope leave before.
 	PodTypeStatic PodType = "Static"
 )
 
@@ -93,7 +92,7 @@ const (
 type Target struct {
 	// PodType of the pods. Required.
 	PodType PodType
-	// PodPriority is the highest priority of the pods, of which one without a priority has 0. Nil means any.
+	// PodPriority is the highest priority of the pods; a pod without a priority has 0. Nil means any.
 	PodPriority *int32
 	// Selector of the pods. Nil means all.
 	Selector labels.Selector

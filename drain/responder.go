@@ -10,104 +10,103 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Mode says whether pods are evicted, or left to responders of Evictions (KEP-4563): the drain then names the pods
+// Mode selects the pods that are left to responders of Evictions (KEP-4563): the drain names these pods
 // (Status.Named), and a controller requests their evictions. DaemonSet pods and finished pods are never left.
 //
-// In no mode is a pod evicted or deleted while its Eviction has an active responder other than the one that comes last
-// for every pod, whichever requester the Eviction has, unless that responder has been silent for more than 21 min. (A pod
-// that is terminating already is killed if an Escalation asks for it.)
+// In no mode does a drain evict or delete a pod while its Eviction has an active responder other than the responder that comes
+// last for every pod, for any requester of the Eviction, unless that responder has been silent for more than 21 min. (An
+// Escalation may still kill a terminating pod.)
 type Mode string
 
 const (
-	// ModeAuto leaves pods that have responders of their own to them, and evicts all others. It evicts such a pod all the
-	// same where no responder answers for ResponderPatience, or where all responders have failed. Pods whose budget can never
-	// allow an eviction are named too, as a responder may help; until one does, the drain goes on with them itself.
+	// ModeAuto leaves pods with their own responders to these, and evicts all other pods. It still evicts such a pod
+	// if no responder acts for ResponderPatience, or if all responders have failed. It also names pods whose budget can never
+	// allow an eviction, as a responder may help; until one acts, the drain continues with these pods itself.
 	ModeAuto Mode = "Auto"
-	// ModeEvictionRequest leaves all pods, and never evicts one. Where no responder answers, that is a Blocker.
+	// ModeEvictionRequest leaves all pods, and never evicts one. A pod without an acting responder is a Blocker.
 	ModeEvictionRequest Mode = "EvictionRequest"
 	// ModeEviction evicts all pods and names none.
 	ModeEviction Mode = "Eviction"
 )
 
-// ResponderPatience is how long a drain waits, once it has named a pod, until the pod has an Eviction whose responder is at
-// work.
+// ResponderPatience limits the time from the name of a pod in Status.Named until a responder acts on its Eviction.
 const ResponderPatience = 30 * time.Second
 
-// ResponderReader tells what becomes of Evictions. Its methods are called from several goroutines.
+// ResponderReader reads Evictions. Its methods are called from several goroutines.
 type ResponderReader interface {
-	// Follow calls changed with each change of what Responders tells, and with the pods of which it tells something else;
-	// with none, it may be any. When ctx ends, it returns. A Drain calls it once.
+	// Follow calls changed with each change of the result of Responders, and with the pods of the change; without pods, it may
+	// be any pod. When ctx ends, it returns. A Drain calls it once.
 	Follow(ctx context.Context, changed func(pods ...types.UID))
-	// Responders tells what is known now of these pods, while a Follow goes on. It asks the server nothing.
+	// Responders returns the current knowledge about these pods, while a Follow runs. It sends no request.
 	Responders(pods []*corev1.Pod) Responders
 }
 
-// Responders is what is known of the responders of some pods at one moment.
+// Responders is the knowledge about the responders of some pods at one moment.
 type Responders struct {
-	// Known tells that it has been found out whether Evictions are served, and which there are. A Drain that begins waits
-	// for it; after 10 s it goes on with the pods of which it is told meanwhile that they have no responders of their own.
+	// Known: the reader has found out whether the server has Evictions, and which. A Drain that begins waits for it; after 10 s
+	// it continues with the pods that have no responders according to Pods.
 	Known bool
-	// Served tells that there is an API of Evictions, and that it may be read.
+	// Served: the server has an API of Evictions, which the reader may read.
 	Served bool
-	// Err says why it cannot be read now. What was read before still counts.
+	// Err is the error of the last read. The result of earlier reads still counts.
 	Err error
-	// Pods is what is known of the pods, by UID.
+	// Pods is the knowledge about each pod, by UID.
 	Pods map[types.UID]Response
 }
 
-// Response is what becomes of one pod.
+// Response is the progress of the responders of one pod.
 type Response struct {
-	// Own tells that the pod has responders of its own, besides the one that comes last for every pod and evicts.
+	// Own: the pod has responders in addition to the responder that comes last for every pod and evicts.
 	Own bool
 	// State of the Eviction that counts for the pod.
 	State EvictionState
 	// Eviction is its name, and UID its UID.
 	Eviction string
 	UID      types.UID
-	// Responder is the one that is active. Empty: none is. Last tells that it is the one that comes last for every pod.
+	// Responder is the active responder. Empty: none is active. Last: it is the responder that comes last for every pod.
 	Responder string
 	Last      bool
-	// Since is when its turn came, and Heartbeat when it gave its last sign of life. Zero: not known, or never. Where both
-	// are zero, the responder counts as one that is at work, however long it takes.
+	// Since is the time at which the responder became active, Heartbeat the time of its last heartbeat. Zero: unknown, or never.
+	// If both are zero, the responder counts as working without a limit of time.
 	Since, Heartbeat time.Time
-	// Message is what the active responder says, or why the Eviction has failed. It is for people.
+	// Message is the message of the active responder, or the cause of the failure.
 	Message string
 }
 
-// EvictionState is how an Eviction stands.
+// EvictionState is the state of an Eviction.
 type EvictionState string
 
 // The states.
 const (
-	// EvictionNone: the pod has no Eviction that counts. One that was canceled, or succeeded, does not.
+	// EvictionNone: the pod has no Eviction that counts. A canceled or succeeded Eviction does not count.
 	EvictionNone EvictionState = ""
-	// EvictionRunning: it has not ended.
+	// EvictionRunning: the Eviction has not ended.
 	EvictionRunning EvictionState = "Running"
-	// EvictionFailed: it has ended, all responders have had their turn or it cannot be, and the pod is still there.
+	// EvictionFailed: the Eviction has ended without success and the pod still exists.
 	EvictionFailed EvictionState = "Failed"
 )
 
-// A responder is silent when its last sign of life, or the beginning of its turn, is so long ago. The API takes the turn from
-// one that has sent no heartbeat for 20 min; the minute is for whoever does that, and for clocks. If nobody has done it by
-// then, nobody does: there may be no controller any more. The one that comes last sends a heartbeat every 3 min, and
-// interrupting it does no harm.
+// A responder is silent that long after its last heartbeat, or after it became active. The API replaces a responder without a
+// heartbeat for 20 min; the additional minute is for the controller that does so, and for clocks. If no controller has
+// replaced the responder by then, none may be running. The responder that comes last sends a heartbeat every 3 min, and an
+// interruption of it does no harm.
 const (
 	silentAfter     = 20*time.Minute + time.Minute
 	lastSilentAfter = 7 * time.Minute
 )
 
-// active reports whether it is a responder's turn.
+// active reports whether a responder is active.
 func (r Response) active() bool { return r.State == EvictionRunning && r.Responder != "" }
 
-// works reports whether somebody is at work on the pod whom an eviction would interrupt.
+// works reports whether an eviction would interrupt a responder.
 func (r Response) works(now time.Time) bool { return r.active() && !r.Last && !r.silent(now) }
 
-// alive reports whether the active responder has given a sign of life, not too long ago.
+// alive reports whether the active responder has sent a heartbeat, and is not silent.
 func (r Response) alive(now time.Time) bool {
 	return r.active() && !r.Heartbeat.IsZero() && !r.silent(now)
 }
 
-// heard is when the active responder was heard of last. Zero: that is not known.
+// heard returns the last time at which the active responder was alive. Zero: unknown.
 func (r Response) heard() time.Time {
 	if r.Heartbeat.After(r.Since) {
 		return r.Heartbeat
@@ -115,13 +114,13 @@ func (r Response) heard() time.Time {
 	return r.Since
 }
 
-// silent reports whether the active responder has not been heard of for too long.
+// silent reports whether the active responder is silent.
 func (r Response) silent(now time.Time) bool {
 	at := r.silentAt()
 	return !at.IsZero() && !now.Before(at)
 }
 
-// silentAt is when the active responder will be silent, unless it is heard of before. Zero: that is not known.
+// silentAt returns the time at which the active responder will be silent without a further heartbeat. Zero: unknown.
 func (r Response) silentAt() time.Time {
 	switch heard := r.heard(); {
 	case heard.IsZero():
@@ -131,10 +130,4 @@ func (r Response) silentAt() time.Time {
 	default:
 		return heard.Add(silentAfter)
 	}
-}
-
-// PodReference is one pod, and no other of the same name.
-type PodReference struct {
-	types.NamespacedName
-	UID types.UID
 }

@@ -17,62 +17,60 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// Behavior is what a drain does with a pod.
+// Behavior is the treatment of a pod by a drain.
 type Behavior string
 
 const (
-	// Evict means that the pod is evicted.
+	// Evict evicts the pod.
 	Evict Behavior = "Evict"
-	// Skip means that the pod is left on the node, and the drain does not wait for it.
+	// Skip leaves the pod on the node, and the drain does not wait for it.
 	Skip Behavior = "Skip"
-	// WaitCompleted means that the drain waits until the pod has ended by itself, then removes it.
+	// WaitCompleted waits until the pod has ended by itself, then removes it.
 	WaitCompleted Behavior = "WaitCompleted"
 )
 
-// Rule says how pods leave. Those of a namespace speak for their own pods; those of the cluster for all, and set the
-// limits.
+// Rule defines how pods leave. A rule of a namespace applies to its own pods; a rule of the cluster applies to all pods, and
+// sets the limits.
 //
-// Of the rules that select a pod, this is what counts:
+// The rules that select a pod have this precedence:
 //
-//   - Behavior and Order: of the rule of the pod's namespace; without one, of the rule of the cluster; without one,
-//     Evict and 0. Of several on the same level, the first by name.
-//   - Deadline: the shortest of that rule's, of those of all rules of the cluster that select the pod, and of
-//     Request.PodTimeout.
+//   - Behavior and Order: the rule of the pod's namespace; without such a rule, the rule of the cluster; otherwise Evict and 0.
+//     If several rules are on the same level, the first by name.
+//   - Deadline: the shortest deadline of that rule, of all rules of the cluster that select the pod, and Request.PodTimeout.
 type Rule struct {
-	// Name is for people: it is in the messages.
+	// Name appears in messages.
 	Name string
-	// Cluster tells a rule of the cluster from one of the pods' namespace.
+	// Cluster marks a rule of the cluster. Other rules are of the pods' namespace.
 	Cluster bool
 	// Pods selects the pods by their labels. Required.
 	Pods labels.Selector
 	// Behavior is required.
 	Behavior Behavior
-	// Order says who leaves first: pods of a lower order before those of a higher.
+	// Order is the order in which pods leave, the lowest first.
 	Order int32
-	// Deadline is how long the drain waits for the pod, as Request.PodTimeout. Zero means without limit.
+	// Deadline limits the wait for the pod, as Request.PodTimeout. Zero means without limit.
 	Deadline time.Duration
 }
 
-// ErrBadRule is what an error of a RuleReader wraps if a rule cannot be understood. Then the pods of the namespace stay
-// where they are, until it can.
+// ErrBadRule is wrapped by an error of a RuleReader that cannot understand a rule. The pods of the namespace stay until it can.
 var ErrBadRule = errors.New("bad rule")
 
-// RuleReader tells the rules for the pods of a namespace. Its methods are called from several goroutines.
+// RuleReader reads the rules for the pods of a namespace. Its methods are called from several goroutines.
 type RuleReader interface {
-	// Follow tells all rules that may apply to pods of the namespace, and again with each change, until ctx ends; then it
-	// returns. A Drain calls it once for each namespace that has pods in scope, when the first of them is seen, and ends
-	// ctx when the last is gone. An err says why the rules cannot be read now: those that were told before stay in force,
-	// unless it is an ErrBadRule. Without rules in force, no pod of the namespace leaves.
-	Follow(ctx context.Context, namespace string, tell func(rules []Rule, err error))
+	// Follow calls report with all rules that may apply to pods of the namespace, and again with each change, until ctx ends;
+	// then it returns. A Drain calls it once for each namespace that has pods in scope, when it sees the first of them, and ends
+	// ctx when none is left. An err reports a failed read: the last reported rules stay in force, unless it is an ErrBadRule.
+	// Without rules in force, no pod of the namespace leaves.
+	Follow(ctx context.Context, namespace string, report func(rules []Rule, err error))
 }
 
-// treatment is what the rules make of a pod.
+// treatment is the result of the rules for a pod.
 type treatment struct {
 	behavior Behavior
-	// rule that says so. Empty if none does.
+	// rule defines the behavior. Empty: none does.
 	rule  string
 	order int32
-	// deadline is how long the drain waits for the pod once its turn has come. Zero: without limit.
+	// deadline limits the wait for the pod from the begin of its step. Zero: without limit.
 	deadline time.Duration
 }
 
@@ -80,7 +78,10 @@ type treatment struct {
 func treat(pod *corev1.Pod, rules []Rule, timeout time.Duration) treatment {
 	t := treatment{behavior: Evict, deadline: timeout}
 	var local, cluster *Rule
-	for _, r := range byName(rules) {
+	if !slices.IsSortedFunc(rules, compareRules) {
+		rules = slices.SortedFunc(slices.Values(rules), compareRules)
+	}
+	for _, r := range rules {
 		if !r.Pods.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
@@ -98,13 +99,6 @@ func treat(pod *corev1.Pod, rules []Rule, timeout time.Duration) treatment {
 	return t
 }
 
-func byName(rules []Rule) []Rule {
-	if slices.IsSortedFunc(rules, compareRules) {
-		return rules
-	}
-	return slices.SortedFunc(slices.Values(rules), compareRules)
-}
-
 func compareRules(a, b Rule) int { return cmp.Compare(a.Name, b.Name) }
 
 // shorter returns the shorter of two limits, of which zero means none.
@@ -115,20 +109,19 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// waits reports whether the pod is left to end by itself at this time, given when its turn came.
+// waits reports whether the drain waits for the completion of the pod now. turn is the begin of its step.
 func (l leaver) waits(turn, now time.Time) bool {
 	return l.behavior == WaitCompleted && !isFinished(l.pod) && !l.timedOut(turn, now)
 }
 
-// timedOut reports whether the drain has waited for the pod as long as it may.
+// timedOut reports whether the deadline of the pod is over.
 func (l leaver) timedOut(turn, now time.Time) bool {
 	return l.deadline > 0 && !now.Before(turn.Add(l.deadline))
 }
 
 // ruleWatch keeps the rules of a namespace for one Drain.
 type ruleWatch struct {
-	stop  context.CancelFunc
-	ended chan struct{}
+	close func()
 
 	mu    sync.Mutex
 	rules []Rule
@@ -137,15 +130,13 @@ type ruleWatch struct {
 }
 
 func startRuleWatch(ctx context.Context, reader RuleReader, namespace string, wake watchstore.Signal) *ruleWatch {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends when the Drain leaves the namespace
-	w := &ruleWatch{stop: stop, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
+	w := &ruleWatch{}
+	w.close = watchstore.Start(context.WithoutCancel(ctx), func(ctx context.Context) {
 		reader.Follow(ctx, namespace, func(rules []Rule, err error) {
 			w.take(rules, err)
 			wake.Poke()
 		})
-	}()
+	})
 	return w
 }
 
@@ -182,20 +173,15 @@ func (w *ruleWatch) list() (rules []Rule, known bool) {
 	return w.rules, w.known
 }
 
-// Synced reports whether rules are in force.
+// Synced reports whether rules apply.
 func (w *ruleWatch) Synced() bool {
 	_, known := w.list()
 	return known
 }
 
-// Err says why the rules cannot be read now.
+// Err returns the error of the last read.
 func (w *ruleWatch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
-}
-
-func (w *ruleWatch) close() {
-	w.stop()
-	<-w.ended
 }

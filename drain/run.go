@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// settleFor is how long an eviction that is on its way may take to be answered once the drain has been stopped.
+// settleFor limits the wait for the answers to sent evictions once the drain has been stopped.
 const settleFor = 5 * time.Second
 
-// run is one Drain: the loop that gathers the facts, decides, performs and waits. All its fields belong to the loop.
+// run is the loop of one Drain: it gathers the facts, decides, performs and waits. All its fields belong to the loop.
 type run struct {
 	*engine
 	req Request
@@ -28,7 +28,7 @@ type run struct {
 	pods    *watchstore.Store[*corev1.Pod]
 	budgets map[string]*guarding
 	rules   map[string]*ruleWatch
-	joined  map[string]time.Time // when the watches of a namespace began
+	joined  map[string]time.Time // begin of a namespace's watches
 	began   time.Time
 
 	memory
@@ -68,9 +68,7 @@ func (r *run) drain(ctx context.Context, reporter *statusReporter) error {
 		r.finalStatus(reporter)
 		stop()
 		watches.Wait()
-		for namespace := range r.budgets {
-			r.leave(namespace)
-		}
+		r.join(ctx, nil)
 	}()
 	return r.loop(ctx, wire, reporter)
 }
@@ -80,7 +78,7 @@ func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 		f := r.gather(ctx)
 		p := decide(f)
 		r.keep(p.notes)
-		if p.status.Reached && !r.wasThere(p.status) {
+		if neverThere := !r.nodeSeen && p.status.Total == 0 && len(p.status.Left) == 0; p.status.Reached && neverThere {
 			return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
 		}
 		r.reported = p.status
@@ -104,20 +102,14 @@ func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 	return context.Cause(ctx)
 }
 
-// wakeFor is told of which pods something else may be known of their responders; none: of any. A pod that is not seen yet
-// wakes us when it is.
+// wakeFor wakes the loop if the responders of a present pod may have changed; no pods: of any pod. A new pod wakes it anyway.
 func (r *run) wakeFor(pods ...types.UID) {
 	if len(pods) == 0 || slices.ContainsFunc(pods, r.pods.Has) {
 		r.wake.Poke()
 	}
 }
 
-// wasThere tells a node that is empty from one that never was.
-func (r *run) wasThere(s Status) bool {
-	return r.nodeSeen || s.Total > 0 || len(s.Left) > 0
-}
-
-// finalStatus says what came of requests that were on their way when the drain was stopped.
+// finalStatus reports the effect of requests that were in flight when the drain was stopped.
 func (r *run) finalStatus(reporter *statusReporter) {
 	if len(r.overridden) > len(r.reported.Overridden) {
 		r.reported.Overridden = r.overridden
@@ -125,7 +117,7 @@ func (r *run) finalStatus(reporter *statusReporter) {
 	}
 }
 
-// settle waits for the evictions that are on their way, and cuts them off if that takes long.
+// settle waits for the evictions in flight, and cuts them off if that takes long.
 func (r *run) settle(cut context.CancelFunc) {
 	defer cut()
 	timer := r.d.config.Clock.NewTimer(settleFor)

@@ -38,31 +38,25 @@ func budgetSource(client policyv1client.PolicyV1Interface, namespace string) wat
 	return s
 }
 
-func onNode(name string) string {
-	return fields.OneTermEqualSelector("spec.nodeName", name).String()
-}
+func onNode(name string) string { return fields.OneTermEqualSelector("spec.nodeName", name).String() }
 
-func named(name string) string {
-	return fields.OneTermEqualSelector("metadata.name", name).String()
-}
+func named(name string) string { return fields.OneTermEqualSelector("metadata.name", name).String() }
 
 func toNode(obj any) (*corev1.Node, bool) {
 	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return nil, false
+	if ok {
+		node.ManagedFields = nil
+		node.Status.Images = nil // often the largest part of a node
 	}
-	node.ManagedFields = nil
-	node.Status.Images = nil // often the largest part of a node
-	return node, true
+	return node, ok
 }
 
 func toPod(obj any) (*corev1.Pod, bool) {
 	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return nil, false
+	if ok {
+		pod.ManagedFields = nil
 	}
-	pod.ManagedFields = nil
-	return pod, true
+	return pod, ok
 }
 
 func toBudget(obj any) (*budget, bool) {
@@ -74,30 +68,38 @@ func toBudget(obj any) (*budget, bool) {
 	return newBudget(pdb), true
 }
 
-// toSlimPod keeps of a pod what is decided on: all pods of the namespace are kept.
 func toSlimPod(obj any) (*corev1.Pod, bool) {
-	pod, ok := toPod(obj)
+	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return nil, false
 	}
+	return SlimPod(pod), true
+}
+
+// SlimPod returns a pod with the fields that decisions about evictions need, for caches of many pods: its identity, labels,
+// owners, finalizers, times, node, grace period, restart policy, phase and readiness, and the annotation of mirror pods. It
+// shares memory with the pod.
+func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Labels: pod.Labels,
-			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds, Finalizers: pod.Finalizers,
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Labels: pod.Labels, OwnerReferences: pod.OwnerReferences, Finalizers: pod.Finalizers,
+			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
-		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds},
+		Spec: corev1.PodSpec{
+			NodeName: pod.Spec.NodeName, RestartPolicy: pod.Spec.RestartPolicy,
+			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds,
+		},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}
-	if hash, found := pod.Annotations[corev1.MirrorPodAnnotationKey]; found {
-		slim.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: hash}
-	}
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		slim.OwnerReferences = []metav1.OwnerReference{*owner}
+	if mirror, found := pod.Annotations[corev1.MirrorPodAnnotationKey]; found {
+		slim.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: mirror}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			slim.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
 		}
 	}
-	return slim, true
+	return slim
 }

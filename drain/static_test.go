@@ -52,7 +52,7 @@ func TestStaticPodsLeaveWhenAllOthersHave(t *testing.T) {
 		"one of a lower priority goes first": {
 			removal: Removal{Able: true}, pods: []*corev1.Pod{static(), newPod("low", mirror, priority(-1))}, want: []string{"low"}, moving: 1,
 		},
-		"nobody takes it away":             {removal: nobody, pods: []*corev1.Pod{static()}, blocker: StaticPodStays},
+		"nobody takes it away":             {removal: Removal{Trouble: "no process removes static pods"}, pods: []*corev1.Pod{static()}, blocker: StaticPodStays},
 		"there is trouble":                 {removal: Removal{Able: true, Trouble: "t"}, pods: []*corev1.Pod{static()}, want: []string{"static"}, blocker: StaticPodStays},
 		"it is not to go":                  {removal: Removal{Left: "l"}, pods: []*corev1.Pod{static()}, left: StaticPodLeft},
 		"a rule skips it":                  {removal: Removal{Able: true}, pods: []*corev1.Pod{static()}, change: skipAll, left: PodSkipped},
@@ -131,11 +131,12 @@ func checkShown(t *testing.T, what string, shown []Blocker, want Reason) {
 
 // A pod of a Node that comes back again and again is no workload's.
 func TestStaticPodsDoNotRecur(t *testing.T) {
-	known := map[types.UID]returns{}
+	m := newMemory()
 	for range 2 * maxReturns {
-		recount(known, []*corev1.Pod{newPod("static", mirror, ownedBy("v1", "Node", true))})
+		m.saw([]*corev1.Pod{newPod("static", mirror, ownedBy("v1", "Node", true))}, func(types.UID) bool { return false })
+		m.saw(nil, func(types.UID) bool { return false })
 	}
-	if len(known) > 0 {
-		t.Errorf("they are counted: %v", known)
+	if len(m.owners) > 0 {
+		t.Errorf("they are counted: %v", m.owners)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// overdueAfter is how long after its grace period a pod becomes a blocker: the kubelet still has to unmount volumes and
-// to confirm, and its clock may differ from ours.
+// overdueAfter is the time from the end of a pod's grace period until the pod becomes a blocker: the kubelet still has to
+// unmount volumes and to confirm, and its clock may differ from this process's clock.
 const overdueAfter = 10 * time.Second
 
-// blockerKey is what makes a blocker the same one as before.
+// blockerKey identifies a blocker over time.
 type blockerKey struct {
 	pod    types.UID
 	reason Reason
@@ -30,16 +30,15 @@ type summary struct {
 	blockers []Blocker
 	left     []Blocker
 	since    map[blockerKey]time.Time
-	// moving counts the pods that are on their way.
+	// moving counts the pods that make progress.
 	moving int
 }
 
-// summarise says how far the drain is. It also says when a pod will be overdue.
-func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts) (Status, map[blockerKey]time.Time, time.Time) {
-	s := &summary{facts: f, since: map[blockerKey]time.Time{}}
-	for _, o := range ofDrain(leaving, f) {
-		s.blockers = append(s.blockers, s.blocker(nil, o))
-	}
+// summarise returns the status, and the time at which the next pod will be overdue.
+func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts) (Status, time.Time) {
+	paced.since = map[blockerKey]time.Time{}
+	s := &summary{facts: f, since: paced.since}
+	s.drain(leaving)
 	for _, name := range e.volumes {
 		s.blockers = append(s.blockers, s.blocker(nil, attached(name)))
 	}
@@ -62,10 +61,10 @@ func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts
 		Static:     references(paced.statics),
 		Overridden: f.overridden,
 		Message:    headline(leaving, s, e, paced),
-	}, s.since, wake
+	}, wake
 }
 
-// pods adds what holds each of the pods, and says when one of them will be overdue.
+// pods adds the blockers of the pods, and returns the time at which the next of them will be overdue.
 func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 	for _, l := range leaving {
 		o := paced.holds[l.pod.UID]
@@ -77,7 +76,7 @@ func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 		}
 		switch {
 		case o != nil:
-			s.blockers = append(s.blockers, s.blocker(l.pod, *o))
+			s.blockers = append(s.blockers, s.blocker(l.pod, o))
 			if o.reason == AwaitingResponder {
 				s.moving++
 			}
@@ -88,20 +87,20 @@ func (s *summary) pods(leaving []leaver, paced *pacing) (wake time.Time) {
 	return wake
 }
 
-// ending says why a pod that is terminating takes longer than it should.
+// ending returns the obstacle of a terminating pod whose time is over, or the end of that time.
 func (s *summary) ending(l leaver, turns map[types.UID]time.Time) (*obstacle, time.Time) {
 	due := l.pod.DeletionTimestamp.Add(overdueAfter - s.facts.ahead)
 	if !s.facts.now.Before(due) {
 		return overdue(l.pod, s.facts), time.Time{}
 	}
 	if turn, came := turns[l.pod.UID]; came && l.behavior != WaitCompleted && l.timedOut(turn, s.facts.now) {
-		return &obstacle{reason: PodTimedOut, message: PodTimedOut.advise(fmt.Sprintf("the pod has been given %s and is still "+
-			"ending, within its grace period; the pods of later steps leave meanwhile", l.deadline))}, due
+		return PodTimedOut.obstacle("", "the pod has been given %s and is still ending, within its grace period; the pods of later "+
+			"steps leave meanwhile", l.deadline), due
 	}
 	return nil, due
 }
 
-func (s *summary) blocker(pod *corev1.Pod, o obstacle) Blocker {
+func (s *summary) blocker(pod *corev1.Pod, o *obstacle) Blocker {
 	b := Blocker{Reason: o.reason, By: o.by, Message: o.message, Since: s.facts.now.Round(0)}
 	key := blockerKey{reason: o.reason, by: o.by}
 	if pod != nil {
@@ -115,62 +114,69 @@ func (s *summary) blocker(pod *corev1.Pod, o obstacle) Blocker {
 	return b
 }
 
-// ofDrain returns what holds up the drain as a whole.
-func ofDrain(leaving []leaver, f facts) []obstacle {
-	all := slices.Clone(f.reading)
-	if f.brake.obstacle != nil && (f.inFlight > 0 || f.now.Before(f.brake.until)) && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
-		all = append(all, *f.brake.obstacle)
+// drain adds the blockers of the drain as a whole.
+func (s *summary) drain(leaving []leaver) {
+	f := s.facts
+	for _, o := range f.reading {
+		s.blockers = append(s.blockers, s.blocker(nil, &o))
 	}
-	switch n := f.node; {
-	case !n.known:
-	case !n.exists:
-		if len(leaving) > 0 {
-			all = append(all, obstacle{NodeGone, f.nodeName, NodeGone.advise(fmt.Sprintf("node %s does not exist, so nothing is evicted "+
-				"from it; the control plane removes its pods", f.nodeName))})
-		}
-	case !n.unschedulable:
-		all = append(all, obstacle{NodeNotCordoned, f.nodeName, NodeNotCordoned.advise("node " + f.nodeName + " is schedulable, so nothing " +
-			"is evicted from it")})
-	case !n.tainted && len(leaving) == 0:
-		all = append(all, obstacle{NodeTaintMissing, f.nodeName, NodeTaintMissing.advise(fmt.Sprintf("node %s is empty and cordoned but "+
-			"does not carry the taint %s", f.nodeName, corev1.TaintNodeUnschedulable))})
+	braked := f.inFlight > 0 || f.now.Before(f.brake.until)
+	if braked && f.brake.obstacle != nil && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
+		s.blockers = append(s.blockers, s.blocker(nil, f.brake.obstacle))
 	}
-	return all
+	if o := f.node.obstacle(f.nodeName, len(leaving)); o != nil {
+		s.blockers = append(s.blockers, s.blocker(nil, o))
+	}
 }
 
-// overdue says why a pod that should have ended may still be there.
+func (n nodeFacts) obstacle(name string, leaving int) *obstacle {
+	switch {
+	case !n.known, !n.exists && leaving == 0:
+		return nil
+	case !n.exists:
+		return NodeGone.obstacle(name, "node %s does not exist, so the drain evicts no pod from it; the control plane removes its pods", name)
+	case !n.unschedulable:
+		return NodeNotCordoned.obstacle(name, "node %s is schedulable, so the drain evicts no pod from it", name)
+	case !n.tainted && leaving == 0:
+		return NodeTaintMissing.obstacle(name, "node %s is empty and cordoned but does not carry the taint %s", name, corev1.TaintNodeUnschedulable)
+	default:
+		return nil
+	}
+}
+
+// overdue explains a pod that should have ended.
 func overdue(pod *corev1.Pod, f facts) *obstacle {
 	if names := pod.Finalizers; len(names) > 0 {
 		by := strings.Join(slices.Sorted(slices.Values(names)), ", ")
-		return &obstacle{Terminating, by, fmt.Sprintf("the pod's grace period is over, but it keeps the finalizers %s; whoever "+
-			"set them must remove them", by)}
+		return &obstacle{Terminating, by, fmt.Sprintf("the pod's grace period is over, but it keeps the finalizers %s; their owners "+
+			"must remove them", by)}
 	}
 	if !f.node.ready {
-		return &obstacle{NodeNotReady, f.nodeName, NodeNotReady.advise(fmt.Sprintf("the pod's grace period is over, but the kubelet of "+
-			"node %s does not report, so nobody confirms that its containers have ended", f.nodeName))}
+		return NodeNotReady.obstacle(f.nodeName, "the pod's grace period is over, but the kubelet of node %s does not report, so it is "+
+			"unknown whether its containers have ended", f.nodeName)
 	}
 	return &obstacle{Terminating, "", "the pod's grace period is over, but the kubelet has not confirmed its end; look at its " +
 		"containers and volumes on the node"}
 }
 
-func attached(volume string) obstacle {
-	return obstacle{VolumeAttached, volume, VolumeAttached.advise("volume " + volume + " is still attached, although no pod that uses it " +
-		"is left")}
+func attached(volume string) *obstacle {
+	return VolumeAttached.obstacle(volume, "volume %s is still attached, although no pod that uses it is left", volume)
 }
 
 func headline(leaving []leaver, s *summary, e ending, paced *pacing) string {
 	f := s.facts
+	gone := fmt.Sprintf("%d of %d pods gone", f.gone, f.gone+len(leaving))
 	switch {
 	case !f.podsKnown || !f.node.known:
 		return "reading the node and its pods"
 	case e.reached && f.request.Hold:
-		return fmt.Sprintf("targets reached and held: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
+		return "targets reached and held: " + gone + remains(s.left)
 	case e.reached:
-		return fmt.Sprintf("drained: %d of %d pods gone%s", f.gone, f.gone, remains(s.left))
+		return "drained: " + gone + remains(s.left)
 	case e.claims || len(e.volumes) > 0:
-		return fmt.Sprintf("%d of %d pods gone, waiting until their volumes are detached", f.gone, f.gone)
+		return gone + ", waiting until their volumes are detached"
 	case len(leaving) == 0:
-		return fmt.Sprintf("%d of %d pods gone, making sure that none is left", f.gone, f.gone)
+		return gone + ", making sure that none is left"
 	}
 	ending, blocked := 0, map[types.NamespacedName]bool{}
 	for _, l := range leaving {
@@ -183,17 +189,17 @@ func headline(leaving []leaver, s *summary, e ending, paced *pacing) string {
 			blocked[b.Pod] = true
 		}
 	}
-	text := fmt.Sprintf("%d of %d pods gone, %d terminating, %d held up", f.gone, f.gone+len(leaving), ending, len(blocked))
+	text := fmt.Sprintf("%s, %d terminating, %d blocked", gone, ending, len(blocked))
 	if paced.left > 0 {
 		text += fmt.Sprintf(", %d left to responders", paced.left)
 	}
 	if n := len(paced.fallen); n > 0 {
-		text += fmt.Sprintf(", %d evicted although left to responders: nobody responds", n)
+		text += fmt.Sprintf(", %d evicted although left to responders: no responder acts", n)
 	}
 	return text
 }
 
-// remains counts what stays on the node, for the last message of a drain.
+// remains counts the pods and volumes that stay, for the last message of a drain.
 func remains(left []Blocker) string {
 	if len(left) == 0 {
 		return ""
@@ -203,19 +209,17 @@ func remains(left []Blocker) string {
 		text   string
 	}{
 		{PodSkipped, "%d skipped by rules"},
-		{PodRecurring, "%d that come back each time"},
-		{StaticPodLeft, "%d static pods that are not to be taken away"},
+		{PodRecurring, "%d that return each time"},
+		{StaticPodLeft, "%d static pods that must stay"},
 		{VolumeAttached, "%d volumes still attached"},
+	}
+	counts := map[Reason]int{}
+	for _, b := range left {
+		counts[b.Reason]++
 	}
 	var parts []string
 	for _, kind := range kinds {
-		n := 0
-		for _, b := range left {
-			if b.Reason == kind.reason {
-				n++
-			}
-		}
-		if n > 0 {
+		if n := counts[kind.reason]; n > 0 {
 			parts = append(parts, fmt.Sprintf(kind.text, n))
 		}
 	}
@@ -229,4 +233,16 @@ func compareBlockers(a, b Blocker) int {
 		cmp.Compare(a.Reason, b.Reason),
 		cmp.Compare(a.By, b.By),
 	)
+}
+
+// references returns references to pods, sorted by namespace and name.
+func references(pods []*corev1.Pod) []PodReference {
+	var all []PodReference
+	for _, pod := range pods {
+		all = append(all, PodReference{types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod.UID})
+	}
+	slices.SortFunc(all, func(a, b PodReference) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return all
 }

@@ -27,7 +27,7 @@ func TestSummarise(t *testing.T) {
 		"a drain that goes well has no blockers": {
 			pods:   []*corev1.Pod{newPod("a"), newPod("b", endingAt(noon))},
 			change: func(f *facts) { f.gone = 3 },
-			want:   Status{Total: 5, Done: 3, Moving: 2, Message: "3 of 5 pods gone, 1 terminating, 0 held up"},
+			want:   Status{Total: 5, Done: 3, Moving: 2, Message: "3 of 5 pods gone, 1 terminating, 0 blocked"},
 		},
 		"before anything is known it says so": {
 			change: func(f *facts) { f.podsKnown, f.node = false, nodeFacts{} },
@@ -41,25 +41,25 @@ func TestSummarise(t *testing.T) {
 			pods:    []*corev1.Pod{newPod("b"), newPod("a")},
 			budgets: []*budget{newPDB("web", exhausted)},
 			want: Status{
-				Total: 2, Message: "0 of 2 pods gone, 0 terminating, 2 held up",
+				Total: 2, Message: "0 of 2 pods gone, 0 terminating, 2 blocked",
 				Blockers: []Blocker{of("a", BudgetExhausted, "web"), of("b", BudgetExhausted, "web")},
 			},
 		},
 		"a pod within its grace period is no blocker": {
 			pods: []*corev1.Pod{newPod("a", endingAt(overdueSince.Add(1)), finalizers("x/y"))},
-			want: Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
+			want: Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 blocked"},
 		},
 		"a pod that should have ended is one": {
 			pods: []*corev1.Pod{newPod("a", endingAt(overdueSince))},
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 held up",
+				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 blocked",
 				Blockers: []Blocker{of("a", Terminating, "")},
 			},
 		},
 		"finalizers are named in order": {
 			pods: []*corev1.Pod{newPod("a", endingAt(overdueSince), finalizers("z/z", "a/a"))},
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 held up",
+				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 blocked",
 				Blockers: []Blocker{of("a", Terminating, "a/a, z/z")},
 			},
 		},
@@ -67,7 +67,7 @@ func TestSummarise(t *testing.T) {
 			pods:   []*corev1.Pod{newPod("a", endingAt(overdueSince))},
 			change: func(f *facts) { f.node.ready = false },
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 held up",
+				Total: 1, Message: "0 of 1 pods gone, 1 terminating, 1 blocked",
 				Blockers: []Blocker{of("a", NodeNotReady, "w1")},
 			},
 		},
@@ -76,14 +76,14 @@ func TestSummarise(t *testing.T) {
 			budgets: []*budget{newPDB("web", exhausted)},
 			change:  func(f *facts) { f.node.unschedulable = false },
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up",
+				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 blocked",
 				Blockers: []Blocker{{Reason: NodeNotCordoned, By: "w1", Since: noon}},
 			},
 		},
 		"a missing taint matters only at the end": {
 			pods:   []*corev1.Pod{newPod("a")},
 			change: func(f *facts) { f.node.tainted = false },
-			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up"},
+			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 0 terminating, 0 blocked"},
 		},
 		"a missing taint holds up the end": {
 			change: func(f *facts) { f.node.tainted = false },
@@ -96,7 +96,7 @@ func TestSummarise(t *testing.T) {
 			pods:   []*corev1.Pod{newPod("a")},
 			change: func(f *facts) { f.node = nodeFacts{known: true} },
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up",
+				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 blocked",
 				Blockers: []Blocker{{Reason: NodeGone, By: "w1", Since: noon}},
 			},
 		},
@@ -104,14 +104,14 @@ func TestSummarise(t *testing.T) {
 			pods:   []*corev1.Pod{newPod("a")},
 			change: func(f *facts) { f.brake = brake{until: noon.Add(1), obstacle: &obstacle{reason: APIServerOverloaded}} },
 			want: Status{
-				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 held up",
+				Total: 1, Message: "0 of 1 pods gone, 0 terminating, 0 blocked",
 				Blockers: []Blocker{{Reason: APIServerOverloaded, Since: noon}},
 			},
 		},
 		"an overloaded server does not matter when there is nothing to evict": {
 			pods:   []*corev1.Pod{newPod("a", endingAt(noon))},
 			change: func(f *facts) { f.brake = brake{until: noon.Add(1), obstacle: &obstacle{reason: APIServerOverloaded}} },
-			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 held up"},
+			want:   Status{Total: 1, Moving: 1, Message: "0 of 1 pods gone, 1 terminating, 0 blocked"},
 		},
 	}
 	for name, tc := range cases {

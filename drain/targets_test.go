@@ -71,7 +71,7 @@ func TestRefuse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := Reason("")
-			if o := refuse(leavers(tc.pod), tc.request)[tc.pod.UID]; o != nil {
+			if o := refusal(tc.pod, tc.request); o != nil {
 				got = o.reason
 			}
 			if got != tc.want {

@@ -10,37 +10,36 @@ import (
 )
 
 const (
-	// retryFirst and retryCap bound the back-off after a refusal that has nothing to do with a budget.
+	// retryFirst and retryCap limit the back-off after a refusal that no budget caused.
 	retryFirst = time.Second
 	retryCap   = 30 * time.Second
-	// outageCap is shorter: asking an API server that is away costs nobody anything, and waiting costs the drain.
+	// outageCap is shorter: requests to an API server that is away cost little, and each pause delays the drain.
 	outageCap = 8 * time.Second
-	// safetyNet is how long to wait for a watch to tell what it should have told long ago.
+	// safetyNet limits the wait for a watch event that should have come long ago.
 	safetyNet = time.Minute
 )
 
-// try is what came of our evictions of one pod so far. The zero value means that none was sent.
+// try is the result of the requests for one pod so far. The zero value: none was sent.
 type try struct {
-	// inFlight: an eviction was sent and is not answered.
+	// inFlight: the answer is still to come.
 	inFlight bool
-	// by which means it was tried last.
+	// by is the means of the last request.
 	by means
-	// outcome of the last answer.
+	// outcome is the last answer, refusal its cause if it was a refusal.
 	outcome outcome
-	// refusal explains the last answer, where it was a refusal.
 	refusal *obstacle
-	// idle is when the server first said that the pod goes, or is gone, of several times in a row. Zero: it has not.
+	// idle is the time of the first of several answers in a row by which the pod ends, or does not exist. Zero: none.
 	idle time.Time
-	// failures counts the answers since something was accepted.
+	// failures counts the answers since the last accepted request.
 	failures int
-	// notBefore is when to send again, if nothing changes before.
+	// notBefore is the time of the next request, unless a change allows it earlier.
 	notBefore time.Time
-	// stamp is what the last eviction was based on. Where the server refused for a budget that we thought would allow
-	// it, we know too little, and wait for the stamp to change.
+	// stamp identifies the input of the last eviction. If the server refuses although the known budget would allow it, the drain
+	// waits for another stamp.
 	stamp string
 }
 
-// stampOf changes when the pod or one of its budgets does.
+// stampOf changes with the pod and with each of its budgets.
 func stampOf(pod *corev1.Pod, guards []*budget) string {
 	stamp := pod.ResourceVersion
 	for _, b := range guards {
@@ -49,8 +48,7 @@ func stampOf(pod *corev1.Pod, guards []*budget) string {
 	return stamp
 }
 
-// standing is the refusal that still holds while the pod is being tried again. That of a budget does not: it is tried
-// again because the budget has changed.
+// standing returns the refusal that still applies during the next try. The refusal by a budget does not: the budget has changed.
 func (t try) standing() *obstacle {
 	if t.outcome == budgetRefused {
 		return nil
@@ -58,20 +56,20 @@ func (t try) standing() *obstacle {
 	return t.refusal
 }
 
-// after returns the try once its eviction has been answered. random is in [0,1).
+// after returns the try after an answer. random is in [0,1).
 func (t try) after(a answer, now time.Time, random float64) try {
 	next := try{by: t.by, outcome: a.outcome, refusal: a.refusal, stamp: t.stamp, failures: t.failures + 1}
 	switch a.outcome {
 	case notSent, overloaded, unavailable:
-		// Not about this pod: the brake decides when to go on.
+		// Not about this pod: the brake decides about the next request.
 		next.refusal, next.failures, next.idle = nil, t.failures, t.idle
 	case accepted:
 		next.failures = 0
 		next.notBefore = now.Add(jitter(safetyNet, random))
-		next.idle, next.refusal = t.stays(now, "accepts that it ends")
+		next.idle, next.refusal = t.stays(now, "accepts each request")
 	case vanished:
 		next.notBefore = now.Add(backoff(t.failures, retryCap, random))
-		next.idle, next.refusal = t.stays(now, "says that it is not there")
+		next.idle, next.refusal = t.stays(now, "does not find the pod")
 	case budgetRefused, namespaceEnding:
 		next.notBefore = now.Add(jitter(safetyNet, random))
 	case refused:
@@ -80,27 +78,22 @@ func (t try) after(a answer, now time.Time, random float64) try {
 	return next
 }
 
-// stays returns since when the server has said that the pod goes, or is gone, and what holds a pod of which it has done so
-// for long: at first, the watch may just be late.
-func (t try) stays(now time.Time, said string) (since time.Time, hold *obstacle) {
-	if t.idle.IsZero() {
+// stays returns the new idle, and the obstacle of a pod that remains for long after such answers: at first, the watch may just
+// be late.
+func (t try) stays(now time.Time, answer string) (since time.Time, hold *obstacle) {
+	switch {
+	case t.idle.IsZero():
 		return now, nil
-	}
-	if now.Before(t.idle.Add(safetyNet / 2)) { // as soon as an eviction that was accepted is sent again
+	case now.Before(t.idle.Add(safetyNet / 2)): // as soon as an accepted eviction is sent again
 		return t.idle, nil
+	default:
+		return t.idle, EvictionWithoutEffect.obstacle("", "the server %s, and the pod remains", answer)
 	}
-	return t.idle, &obstacle{reason: EvictionWithoutEffect, message: EvictionWithoutEffect.advise("the server " + said +
-		" whenever it is asked, and the pod is seen to stay")}
 }
 
-// holds reports whether the last answer still keeps this pod from being tried again, and until when at most.
+// holds reports whether the last answer still delays the next try of this pod.
 func (t try) holds(stamp string, now time.Time) bool {
-	switch t.outcome {
-	case budgetRefused:
-		return t.stamp == stamp && now.Before(t.notBefore)
-	default:
-		return now.Before(t.notBefore)
-	}
+	return now.Before(t.notBefore) && (t.outcome != budgetRefused || t.stamp == stamp)
 }
 
 // brake stops all evictions of a drain while the API server is overloaded or away.
@@ -121,27 +114,23 @@ func (b brake) after(a answer, now time.Time, random float64) brake {
 		wait = backoff(b.failures, outageCap, random)
 	default:
 		if now.Before(b.until) {
-			return b // it was sent before the brake was put on
+			return b // the request is older than the brake
 		}
 		return brake{}
 	}
 	next := brake{failures: b.failures, until: now.Add(wait), obstacle: a.refusal}
-	if now.Before(b.until) { // one more of those that were on their way together
-		next.until = later(b.until, now.Add(a.retryAfter))
-		return next
+	switch {
+	case !now.Before(b.until):
+		next.failures++
+	case b.until.After(now.Add(a.retryAfter)): // the requests were in flight together
+		next.until = b.until
+	default:
+		next.until = now.Add(a.retryAfter)
 	}
-	next.failures++
 	return next
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// backoff doubles with each failure up to limit. The upper half of it is random, so that several clients part.
+// backoff doubles with each failure up to limit. Its upper half is random, so that several clients do not stay in step.
 func backoff(failures int, limit time.Duration, random float64) time.Duration {
 	d := limit
 	if failures < 16 { // further doubling would overflow
@@ -154,7 +143,7 @@ func jitter(d time.Duration, random float64) time.Duration {
 	return d/2 + time.Duration(random*float64(d/2))
 }
 
-// trials are the tries of all pods, and the brake that they put on.
+// trials are the tries of all pods, and their common brake.
 type trials struct {
 	tries    map[types.UID]try
 	inFlight int
@@ -163,18 +152,18 @@ type trials struct {
 
 func newTrials() trials { return trials{tries: map[types.UID]try{}} }
 
-// sent records an eviction that is on its way.
+// sent records a request in flight.
 func (t *trials) sent(s send) {
 	next := t.tries[s.pod.UID]
 	if (s.by == byKill) != (next.by == byKill) {
-		next.idle = time.Time{} // it is ending: what is asked for now is another thing
+		next.idle = time.Time{} // the pod is ending: a kill is another request
 	}
 	next.inFlight, next.stamp, next.by = true, stampOf(s.pod, s.guards), s.by
 	t.tries[s.pod.UID] = next
 	t.inFlight++
 }
 
-// learned records the answer to an eviction. random is in [0,1).
+// learned records an answer. random is in [0,1).
 func (t *trials) learned(a answered, present bool, now time.Time, random float64) {
 	t.inFlight--
 	t.brake = t.brake.after(a.answer, now, random)
