@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/kubectl/pkg/util/podutils"
+
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
 // maxNamed is how many objects of a kind are named.
@@ -151,21 +153,11 @@ func desired(b Budget, pods int) int {
 	return max(pods-n, 0)
 }
 
-// scalable returns the owner that all pods share. The name of a Deployment is that of its
-// ReplicaSet without the hash at the end.
+// scalable returns the workload of all pods, if they share one that can be scaled.
 func scalable(pods []corev1.Pod) (kind, name string) {
 	for i, p := range pods {
-		owner := metav1.GetControllerOfNoCopy(&p)
-		if owner == nil {
-			return "", ""
-		}
-		k, n := strings.ToLower(owner.Kind), owner.Name
-		if hash := p.Labels["pod-template-hash"]; hash != "" && k == "replicaset" {
-			if deployment, cut := strings.CutSuffix(n, "-"+hash); cut {
-				k, n = "deployment", deployment
-			}
-		}
-		if k != "deployment" && k != "statefulset" && k != "replicaset" || i > 0 && (k != kind || n != name) {
+		k, n := state.WorkloadOf(&p)
+		if k = strings.ToLower(k); k != "deployment" && k != "statefulset" && k != "replicaset" || i > 0 && (k != kind || n != name) {
 			return "", ""
 		}
 		kind, name = k, n

@@ -21,7 +21,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -34,11 +33,9 @@ import (
 
 // Facts are the input of a forecast.
 type Facts struct {
-	// Cluster is the input of a plan. Its Drains name no nodes: the forecast finds out which are
-	// drained together.
+	// Cluster is the input of a plan. Its Drains name no nodes: the forecast selects them. If Pods
+	// is nil, the forecast predicts no drains.
 	Cluster plan.Facts
-	// NoPods: the pods of the cluster are not known, so the forecast says nothing about them.
-	NoPods bool
 	// Maintenances are the facts that the controller decides from. Their nodes have no budgets:
 	// the forecast adds them. Jobs change nothing.
 	Maintenances maintenance.Facts
@@ -71,13 +68,16 @@ func Of(f Facts) (Forecast, error) {
 	}
 	r := rehearse(look, of.Spec.Rollout == nil)
 	result := Forecast{
-		Maintenance: of.Name, Conditions: conditions, Deadline: deadlineOf(of), Batches: []Batch{}, Left: leftOf(r),
-		Held: r.held, Unselected: f.unselected(look), Caveats: f.Cluster.Unread,
+		Maintenance: of.Name, Conditions: conditions, Batches: []Batch{}, Left: leftOf(r),
+		Held: r.held, Unselected: f.unselected(look), Caveats: f.Cluster.Unread, NotLookedAt: assumed(of.Spec.Rollout == nil),
+	}
+	if of.Spec.Window != nil {
+		result.Deadline = of.Spec.Window.Deadline
 	}
 	if of.Spec.Rollout != nil {
 		result.TopologyKey = of.Spec.Rollout.TopologyKey
 	}
-	p := &predictor{facts: f, request: request, look: look}
+	p := newPredictor(f, request, look)
 	for i := range r.rounds {
 		batch, err := p.batch(i+1, r.rounds[i])
 		if err != nil {
@@ -86,7 +86,7 @@ func Of(f Facts) (Forecast, error) {
 		result.Batches = append(result.Batches, batch)
 	}
 	result.Impossible = impossible(result.Batches)
-	result.NotLookedAt = append(assumed(of.Spec.Rollout == nil), plan.NotLookedAt(p.leaving)...)
+	result.NotLookedAt = append(result.NotLookedAt, p.notLookedAt...)
 	return result, nil
 }
 
@@ -147,19 +147,10 @@ func assumeUnblocked(m *slipwayv1alpha1.NodeMaintenance, now time.Time) (ready *
 	}
 	if w := m.Spec.Window; w != nil && w.NotBefore != nil && now.Before(w.NotBefore.Time) {
 		ready.Spec.Window.NotBefore = nil
-		conditions = append(conditions, stamp(*w.NotBefore)+" (spec.window.notBefore)")
+		conditions = append(conditions, w.NotBefore.UTC().Format(time.RFC3339)+" (spec.window.notBefore)")
 	}
 	return ready, conditions
 }
-
-func deadlineOf(m *slipwayv1alpha1.NodeMaintenance) *metav1.Time {
-	if m.Spec.Window == nil {
-		return nil
-	}
-	return m.Spec.Window.Deadline
-}
-
-func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // withBudgets returns the nodes with the budgets of their pods: nodes that share none start
 // together.

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
-// predictor says of one batch after the other what becomes of its pods: each on the cluster as
-// it is now, but for the nodes that are out now and have returned by then.
+// predictor predicts the drains of one batch after the other: each on the cluster as it is now,
+// except that nodes which are out now have returned.
 type predictor struct {
 	facts   Facts
 	request drain.Request
@@ -25,24 +25,38 @@ type predictor struct {
 
 	nodes    map[string]*corev1.Node
 	pods     map[string][]*corev1.Pod
-	standing map[string]rollout.Node
+	rollouts map[string]rollout.Node
 	stock    *plan.Stock
-	// leaving are the pods that leave in all batches.
-	leaving []*corev1.Pod
+	// notLookedAt are the influences that the predictions ignore.
+	notLookedAt []string
+}
+
+func newPredictor(f Facts, request drain.Request, look maintenance.Outlook) *predictor {
+	p := &predictor{
+		facts: f, request: request, look: look, notLookedAt: slices.Clone(plan.Ignored),
+		nodes: map[string]*corev1.Node{}, pods: map[string][]*corev1.Pod{}, rollouts: map[string]rollout.Node{},
+	}
+	for _, n := range f.Cluster.Nodes {
+		p.nodes[n.Name] = n
+	}
+	for _, pod := range f.Cluster.Pods {
+		p.pods[pod.Spec.NodeName] = append(p.pods[pod.Spec.NodeName], pod)
+	}
+	for _, n := range look.Rollout.Nodes {
+		p.rollouts[n.Name] = n
+	}
+	return p
 }
 
 func (p *predictor) batch(number int, r round) (Batch, error) {
-	if p.nodes == nil {
-		p.index()
-	}
 	batch := Batch{Number: number, Condition: r.condition}
 	for _, name := range r.names {
-		n := p.standing[name]
+		n := p.rollouts[name]
 		batch.Nodes = append(batch.Nodes, Node{
 			Name: name, Domain: n.Domain, ControlPlane: n.ControlPlane, Leased: p.look.Nodes[name].Leased, Notes: p.notes(n),
 		})
 	}
-	if p.facts.NoPods {
+	if p.facts.Cluster.Pods == nil {
 		return batch, nil
 	}
 	prediction, err := plan.Plan(p.drains(number, r.names))
@@ -51,25 +65,16 @@ func (p *predictor) batch(number int, r round) (Batch, error) {
 	}
 	for i, n := range prediction.Nodes {
 		batch.Nodes[i].Drain = drainOf(n)
-		p.remember(n)
+	}
+	for _, text := range prediction.NotLookedAt {
+		if !slices.Contains(p.notLookedAt, text) {
+			p.notLookedAt = append(p.notLookedAt, text)
+		}
 	}
 	if all := prediction.Replacements; all != nil {
-		batch.Replacements = &Replacements{Total: all.Total, Nowhere: all.Nowhere}
+		batch.Replacements = &plan.Replacements{Total: all.Total, Nowhere: all.Nowhere}
 	}
 	return batch, nil
-}
-
-func (p *predictor) index() {
-	p.nodes, p.pods, p.standing = map[string]*corev1.Node{}, map[string][]*corev1.Pod{}, map[string]rollout.Node{}
-	for _, n := range p.facts.Cluster.Nodes {
-		p.nodes[n.Name] = n
-	}
-	for _, pod := range p.facts.Cluster.Pods {
-		p.pods[pod.Spec.NodeName] = append(p.pods[pod.Spec.NodeName], pod)
-	}
-	for _, n := range p.look.Rollout.Nodes {
-		p.standing[n.Name] = n
-	}
 }
 
 // drains are the nodes of a batch that are drained together.
@@ -93,7 +98,7 @@ func (p *predictor) drains(number int, names []string) plan.Facts {
 func (p *predictor) backAgain() {
 	nodes := slices.Clone(p.facts.Cluster.Nodes)
 	for i, n := range nodes {
-		if p.standing[n.Name].State == rollout.Out {
+		if p.rollouts[n.Name].State == rollout.Out {
 			nodes[i] = uncordoned(n)
 		}
 	}
@@ -105,19 +110,6 @@ func uncordoned(n *corev1.Node) *corev1.Node {
 	n.Spec.Unschedulable = false
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
 	return n
-}
-
-// remember collects the pods that leave the node.
-func (p *predictor) remember(n plan.Node) {
-	leaves := map[string]bool{}
-	for _, pod := range n.Pods {
-		leaves[pod.Namespace+"/"+pod.Name] = pod.Leaves()
-	}
-	for _, pod := range p.pods[n.Name] {
-		if leaves[pod.Namespace+"/"+pod.Name] {
-			p.leaving = append(p.leaving, pod)
-		}
-	}
 }
 
 func drainOf(n plan.Node) *Drain {

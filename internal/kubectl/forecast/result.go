@@ -7,6 +7,7 @@ import (
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 )
 
 // Forecast is what a maintenance would do, as programs read it. Each of its nodes is in one of
@@ -53,15 +54,9 @@ type Batch struct {
 	Condition string `json:"condition,omitempty"`
 	// Nodes are in the order in which they begin.
 	Nodes []Node `json:"nodes"`
-	// Replacements counts those of the pods that leave. It is missing if nothing is known.
-	Replacements *Replacements `json:"replacements,omitempty"`
-}
-
-// Replacements are pods that take the place of those that leave.
-type Replacements struct {
-	Total int `json:"total"`
-	// Nowhere counts those that fit on no other node.
-	Nowhere int `json:"nowhere"`
+	// Replacements counts the replacements of the pods that leave, without Fit. It is missing if
+	// the pods or nodes of the cluster could not be read.
+	Replacements *plan.Replacements `json:"replacements,omitempty"`
 }
 
 // Node is one that begins.

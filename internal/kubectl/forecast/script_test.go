@@ -64,7 +64,7 @@ func (w *world) build(t *testing.T, text string) {
 				w.facts.Maintenances.NotReady = append(w.facts.Maintenances.NotReady, maintenance.NotReadyPod{Created: noon})
 			}
 		case "no-pods":
-			w.facts.NoPods, w.facts.Cluster.Pods = true, nil
+			w.facts.Cluster.Pods = nil
 		default:
 			t.Fatalf("%s means nothing", line)
 		}

@@ -34,7 +34,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{facts: Facts{Cluster: plan.Facts{Now: noon}, Planned: "planned"}}
+	w := &world{facts: Facts{Cluster: plan.Facts{Now: noon, Pods: []*corev1.Pod{}}, Planned: "planned"}}
 	w.facts.Cluster.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
 	return w
 }

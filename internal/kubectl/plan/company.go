@@ -89,16 +89,11 @@ func (co company) obstacle(node *corev1.Node) string {
 		}
 	}
 	for d := range co.avoided {
-		if node.Labels[d.key] == d.value && hasLabel(node, d.key) {
+		if there, ok := domainOf(node, d.key); ok && there == d {
 			return "beside pods that anti-affinity keeps apart"
 		}
 	}
 	return ""
-}
-
-func hasLabel(node *corev1.Node, key string) bool {
-	_, ok := node.Labels[key]
-	return ok
 }
 
 func (c *cluster) areMeant(terms []corev1.PodAffinityTerm, of, pod *corev1.Pod) bool {

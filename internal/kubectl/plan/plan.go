@@ -17,16 +17,15 @@ package plan
 
 import (
 	"maps"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/drain"
 	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
 // Facts are what a prediction is made from.
@@ -98,28 +97,15 @@ func predict(f Facts, outlooks []drain.Outlook, placed map[types.UID]*Replacemen
 
 func podOf(o drain.PodOutlook, r *Replacement) Pod {
 	p := Pod{
-		Namespace: o.Pod.Namespace, Name: o.Pod.Name, Owner: ownerOf(o.Pod), Verdict: o.Verdict, Step: o.Step, Round: o.Round,
+		Namespace: o.Pod.Namespace, Name: o.Pod.Name, Verdict: o.Verdict, Step: o.Step, Round: o.Round,
 		Exemption: o.Exemption, Reason: o.Reason, By: o.By, Message: o.Message,
 		LostVolumes: o.LocalStorage, Unmanaged: o.Unmanaged, Replacement: r,
+	}
+	if kind, name := state.WorkloadOf(o.Pod); kind != "" {
+		p.Owner = kind + " " + p.Namespace + "/" + name
 	}
 	if o.After > 0 {
 		p.After = o.After.String()
 	}
 	return p
-}
-
-// ownerOf names the workload of a pod. A ReplicaSet of a Deployment is called after it and
-// the hash of its template.
-func ownerOf(pod *corev1.Pod) string {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil {
-		return ""
-	}
-	kind, name := owner.Kind, owner.Name
-	if hash := pod.Labels["pod-template-hash"]; kind == "ReplicaSet" && hash != "" {
-		if deployment, of := strings.CutSuffix(name, "-"+hash); of {
-			kind, name = "Deployment", deployment
-		}
-	}
-	return kind + " " + pod.Namespace + "/" + name
 }

@@ -207,7 +207,7 @@ func TestAPredictionSaysWhatItDidNotLookAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"scheduler bins", "devices (dynamic resource allocation), which 1 of the pods", "generic ephemeral volumes, which 1 of the pods", "preemption", "autoscaler", "webhooks"} {
+	for _, want := range []string{"scheduler bins", "devices (dynamic resource allocation), which some of the pods", "generic ephemeral volumes, which some of the pods", "preemption", "autoscaler", "webhooks"} {
 		if !strings.Contains(strings.Join(p.NotLookedAt, "\n"), want) {
 			t.Errorf("nothing is said of %q: %q", want, p.NotLookedAt)
 		}
@@ -229,7 +229,7 @@ func TestAPodIsCalledAfterItsWorkload(t *testing.T) {
 		"ReplicaSet shop/cart": pod("cart", "w0"),
 		"":                     pod("cart", "w0", func(p *corev1.Pod) { p.OwnerReferences = nil }),
 	} {
-		if got := ownerOf(p); got != want {
+		if got := podOf(drain.PodOutlook{Pod: p}, nil).Owner; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -99,8 +98,8 @@ func (p Pod) Leaves() bool {
 // Blocks tells whether the pod would keep the drain from ending.
 func (p Pod) Blocks() bool { return p.Verdict == drain.Blocked || p.Verdict == drain.Stuck }
 
-// always are influences that every prediction ignores.
-var always = []string{
+// Ignored are influences that every prediction ignores.
+var Ignored = []string{
 	"guards, gates, and other events of the nodes",
 	"webhooks, quotas, and namespaces that are being deleted",
 	"how long pods take to end and to become ready, and volumes to be detached",
@@ -110,42 +109,25 @@ var always = []string{
 	"what a cluster autoscaler and other controllers do meanwhile",
 }
 
+// notLookedAt returns the influences that a prediction ignores: in general, and for the pods that
+// leave.
 func notLookedAt(outlooks []drain.Outlook) []string {
-	var leaving []*corev1.Pod
+	found := map[string]bool{}
 	for _, o := range outlooks {
 		for _, p := range o.Pods {
-			if leaves(p) {
-				leaving = append(leaving, p.Pod)
+			if !leaves(p) {
+				continue
+			}
+			if len(p.Pod.Spec.ResourceClaims) > 0 {
+				found["devices (dynamic resource allocation), which some of the pods that leave have"] = true
+			}
+			if slices.ContainsFunc(p.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
+				found["generic ephemeral volumes, which some of the pods that leave have: they are deleted with their pods, and replacements get new ones"] = true
+			}
+			if name := p.Pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+				found["the decisions of scheduler "+name+", which some of the pods that leave have"] = true
 			}
 		}
 	}
-	return NotLookedAt(leaving)
-}
-
-// NotLookedAt names influences that a prediction ignores: in general, and for the pods that
-// leave.
-func NotLookedAt(leaving []*corev1.Pod) []string {
-	all := slices.Clone(always)
-	devices, ephemeral, schedulers := 0, 0, map[string]bool{}
-	for _, pod := range leaving {
-		if len(pod.Spec.ResourceClaims) > 0 {
-			devices++
-		}
-		if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
-			ephemeral++
-		}
-		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
-			schedulers[name] = true
-		}
-	}
-	if devices > 0 {
-		all = append(all, fmt.Sprintf("devices (dynamic resource allocation), which %d of the pods that leave have", devices))
-	}
-	if ephemeral > 0 {
-		all = append(all, fmt.Sprintf("generic ephemeral volumes, which %d of the pods that leave have: they go with their pods, and replacements get new ones", ephemeral))
-	}
-	for _, name := range slices.Sorted(maps.Keys(schedulers)) {
-		all = append(all, fmt.Sprintf("how scheduler %s places pods, which some of those that leave have", name))
-	}
-	return all
+	return append(slices.Clone(Ignored), slices.Sorted(maps.Keys(found))...)
 }

@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -80,12 +82,10 @@ func (s *spread) counted(node *corev1.Node, pod *corev1.Pod, affinity nodeaffini
 }
 
 func hasAll(node *corev1.Node, all []spread) bool {
-	for _, s := range all {
-		if !hasLabel(node, s.TopologyKey) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(s spread) bool {
+		_, ok := domainOf(node, s.TopologyKey)
+		return !ok
+	})
 }
 
 func countOf(pods []*corev1.Pod, namespace string, selector labels.Selector) (n int) {

@@ -131,27 +131,19 @@ func (p Prediction) remarks(about func(Pod) string) (all Remarks) {
 	return all
 }
 
-// Blocks tells whether a drain would not end by itself, as far as is known.
+// Blocks reports whether the drain would not end by itself, as far as the facts show.
 func (p Prediction) Blocks() bool {
-	for _, n := range p.Nodes {
-		if n.count(Pod.Blocks) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Nodes, func(n Node) bool { return slices.ContainsFunc(n.Pods, Pod.Blocks) })
 }
 
-func (n Node) count(is func(Pod) bool) (total int) {
+// count counts the pods with one of the verdicts.
+func (n Node) count(verdicts ...drain.Verdict) (total int) {
 	for _, p := range n.Pods {
-		if is(p) {
+		if slices.Contains(verdicts, p.Verdict) {
 			total++
 		}
 	}
 	return total
-}
-
-func with(verdicts ...drain.Verdict) func(Pod) bool {
-	return func(p Pod) bool { return slices.Contains(verdicts, p.Verdict) }
 }
 
 // Headline is the node in one line.
@@ -159,21 +151,16 @@ func (n Node) Headline() string {
 	if len(n.Pods) == 0 {
 		return "no pods"
 	}
-	parts := []string{fmt.Sprintf("%d evicted in %s", n.count(with(drain.EvictNow, drain.EvictLater, drain.Stuck, drain.Recur)), Count(n.Steps, "step"))}
+	parts := []string{fmt.Sprintf("%d evicted in %s", n.count(drain.EvictNow, drain.EvictLater, drain.Stuck, drain.Recur), Count(n.Steps, "step"))}
 	for _, part := range []struct {
-		text string
 		n    int
+		text string
 	}{
-		{"%d deleted past their budgets", n.count(with(drain.DeleteLater))},
-		{"%d static taken away", n.count(with(drain.TakeAway))},
-		{"%d waited for", n.count(with(drain.AwaitCompletion))},
-		{"%d ending already", n.count(with(drain.Ending))},
-		{"%d blocked now", n.count(Pod.Blocks)},
-		{"%d behind them", n.count(with(drain.Behind))},
-		{"%d left", n.count(with(drain.Stay))},
+		{n.count(drain.DeleteLater), "deleted past their budgets"}, {n.count(drain.TakeAway), "static taken away"}, {n.count(drain.AwaitCompletion), "waited for"},
+		{n.count(drain.Ending), "ending already"}, {n.count(drain.Blocked, drain.Stuck), "blocked now"}, {n.count(drain.Behind), "behind them"}, {n.count(drain.Stay), "left"},
 	} {
 		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf(part.text, part.n))
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))
 		}
 	}
 	return fmt.Sprintf("%s: %s", Count(len(n.Pods), "pod"), strings.Join(parts, ", "))
@@ -187,33 +174,14 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// What is what would be done with the pod, in a word or two.
-func (p Pod) What() string {
-	switch p.Verdict {
-	case drain.EvictNow:
-		return "evict"
-	case drain.EvictLater:
-		return "evict later"
-	case drain.DeleteLater:
-		return "delete"
-	case drain.AwaitCompletion:
-		return "wait"
-	case drain.Recur:
-		return "evict"
-	case drain.Ending:
-		return "ending"
-	case drain.Stay:
-		return "leave"
-	case drain.TakeAway:
-		return "take away"
-	case drain.Behind:
-		return "behind"
-	case drain.Stuck:
-		return "stuck"
-	default:
-		return "blocked"
-	}
+// words are the verdicts in a word or two.
+var words = map[drain.Verdict]string{
+	drain.EvictNow: "evict", drain.EvictLater: "evict later", drain.DeleteLater: "delete", drain.AwaitCompletion: "wait", drain.Recur: "evict",
+	drain.Ending: "ending", drain.Stay: "leave", drain.TakeAway: "take away", drain.Behind: "behind", drain.Stuck: "stuck", drain.Blocked: "blocked",
 }
+
+// What returns the verdict in a word or two.
+func (p Pod) What() string { return words[p.Verdict] }
 
 // Why says the same in a few words more.
 func (p Pod) Why() string {

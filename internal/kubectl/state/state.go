@@ -261,3 +261,18 @@ func NeedsPeople(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 		return known && !reason.Passes
 	})
 }
+
+// WorkloadOf returns the workload of a pod, or nothing for a pod without a controller. A
+// ReplicaSet of a Deployment has the Deployment's name and the hash of the pod's template.
+func WorkloadOf(pod *corev1.Pod) (kind, name string) {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return "", ""
+	}
+	if hash := pod.Labels["pod-template-hash"]; owner.Kind == "ReplicaSet" && hash != "" {
+		if deployment, of := strings.CutSuffix(owner.Name, "-"+hash); of {
+			return "Deployment", deployment
+		}
+	}
+	return owner.Kind, owner.Name
+}

@@ -30,7 +30,6 @@ const plannedUID types.UID = "planned"
 type fleet struct {
 	planning
 	maintenances maintenance.Facts
-	noPods       bool
 }
 
 // Fleet reads what the forecast of a maintenance is made from: one that is there, or one that
@@ -53,7 +52,7 @@ func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alph
 	}
 	f.applyRules()
 	f.facts.Drains.Nodes = nil // the forecast finds out which are drained together
-	return forecast.Facts{Cluster: f.facts, NoPods: f.noPods, Maintenances: f.maintenances, Planned: wanted.UID}, nil
+	return forecast.Facts{Cluster: f.facts, Maintenances: f.maintenances, Planned: wanted.UID}, nil
 }
 
 // allNodes reads them, with what they say of maintenances. What cannot be understood there is
@@ -80,8 +79,9 @@ func (f *fleet) allNodes(ctx context.Context) error {
 
 // allPods reads them, and which of them do not run.
 func (f *fleet) allPods(ctx context.Context) error {
+	f.facts.Pods = []*corev1.Pod{}
 	if err := f.addPods(ctx); err != nil {
-		f.facts.Pods, f.noPods = nil, true
+		f.facts.Pods = nil
 		return f.unsure(err, "the pods of the cluster", "nothing is said of what would block, of replacements, and of nodes that share budgets")
 	}
 	f.share()
