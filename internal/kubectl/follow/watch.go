@@ -11,11 +11,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -161,18 +165,32 @@ func pass(object any, to func(client.Object)) {
 	}
 }
 
-// Kinds returns the scheme and mapper of all kinds that kubectl slipway reads or watches in
-// one way or another: those of the home, and of evictions.
+// Kinds returns the scheme and mapper of all kinds that kubectl slipway reads or watches. They are
+// static, so the caller needs no permission for discovery.
 func Kinds(h apigroup.Home) (*runtime.Scheme, meta.RESTMapper, error) {
 	scheme := h.Scheme()
-	if err := evictionv1alpha1.AddToScheme(scheme); err != nil {
-		return nil, nil, err
+	for _, add := range []func(*runtime.Scheme) error{
+		evictionv1alpha1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, rbacv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, nil, fmt.Errorf("register the kinds of kubectl slipway: %w", err)
+		}
 	}
-	evictions := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"EvictionRequest", "EvictionRequestList", "Eviction", "EvictionList"} {
-		evictions.Add(evictionv1alpha1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+	more := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []schema.GroupVersionKind{
+		evictionv1alpha1.SchemeGroupVersion.WithKind("EvictionRequest"), evictionv1alpha1.SchemeGroupVersion.WithKind("EvictionRequestList"),
+		evictionv1alpha1.SchemeGroupVersion.WithKind("Eviction"), evictionv1alpha1.SchemeGroupVersion.WithKind("EvictionList"),
+		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	} {
+		more.Add(kind, meta.RESTScopeNamespace)
 	}
-	return scheme, meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{h.Mapper(), evictions}}, nil
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Namespace"), corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
+		storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
+	} {
+		more.Add(kind, meta.RESTScopeRoot)
+	}
+	return scheme, meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{h.Mapper(), more}}, nil
 }
 
 // readable returns the part of the scope that the caller may list and watch. An error names

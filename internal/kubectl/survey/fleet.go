@@ -35,7 +35,7 @@ type fleet struct {
 // Fleet reads what the forecast of a maintenance is made from: one that is there, or one that
 // may be created. Each kind is read once for the whole cluster, page by page. It fails where the
 // nodes may not be read. What else may not be read is in the facts.
-func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha1.NodeMaintenance) (forecast.Facts, error) {
+func (r Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha1.NodeMaintenance) (forecast.Facts, error) {
 	f := &fleet{planning: planning{r: r, facts: plan.Facts{Now: now}}}
 	wanted = wanted.DeepCopy()
 	if wanted.UID == "" {
@@ -58,7 +58,7 @@ func (r *Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alph
 // allNodes reads them, with what they say of maintenances. What cannot be understood there is
 // ignored, as by the controller.
 func (f *fleet) allNodes(ctx context.Context) error {
-	err := each[corev1.NodeList](ctx, f.r.client, func(node *corev1.Node) {
+	err := each[corev1.NodeList](ctx, f.r.Client, func(node *corev1.Node) {
 		fact := maintenance.Node{Node: node}
 		for _, owner := range cordons.On(node).Owners {
 			fact.CordonedFor = append(fact.CordonedFor, owner.UID)
@@ -96,7 +96,7 @@ func (f *fleet) allPods(ctx context.Context) error {
 
 // events reads those of maintenances. Where Slipway is not installed, there are none.
 func (f *fleet) events(ctx context.Context) error {
-	err := each[lifecyclev1alpha1.LifecycleEventList](ctx, f.r.client, func(o *lifecyclev1alpha1.LifecycleEvent) {
+	err := each[lifecyclev1alpha1.LifecycleEventList](ctx, f.r.Client, func(o *lifecyclev1alpha1.LifecycleEvent) {
 		f.maintenances.Events = append(f.maintenances.Events, o)
 	}, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel})
 	if client.IgnoreNotFound(err) != nil {
@@ -108,7 +108,7 @@ func (f *fleet) events(ctx context.Context) error {
 // others reads all maintenances, of which one may be the wanted one.
 func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintenance) error {
 	f.maintenances.Maintenances = []*slipwayv1alpha1.NodeMaintenance{wanted}
-	err := each[slipwayv1alpha1.NodeMaintenanceList](ctx, f.r.client, func(o *slipwayv1alpha1.NodeMaintenance) {
+	err := each[slipwayv1alpha1.NodeMaintenanceList](ctx, f.r.Client, func(o *slipwayv1alpha1.NodeMaintenance) {
 		if o.UID != wanted.UID {
 			f.maintenances.Maintenances = append(f.maintenances.Maintenances, o)
 		}
@@ -127,7 +127,7 @@ func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance
 		return nil
 	}
 	template := &corev1.PodTemplate{}
-	err := f.r.client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
+	err := f.r.Client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // it is not there

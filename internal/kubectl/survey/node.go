@@ -40,7 +40,7 @@ const (
 
 // Node reads what explain tells of a node. It fails only where the API server does not
 // answer at all, and with [NoSuchNodeError] where there is neither the Node nor an event of it.
-func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
+func (r Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 	f, n := explain.Facts{NodeName: name}, &notes{}
 	var events lifecyclev1alpha1.LifecycleEventList
 	if !r.list(ctx, n, explain.Events, &events, client.MatchingFields{"spec.bindingNode": name}) && !n.answered {
@@ -48,7 +48,7 @@ func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 	}
 	f.Events = events.Items
 	var node corev1.Node
-	if n.note(explain.TheNode, r.client.Get(ctx, client.ObjectKey{Name: name}, &node)) {
+	if n.note(explain.TheNode, r.Client.Get(ctx, client.ObjectKey{Name: name}, &node)) {
 		f.Node = &node
 	} else if len(f.Events) == 0 && !n.lacks(explain.TheNode) {
 		return f, NoSuchNodeError{name}
@@ -67,7 +67,7 @@ func (r *Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 }
 
 // slipway reads how Slipway itself is: the node's agents, the controllers, their lease.
-func (r *Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
+func (r Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
 	own, unsure := r.own(ctx)
 	var controllers corev1.PodList
 	if r.list(ctx, n, explain.ControllerPods, &controllers, client.MatchingLabels{labelName: product, labelComponent: controller}) {
@@ -96,23 +96,19 @@ func (r *Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
 		return
 	}
 	var lease coordinationv1.Lease
-	if n.note(explain.Lease, r.client.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: controllerName}, &lease)) {
+	if n.note(explain.Lease, r.Client.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: controllerName}, &lease)) {
 		f.Lease = &lease
 	}
 }
 
 // counted are the pods that a budget counts.
-func (r *Reader) counted(ctx context.Context, n *notes, b *explain.Budget) {
+func (r Reader) counted(ctx context.Context, n *notes, b *explain.Budget) {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	left, err := firstPages(ctx, r.client, maxPages, func(page *corev1.PodList) { b.Pods = append(b.Pods, page.Items...) },
-		client.InNamespace(b.Namespace), client.MatchingLabelsSelector{Selector: selector})
-	n.note(explain.BudgetPods, err)
-	if left {
-		n.partly(explain.BudgetPods, "PodDisruptionBudget %s/%s selects more than %d, and the others were not read", b.Namespace, b.Name, len(b.Pods))
-	}
+	n.note(explain.BudgetPods, each[corev1.PodList](ctx, r.Client, func(p *corev1.Pod) { b.Pods = append(b.Pods, *p) },
+		client.InNamespace(b.Namespace), client.MatchingLabelsSelector{Selector: selector}))
 }
 
 const (
@@ -123,7 +119,7 @@ const (
 )
 
 // coreEvents reads what was told of the node, and of its events.
-func (r *Reader) coreEvents(ctx context.Context, n *notes, f *explain.Facts) {
+func (r Reader) coreEvents(ctx context.Context, n *notes, f *explain.Facts) {
 	f.CoreEvents = r.toldOf(ctx, n, "Node", f.NodeName)
 	for _, e := range f.Events[:min(len(f.Events), maxEvents)] {
 		f.CoreEvents = append(f.CoreEvents, r.toldOf(ctx, n, "LifecycleEvent", e.Name)...)
@@ -135,16 +131,12 @@ func (r *Reader) coreEvents(ctx context.Context, n *notes, f *explain.Facts) {
 
 // toldOf are the newest core Events of an object. Those of cluster-scoped objects are in
 // the default namespace. The server lists them by name, so all are read to know the newest.
-func (r *Reader) toldOf(ctx context.Context, n *notes, kind, name string) []corev1.Event {
+func (r Reader) toldOf(ctx context.Context, n *notes, kind, name string) []corev1.Event {
 	var all []corev1.Event
-	left, err := firstPages(ctx, r.client, maxPages, func(page *corev1.EventList) { all = append(all, page.Items...) },
-		client.InNamespace(metav1.NamespaceDefault), client.MatchingFields{"involvedObject.kind": kind, "involvedObject.name": name})
-	n.note(explain.CoreEvents, err)
+	n.note(explain.CoreEvents, each[corev1.EventList](ctx, r.Client, func(e *corev1.Event) { all = append(all, *e) },
+		client.InNamespace(metav1.NamespaceDefault), client.MatchingFields{"involvedObject.kind": kind, "involvedObject.name": name}))
 	older := len(all) - maxCoreEvents
-	switch {
-	case left:
-		n.partly(explain.CoreEvents, "there are more than %d of %s %s, and the others were not read; the newest may be among them", len(all), kind, name)
-	case older > 0:
+	if older > 0 {
 		n.partly(explain.CoreEvents, "of the %d of %s %s, the newest %d are told", len(all), kind, name, maxCoreEvents)
 	}
 	slices.SortStableFunc(all, func(a, b corev1.Event) int { return explain.LastTold(a).Compare(explain.LastTold(b).Time) })
@@ -162,23 +154,23 @@ func (n *notes) partly(kind explain.Kind, format string, args ...any) {
 var named = regexp.MustCompile(`(PodDisruptionBudget|DrainRule|Namespace|Volume) ([^ ,;:()]+)`)
 
 // blockers reads what is in the way of the node's events, and nothing else of its kind.
-func (r *Reader) blockers(ctx context.Context, n *notes, f *explain.Facts) {
+func (r Reader) blockers(ctx context.Context, n *notes, f *explain.Facts) {
 	for _, name := range namesOf("PodDisruptionBudget", f.Events) {
 		var b explain.Budget
-		if n.note(explain.Budgets, r.client.Get(ctx, keyOf(name), &b.PodDisruptionBudget)) {
+		if n.note(explain.Budgets, r.Client.Get(ctx, keyOf(name), &b.PodDisruptionBudget)) {
 			r.counted(ctx, n, &b)
 			f.Budgets = append(f.Budgets, b)
 		}
 	}
 	for _, name := range namesOf("DrainRule", f.Events) {
 		var rule slipwayv1alpha1.DrainRule
-		if n.note(explain.Rules, r.client.Get(ctx, keyOf(name), &rule)) {
+		if n.note(explain.Rules, r.Client.Get(ctx, keyOf(name), &rule)) {
 			f.Rules = append(f.Rules, rule)
 		}
 	}
 	for _, name := range namesOf("Namespace", f.Events) {
 		var namespace corev1.Namespace
-		if n.note(explain.Namespaces, r.client.Get(ctx, client.ObjectKey{Name: name}, &namespace)) {
+		if n.note(explain.Namespaces, r.Client.Get(ctx, client.ObjectKey{Name: name}, &namespace)) {
 			f.Namespaces = append(f.Namespaces, namespace)
 		}
 	}

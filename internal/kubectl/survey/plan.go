@@ -23,7 +23,7 @@ import (
 
 // planning is one reading for a plan.
 type planning struct {
-	r     *Reader
+	r     Reader
 	facts plan.Facts
 	rules []slipwayv1alpha1.DrainRule
 	own   string
@@ -32,7 +32,7 @@ type planning struct {
 // Plan reads what a plan is made from: drains of these nodes, which ask for the same. It
 // fails where there is no such node, or where not even the pods of the nodes may be read.
 // What else may not be read is in the facts.
-func (r *Reader) Plan(ctx context.Context, now time.Time, nodes []string, request drain.Request) (plan.Facts, error) {
+func (r Reader) Plan(ctx context.Context, now time.Time, nodes []string, request drain.Request) (plan.Facts, error) {
 	p := &planning{r: r, facts: plan.Facts{Now: now}}
 	for _, read := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.nodes(ctx, nodes, request) },
@@ -60,7 +60,7 @@ func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 // nodes reads all nodes, or else those that are asked about.
 func (p *planning) nodes(ctx context.Context, names []string, request drain.Request) error {
 	by := map[string]*corev1.Node{}
-	err := each[corev1.NodeList](ctx, p.r.client, func(o *corev1.Node) {
+	err := each[corev1.NodeList](ctx, p.r.Client, func(o *corev1.Node) {
 		p.facts.Nodes = append(p.facts.Nodes, o)
 		by[o.Name] = o
 	})
@@ -89,7 +89,7 @@ func (p *planning) nodes(ctx context.Context, names []string, request drain.Requ
 // node reads one node. One that may not be read is believed to be there, and Ready.
 func (p *planning) node(ctx context.Context, name string) (*corev1.Node, error) {
 	node := &corev1.Node{}
-	err := p.r.client.Get(ctx, client.ObjectKey{Name: name}, node)
+	err := p.r.Client.Get(ctx, client.ObjectKey{Name: name}, node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -133,7 +133,7 @@ func (p *planning) pods(ctx context.Context) error {
 }
 
 func (p *planning) addPods(ctx context.Context, options ...client.ListOption) error {
-	return each[corev1.PodList](ctx, p.r.client, func(o *corev1.Pod) {
+	return each[corev1.PodList](ctx, p.r.Client, func(o *corev1.Pod) {
 		p.facts.Pods = append(p.facts.Pods, o)
 	}, options...)
 }
@@ -152,7 +152,7 @@ func (p *planning) share() {
 
 func (p *planning) namespaces(ctx context.Context) error {
 	p.facts.Namespaces = map[string]labels.Set{}
-	err := each[corev1.NamespaceList](ctx, p.r.client, func(ns *corev1.Namespace) {
+	err := each[corev1.NamespaceList](ctx, p.r.Client, func(ns *corev1.Namespace) {
 		p.facts.Namespaces[ns.Name] = ns.Labels
 	})
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *planning) namespaces(ctx context.Context) error {
 
 // drainRules reads all rules. Where the kind is not installed, there are none.
 func (p *planning) drainRules(ctx context.Context) error {
-	err := each[slipwayv1alpha1.DrainRuleList](ctx, p.r.client, func(rule *slipwayv1alpha1.DrainRule) {
+	err := each[slipwayv1alpha1.DrainRuleList](ctx, p.r.Client, func(rule *slipwayv1alpha1.DrainRule) {
 		p.rules = append(p.rules, *rule)
 	})
 	if client.IgnoreNotFound(err) != nil {
@@ -207,7 +207,7 @@ func (p *planning) budgets(ctx context.Context) error {
 	if len(concerned) == 0 {
 		return nil
 	}
-	err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, add)
+	err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.Client, add)
 	if err == nil {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (p *planning) budgets(ctx context.Context) error {
 		return fmt.Errorf("read the budgets of the cluster: %w", err)
 	}
 	for _, namespace := range concerned {
-		if err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.client, add, client.InNamespace(namespace)); err != nil {
+		if err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.Client, add, client.InNamespace(namespace)); err != nil {
 			if err := p.unsure(err, "the budgets of namespace "+namespace, "its pods are taken to have none"); err != nil {
 				return err
 			}
@@ -232,11 +232,11 @@ func (p *planning) volumes(ctx context.Context) error {
 	}
 	p.facts.Claims = map[types.NamespacedName]*corev1.PersistentVolumeClaim{}
 	p.facts.Volumes = map[string]*corev1.PersistentVolume{}
-	err := each[corev1.PersistentVolumeClaimList](ctx, p.r.client, func(o *corev1.PersistentVolumeClaim) {
+	err := each[corev1.PersistentVolumeClaimList](ctx, p.r.Client, func(o *corev1.PersistentVolumeClaim) {
 		p.facts.Claims[client.ObjectKeyFromObject(o)] = o
 	})
 	if err == nil {
-		err = each[corev1.PersistentVolumeList](ctx, p.r.client, func(o *corev1.PersistentVolume) { p.facts.Volumes[o.Name] = o })
+		err = each[corev1.PersistentVolumeList](ctx, p.r.Client, func(o *corev1.PersistentVolume) { p.facts.Volumes[o.Name] = o })
 	}
 	if err != nil {
 		p.facts.Claims, p.facts.Volumes = nil, nil

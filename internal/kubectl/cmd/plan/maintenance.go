@@ -66,11 +66,11 @@ func asApplied(ctx context.Context, reader client.Reader, wanted *slipwayv1alpha
 
 // Forecast predicts a maintenance, and prints that.
 func Forecast(ctx context.Context, t *cli.Tool, c cli.Cluster, m *slipwayv1alpha1.NodeMaintenance, f *cli.Output) error {
-	reader, err := survey.New(c.Config, c.HTTP, c.Home)
+	reader, err := c.Client()
 	if err != nil {
 		return err
 	}
-	facts, err := reader.Fleet(ctx, t.Clock.Now(), m)
+	facts, err := survey.Reader{Client: reader}.Fleet(ctx, t.Clock.Now(), m)
 	if err != nil {
 		return err
 	}

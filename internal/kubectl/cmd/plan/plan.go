@@ -166,11 +166,7 @@ func planDrain(ctx context.Context, t *cli.Tool, p *planFlags, parameters []byte
 		return err
 	}
 	t.NoteLeased(&p.nodes)
-	reader, err := survey.New(c.Config, c.HTTP, c.Home)
-	if err != nil {
-		return err
-	}
-	facts, err := reader.Plan(ctx, t.Clock.Now(), nodes, request)
+	facts, err := survey.Reader{Client: lister}.Plan(ctx, t.Clock.Now(), nodes, request)
 	if err != nil {
 		return err
 	}

@@ -44,15 +44,11 @@ permissions, and says what it may not read.`,
 }
 
 func runExplain(ctx context.Context, t *cli.Tool, node string, output *cli.Output) error {
-	c, err := t.Connect(ctx)
+	_, reader, err := t.Open(ctx)
 	if err != nil {
 		return err
 	}
-	reader, err := survey.New(c.Config, c.HTTP, c.Home)
-	if err != nil {
-		return err
-	}
-	facts, err := reader.Node(ctx, node)
+	facts, err := survey.Reader{Client: reader}.Node(ctx, node)
 	if err != nil {
 		return err
 	}
