@@ -87,25 +87,22 @@ type Cluster struct {
 
 // Up starts a cluster that outlives this process, or attaches to it if it runs.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
-	c, err := newCluster(options)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := c.launch(ctx, &out, append(c.arguments("up", options), "-o", "json")...); err != nil {
-		return nil, err
-	}
-	return c, c.read(out.Bytes())
+	return ask(ctx, options, options.arguments("up"))
 }
 
 // Attach returns a cluster that runs, or an error if it does not.
 func Attach(ctx context.Context, options Options) (*Cluster, error) {
+	return ask(ctx, options, []string{"status", "--dir", options.Dir})
+}
+
+// ask returns the cluster that a command of the launcher prints.
+func ask(ctx context.Context, options Options, arguments []string) (*Cluster, error) {
 	c, err := newCluster(options)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if err := c.launch(ctx, &out, "status", "--dir", options.Dir, "-o", "json"); err != nil {
+	if err := c.launch(ctx, &out, append(arguments, "-o", "json")...); err != nil {
 		return nil, err
 	}
 	return c, c.read(out.Bytes())
@@ -117,7 +114,7 @@ func Run(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, c.launcher, c.arguments("run", options)...)
+	command := exec.CommandContext(ctx, c.launcher, options.arguments("run")...)
 	command.Stderr = c.stderr
 	// The launcher takes everything down when its standard input ends, as it does when
 	// this process dies: it needs no signal.
@@ -182,9 +179,8 @@ func newCluster(options Options) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) arguments(verb string, options Options) []string {
-	arguments := []string{verb, "--dir", options.Dir, "--nodes", strconv.Itoa(options.Nodes)}
-	return append(arguments, options.Args...)
+func (o Options) arguments(verb string) []string {
+	return append([]string{verb, "--dir", o.Dir, "--nodes", strconv.Itoa(o.Nodes)}, o.Args...)
 }
 
 func (c *Cluster) launch(ctx context.Context, out io.Writer, arguments ...string) error {

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,12 +75,7 @@ func pods(n int) string {
 
 // unhealthy returns the pods of the budget that are not Ready, and reports where they are and why.
 func (x explanation) unhealthy(b Budget) []corev1.Pod {
-	var found []corev1.Pod
-	for _, p := range b.Pods {
-		if !podutils.IsPodReady(&p) && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			found = append(found, p)
-		}
-	}
+	found := notReadyOf(b)
 	for i, p := range found {
 		if i == maxNamed {
 			x.detail("and %d more that are not Ready", len(found)-maxNamed)
@@ -91,6 +87,12 @@ func (x explanation) unhealthy(b Budget) []corev1.Pod {
 		x.detail("not all of its pods could be read, so those that are not Ready are not known")
 	}
 	return found
+}
+
+func notReadyOf(b Budget) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(b.Pods), func(p corev1.Pod) bool {
+		return podutils.IsPodReady(&p) || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	})
 }
 
 func notReady(p corev1.Pod) string {
@@ -171,7 +173,7 @@ func (x explanation) relax(b Budget) {
 	healthy, expected := int(s.CurrentHealthy), int(s.ExpectedPods)
 	if expected == 0 { // the controller could not count; with a number, it needs no scale
 		expected = len(b.Pods)
-		healthy = expected - len(notReadyOf(b.Pods))
+		healthy = expected - len(notReadyOf(b))
 	}
 	if len(b.Pods) == 0 && s.ExpectedPods == 0 {
 		x.remedy("correct the budget: give it minAvailable with a number, and no maxUnavailable", "kubectl -n %s edit pdb %s", b.Namespace, b.Name)
@@ -185,16 +187,6 @@ func (x explanation) relax(b Budget) {
 	}
 	x.remedy(text, `kubectl -n %s patch pdb %s --type=merge -p '{"spec":{"minAvailable":%d,"maxUnavailable":null}}'`,
 		b.Namespace, b.Name, max(healthy-1, 0))
-}
-
-func notReadyOf(pods []corev1.Pod) []string {
-	var names []string
-	for _, p := range pods {
-		if !podutils.IsPodReady(&p) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
 }
 
 func (x explanation) observation() {

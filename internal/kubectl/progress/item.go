@@ -19,8 +19,7 @@ type Item struct {
 	in    *Model
 	asked Asked
 
-	uid   types.UID // of the event, once it is known
-	early []sight   // of events of that name, before
+	uid types.UID // of the event, once it is known
 
 	node  *corev1.Node
 	event *lifecyclev1alpha1.LifecycleEvent
@@ -38,12 +37,6 @@ type Item struct {
 	read bool
 	// watched: the watch has shown the event, and not only its creator.
 	watched bool
-}
-
-// sight is an event that was seen.
-type sight struct {
-	event *lifecyclev1alpha1.LifecycleEvent
-	gone  bool
 }
 
 func newItem(in *Model, asked Asked) *Item {
@@ -100,21 +93,10 @@ func (s *Item) begin(at time.Time) {
 func (s *Item) expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	s.uid = event.UID
 	s.take(event, false, at)
-	for _, e := range s.early {
-		if e.event.UID == s.uid {
-			s.watched = true
-			s.take(e.event, e.gone, at)
-		}
-	}
-	s.early = nil
 }
 
 func (s *Item) sawEvent(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.Time) {
-	if s.asked.Expected && s.uid == "" {
-		s.early = append(s.early, sight{event, gone})
-		return
-	}
-	if s.uid != "" && s.uid != event.UID || s.gone {
+	if s.asked.Expected && s.uid == "" || s.uid != "" && s.uid != event.UID || s.gone {
 		return // another one of the same name
 	}
 	s.watched = true
