@@ -31,7 +31,7 @@ func TestTheReducedVariant(t *testing.T) {
 	agent := kubernetes.NewForConfigOrDie(node.Credentials())
 
 	says(t, node.Agent("").AwaitExit(), "knows no constrained impersonation", "--act-as=self", "config/rbac/reduced")
-	says(t, node.Agent("", "--act-as=self").AwaitExit(), "missing rights", "patch nodes", "create pods/eviction",
+	says(t, node.Agent("", "--act-as=self").AwaitExit(), "missing permissions", "patch nodes", "create pods/eviction",
 		"kubectl apply -f config/rbac -f config/rbac/reduced")
 
 	for _, dir := range []string{"rbac", "admission"} {

@@ -26,7 +26,7 @@ func TestAnAgentHasNoRightsOnOtherNodes(t *testing.T) {
 	own, other := env.Node(t, "rights"), env.Node(t, "rights")
 	ownPod, otherPod := own.Pod("rights-own", quick()), other.Pod("rights-other", quick())
 	self := own.Credentials()
-	asNode, _, err := identity.AsNode(t.Context(), self, own.Name)
+	asNode, _, err := identity.For(t.Context(), self, own.Name, identity.ActAsNode)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (h *holder) introduce(ctx context.Context, self *rest.Config) (asNode *rest
 	agent := identity.Agent{NodeName: h.options.NodeName, As: identity.ActAsNode, OnlyAnnounces: true}
 	err = h.well.Ask(ctx, func(ctx context.Context) (err error) {
 		var user string
-		if asNode, user, err = identity.AsNode(ctx, self, agent.NodeName); err != nil {
+		if asNode, user, err = identity.For(ctx, self, agent.NodeName, identity.ActAsNode); err != nil {
 			return err
 		}
 		log.FromContext(ctx).Info("Known to the API server", "node", agent.NodeName, "actingAs", user)

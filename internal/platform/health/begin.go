@@ -19,30 +19,32 @@ import (
 )
 
 const (
-	// settling is how long an API server that has just begun may say what is not so: it knows rights,
-	// tokens and custom resources only when it has read them.
+	// settling is the time for which a new API server may answer wrongly: it has to read permissions, tokens and
+	// custom resources first.
 	settling = time.Minute
-	// asking is how long it may take to answer all that is asked.
+	// asking limits the time for all answers.
 	asking = 30 * time.Second
 )
 
-// Begin asks what a process has to know before it can work, until the API server answers. A process
-// that begins in an outage waits for its end: one that fails is started again later each time, in the
-// end by five minutes. While it waits, it answers at address as its manager will; "0": nowhere.
+// backoff is from one second to 15 seconds, because each node asks.
+var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 15 * time.Second}
+
+// Begin calls ask, which reads the facts that a process needs before its work, until the API server answers. So a
+// process survives an outage at its start: a kubelet restarts a failed process later each time, in the end after five
+// minutes. While Begin waits, it answers both probes at address, as the manager will do; "0" switches that off.
 func (p *Process) Begin(ctx context.Context, address string, ask func(context.Context) error) error {
-	var w waiting
+	var why atomic.Pointer[string]
 	end := func() error { return nil }
-	err := p.ask(ctx, ask, func(why string) (err error) {
-		if w.why.Swap(&why) == nil {
-			end, err = w.serve(ctx, address)
+	err := p.ask(ctx, ask, func(excuse string) (err error) {
+		if why.Swap(&excuse) == nil && address != "" && address != "0" {
+			end, err = answerProbes(ctx, address, &why)
 		}
 		return err
 	})
 	return errors.Join(err, end())
 }
 
-// Ask is [Process.Begin], for a process whose manager answers already. It calls away whenever there
-// was no answer.
+// Ask is [Process.Begin] for a process whose manager already answers probes. It calls away after each missing answer.
 func (p *Process) Ask(ctx context.Context, ask func(context.Context) error, away func()) error {
 	return p.ask(ctx, ask, func(string) error {
 		away()
@@ -63,26 +65,23 @@ func (p *Process) ask(ctx context.Context, ask func(context.Context) error, mean
 			return false, err
 		}
 		if isUnanswered(err) {
-			p.reach.say(ctx, err.Error())
+			p.reach.record(ctx, err.Error())
 		}
 		if err := meanwhile(excuse + ": " + err.Error()); err != nil {
 			return false, err
 		}
-		klog.FromContext(ctx).Error(err, excuse+"; it is asked again")
+		klog.FromContext(ctx).Error(err, excuse+"; trying again")
 		return false, nil
 	})
 }
 
-// backoff is from a second to a quarter of a minute: each node asks.
-var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 15 * time.Second}
-
-// outage is what a process has seen of one that it begins in.
+// outage is an outage at the start of a process.
 type outage struct {
 	seen bool
-	back time.Time // since when the API server answers; zero: it does not
+	back time.Time // the end of the outage; zero while it lasts
 }
 
-// excuse says why it may be otherwise another time; empty: it will not.
+// excuse returns the reason to try again; empty without a reason.
 func (o *outage) excuse(err error, now time.Time) string {
 	switch {
 	case isUnanswered(err):
@@ -98,8 +97,8 @@ func (o *outage) excuse(err error, now time.Time) string {
 	return "The API server has only just begun to answer"
 }
 
-// isUnanswered says whether the API server was not there to answer, or not able to. One that is not
-// the right one is no such: by its certificate, it is another's.
+// isUnanswered reports whether the API server was not able to answer. A server with the certificate of another one
+// has answered.
 func isUnanswered(err error) bool {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		code := status.Status().Code
@@ -110,22 +109,16 @@ func isUnanswered(err error) bool {
 	return errors.As(err, &unreached) && !errors.As(err, &another)
 }
 
-// waiting answers probes: the process lives, and cannot work yet.
-type waiting struct{ why atomic.Pointer[string] }
-
-func (w *waiting) serve(ctx context.Context, address string) (end func() error, err error) {
-	none := func() error { return nil }
-	if address == "" || address == "0" {
-		return none, nil
-	}
+// answerProbes answers until end is called: the process is alive, and cannot work yet.
+func answerProbes(ctx context.Context, address string, why *atomic.Pointer[string]) (end func() error, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return none, fmt.Errorf("answer probes (--health-probe-bind-address): %w", err)
+		return func() error { return nil }, fmt.Errorf("answer probes (--health-probe-bind-address): %w", err)
 	}
 	probes := http.NewServeMux()
 	probes.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
 	probes.HandleFunc("/readyz", func(response http.ResponseWriter, _ *http.Request) {
-		http.Error(response, *w.why.Load(), http.StatusInternalServerError)
+		http.Error(response, *why.Load(), http.StatusInternalServerError)
 	})
 	server := &http.Server{Handler: probes, ReadHeaderTimeout: time.Second}
 	ended := make(chan error, 1)

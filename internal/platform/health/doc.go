@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health answers the two questions that a kubelet asks of a process.
+// Package health answers the two probes of a kubelet.
 //
-//	liveness   would a restart cure it?     loop: a pass has gone on for minutes, and the API server answers
-//	readiness  can it do its work now?      caches: filled; api-server: answers; and what the process adds
+//	liveness   would a restart help?        loop: a pass has run for minutes, although the API server answers
+//	readiness  can the process work now?    caches: filled; api-server: answers; further checks of the process
 //
-//	requests ──▶ reach ──┐
-//	loops ─────▶ passes ─┼─▶ checks ─▶ /healthz, /readyz, metrics
-//	manager ───▶ filled ─┘
+//	requests ──▶ reach ────────┐
+//	loops ─────▶ Process.Pass ─┼─▶ checks ─▶ /healthz, /readyz, metrics
+//	manager ───▶ filled ───────┘
 //
-// A process that begins in an outage waits for its end (Begin), and answers both probes meanwhile.
+// A process that starts during an outage waits for its end (Begin), and answers both probes meanwhile.
 //
-// It asks the API server nothing by itself: at rest a process makes no requests, and probes come
-// every few seconds on every node. What it knows it sees on the requests of others. While
-// the API server is away nothing is restarted: drains go on when it is back.
+// It sends no requests: an idle process makes none, and probes arrive every few seconds on every
+// node. It learns from the requests of the process. An unavailable API server causes no restart: drains continue after
+// the outage.
 package health

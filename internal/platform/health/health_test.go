@@ -224,7 +224,7 @@ func TestAPassThatPanicsGoesOnNoLonger(t *testing.T) {
 			panic("for a test")
 		})).Reconcile(t.Context(), "n")
 	}()
-	if of, since := p.passes.longest(); !since.IsZero() {
+	if of, since := p.longest(); !since.IsZero() {
 		t.Errorf("a pass of %s goes on since %s", of, since)
 	}
 }

@@ -5,8 +5,11 @@ package health
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -24,94 +27,135 @@ const (
 	Readiness = "readiness"
 )
 
-// Process is what is known of the health of a process.
+// stuckAfter is the maximum duration of a pass: some requests, each of which ends within a minute. Drivers do longer
+// work outside of passes.
+const stuckAfter = 5 * time.Minute
+
+// Process knows the health of a process.
 type Process struct {
 	clock  clock.PassiveClock
 	reach  *reach
-	passes *passes
 	filled atomic.Bool
 	checks []telemetry.HealthCheck
+
+	mu     sync.Mutex
+	passes map[*string]time.Time // the beginning of each running pass; the key is the name of its loop
 }
 
-// New is for one process, whose manager says when its caches are filled. Without any loop, too,
-// there is a check of the liveness: where there is none, nobody answers at /healthz, and a kubelet
-// takes that for death.
+// New returns the health of a process. It has a liveness check even without a loop: a kubelet kills a process that
+// does not answer at /healthz.
 func New(clock clock.PassiveClock) *Process {
-	p := &Process{clock: clock, reach: newReach(clock), passes: newPasses(clock)}
+	p := &Process{clock: clock, reach: &reach{clock: clock}, passes: map[*string]time.Time{}}
 	p.Check(Readiness, "api-server", p.reach.check)
-	p.Check(Readiness, "caches", p.caches)
+	p.Check(Readiness, "caches", func() error {
+		if !p.filled.Load() {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	})
 	p.Check(Liveness, "loop", p.loop)
 	return p
 }
 
-// Check adds a check. It returns what is the matter, and must be quick.
+// Check adds a check, which returns the problem. It must be quick.
 func (p *Process) Check(probe, name string, check func() error) {
 	p.checks = append(p.checks, telemetry.HealthCheck{Probe: probe, Name: name, Check: check})
 }
 
-// Seen is the config for clients whose requests are looked at.
+// Seen returns the config of clients whose requests the process observes.
 func (p *Process) Seen(config *rest.Config) *rest.Config {
 	seen := rest.CopyConfig(config)
-	seen.Wrap(p.reach.roundTripper)
+	seen.Wrap(func(next http.RoundTripper) http.RoundTripper { return &tripper{p.reach, next} })
 	return seen
 }
 
-// Loop is the reconciler, of which each pass is looked at.
+// Loop returns the reconciler with observed passes.
 func (p *Process) Loop(reconciler reconcile.TypedReconciler[string]) reconcile.TypedReconciler[string] {
-	return p.passes.of(reconciler)
+	return reconcile.TypedFunc[string](func(ctx context.Context, node string) (reconcile.Result, error) {
+		defer p.Pass("node " + node)()
+		return reconciler.Reconcile(ctx, node)
+	})
 }
 
-// Pass notes that a pass begins of a loop that is no reconciler, and returns what notes its end.
-// The loop is called as people would call it.
-func (p *Process) Pass(of string) (ended func()) { return p.passes.begin(of) }
+// Pass records the beginning of a pass of the named loop, and returns the function that records its end.
+func (p *Process) Pass(loop string) (ended func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passes[&loop] = p.clock.Now()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.passes, &loop)
+	}
+}
 
-// AddTo is [Process.Serve], for a process whose caches are the manager's.
+// AddTo is [Process.Serve] for a process that uses the manager's caches.
 func (p *Process) AddTo(m manager.Manager, registerer prometheus.Registerer) error {
 	return errors.Join(p.Serve(m, registerer), m.Add((*filled)(p)))
 }
 
-// Serve serves the checks at the manager's /healthz and /readyz, and in metrics. No check
-// can be added after it. That its caches are filled, the process says ([Process.Filled]).
+// Serve serves the checks at the manager's /healthz and /readyz, and in metrics. It must come after the last check.
+// The process itself reports filled caches ([Process.Filled]).
 func (p *Process) Serve(m manager.Manager, registerer prometheus.Registerer) error {
 	errs := []error{telemetry.RegisterHealth(registerer, p.checks)}
 	for _, c := range p.checks {
-		check := func(*http.Request) error { return c.Check() }
+		add := m.AddReadyzCheck
 		if c.Probe == Liveness {
-			errs = append(errs, m.AddHealthzCheck(c.Name, check))
-			continue
+			add = m.AddHealthzCheck
 		}
-		errs = append(errs, m.AddReadyzCheck(c.Name, check))
+		errs = append(errs, add(c.Name, func(*http.Request) error { return c.Check() }))
 	}
 	return errors.Join(errs...)
 }
 
-// Filled notes that the caches are filled.
+// Filled records that the caches are filled.
 func (p *Process) Filled(ctx context.Context) {
 	p.filled.Store(true)
 	klog.FromContext(ctx).V(1).Info("The caches are filled")
 }
 
 func (p *Process) loop() error {
-	of, since := p.passes.longest()
+	of, since := p.longest()
 	serverSince, away := p.reach.state()
 	return stuck(of, since, serverSince, away, p.clock.Now())
 }
 
-func (p *Process) caches() error {
-	if !p.filled.Load() {
-		return errors.New("the caches are not filled yet")
+// longest returns the loop whose pass has run for the longest time, and the beginning of that pass; zero without a pass.
+func (p *Process) longest() (of string, since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for loop, begun := range p.passes {
+		if since.IsZero() || begun.Before(since) {
+			of, since = *loop, begun
+		}
+	}
+	return of, since
+}
+
+// stuck returns an error for a pass that hangs and that a restart would help. A pass may wait for an unavailable API
+// server, and has the full time again after an outage.
+func stuck(of string, since, serverSince time.Time, away string, now time.Time) error {
+	if since.IsZero() || away != "" {
+		return nil
+	}
+	if serverSince.After(since) {
+		since = serverSince
+	}
+	if hangs := now.Sub(since); hangs > stuckAfter {
+		return fmt.Errorf("the loop of %s hangs: a pass has been running for %s, although the API server answers",
+			of, hangs.Round(time.Second))
 	}
 	return nil
 }
 
-// filled is started by the manager when its caches are filled, also of who stands by.
+// filled is started by the manager when its caches are filled.
 type filled Process
 
-// Start notes it.
+// Start records it.
 func (f *filled) Start(ctx context.Context) error {
 	(*Process)(f).Filled(ctx)
 	return nil
 }
 
-// NeedLeaderElection is false: who stands by is ready to take over.
+// NeedLeaderElection is false: a standby process is ready to lead.
 func (*filled) NeedLeaderElection() bool { return false }

@@ -14,22 +14,16 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// reach knows whether the API server answers, by the requests of the process.
+// reach knows from the requests of the process whether the API server answers. Before the first request, it answers.
 type reach struct {
 	clock clock.PassiveClock
 
 	mu    sync.Mutex
-	since time.Time // the last change; zero: it has always answered
-	away  string    // why not; empty: it answers
+	since time.Time // the last change; zero without any
+	away  string    // the problem; empty: the server answers
 }
 
-// newReach returns what no request has passed yet: the server is taken to answer.
-func newReach(clock clock.PassiveClock) *reach { return &reach{clock: clock} }
-
-// roundTripper looks at the requests that next makes.
-func (r *reach) roundTripper(next http.RoundTripper) http.RoundTripper { return &tripper{r, next} }
-
-// check returns since when the server does not answer, and why.
+// check returns the beginning of the outage, and the problem.
 func (r *reach) check() error {
 	since, away := r.state()
 	if away == "" {
@@ -44,8 +38,8 @@ func (r *reach) state() (since time.Time, away string) {
 	return r.since, r.away
 }
 
-// say notes whether the server answers; empty: it does.
-func (r *reach) say(ctx context.Context, away string) {
+// record records whether the server answers, or the problem.
+func (r *reach) record(ctx context.Context, away string) {
 	r.mu.Lock()
 	changed := (away == "") != (r.away == "")
 	r.away = away
@@ -61,7 +55,7 @@ func (r *reach) say(ctx context.Context, away string) {
 	}
 }
 
-// verdict is what a request says about the server.
+// verdict is the conclusion from a request.
 type verdict int
 
 const (
@@ -70,9 +64,8 @@ const (
 	isAway
 )
 
-// judge says what a request that has ended means. Of those that fail, only reads count:
-// they are made again until they succeed, by watches if by nobody else, so that no
-// failure is the last thing that is heard.
+// judge returns the conclusion from a finished request. Among failures, only reads count: clients repeat them until
+// they succeed, at least in watches, so that a success follows each outage.
 func judge(method string, status int, err, ended error) verdict {
 	switch {
 	case err == nil && status < http.StatusInternalServerError:
@@ -89,7 +82,7 @@ type tripper struct {
 	next  http.RoundTripper
 }
 
-// RoundTrip makes the request, and notes how it went.
+// RoundTrip makes the request, and records its result.
 func (t *tripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	var status int
@@ -101,13 +94,13 @@ func (t *tripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch judge(request.Method, status, err, request.Context().Err()) {
 	case answers:
-		t.reach.say(request.Context(), "")
+		t.reach.record(request.Context(), "")
 	case isAway:
-		t.reach.say(request.Context(), reason)
+		t.reach.record(request.Context(), reason)
 	case nothing:
 	}
 	return response, err
 }
 
-// WrappedRoundTripper is for client-go, which looks for the innermost.
+// WrappedRoundTripper lets client-go find the innermost round tripper.
 func (t *tripper) WrappedRoundTripper() http.RoundTripper { return t.next }

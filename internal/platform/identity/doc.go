@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package identity says as whom requests are made.
+// Package identity finds the user of each request.
 //
-//	credentials ── who am I? ──▶ oneself: read events and transitions, write events
-//	                        └──▶ the node: its pods, evictions, its Node, core Events
-//	Preflight: what is an agent lacking, and how does it get it?
+//	credentials ── SelfSubjectReview ──▶ the process: reads events and transitions, writes events
+//	                             └─────▶ the node: its pods, evictions, its Node, core Events
+//	Preflight: the missing permissions of an agent, and the remedy
 //
-// A process on a node has one service account. What it does as itself is held by
-// RBAC (and admission policies); what it does to the node and its pods it does as the
-// node, by constrained impersonation of the node that its token names, so that the
-// Node authorizer and NodeRestriction hold it to what the kubelet there may do.
-// Events are written as oneself: impersonation drops the token's claim of the node.
-// The controller is on no node: it does everything as itself.
+// A process on a node has one service account. RBAC (and admission policies) limit its own requests. Requests about
+// the node and its pods are made as the node, by constrained impersonation of the node that the token names, so that
+// the Node authorizer and NodeRestriction limit them to the permissions of the kubelet there. The process writes
+// events as itself: impersonation drops the token's claim of the node. The controller runs on no particular node, and
+// makes all requests as itself.
 package identity

@@ -57,7 +57,7 @@ func TestAProcessActsAsItsNodeByItsCredentials(t *testing.T) {
 		},
 		"another kubelet's certificate": {
 			user:      authenticationv1.UserInfo{Username: "system:node:worker-2"},
-			wantError: `the credentials are those of system:node:worker-2, not of node "worker-1"`,
+			wantError: `the credentials belong to system:node:worker-2, not to node "worker-1"`,
 		},
 		"a developer's kubeconfig": {
 			user: authenticationv1.UserInfo{Username: "alice", Groups: []string{"system:masters"}}, want: "alice",
@@ -65,7 +65,7 @@ func TestAProcessActsAsItsNodeByItsCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			self := serverFor(t, tc.user)
-			config, user, err := AsNode(t.Context(), self, "worker-1")
+			config, user, err := For(t.Context(), self, "worker-1", ActAsNode)
 			if tc.wantError != "" {
 				if err == nil || err.Error() != tc.wantError {
 					t.Errorf("got error %v; want %q", err, tc.wantError)

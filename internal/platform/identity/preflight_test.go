@@ -24,7 +24,7 @@ import (
 // says only when asked for each whether they are allowed.
 type preflightServer struct {
 	user   authenticationv1.UserInfo
-	rights []right
+	rights []permission
 	lacks  []string // rights, in words for people, that the rules do not have
 	allows []string // of these, what is allowed all the same
 	node   error    // the answer to who reads the Node
@@ -61,7 +61,7 @@ func (s preflightServer) config(t *testing.T) *rest.Config {
 		}
 		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
 		a := review.Spec.ResourceAttributes
-		review.Status.Allowed = slices.ContainsFunc(s.rights, func(r right) bool {
+		review.Status.Allowed = slices.ContainsFunc(s.rights, func(r permission) bool {
 			return cmp.Equal(r.attributes(), a) && slices.Contains(s.allows, r.String())
 		})
 		return review
@@ -99,12 +99,12 @@ func TestAPreflightNamesMissingRightsAndHowToGetThem(t *testing.T) {
 		"nothing is missing": {},
 		"one right": {
 			lacks:     []string{"create pods/eviction as its node"},
-			wantError: "missing rights of " + agent + ": create pods/eviction as its node: kubectl apply -f config/rbac",
+			wantError: "missing permissions of " + agent + ": create pods/eviction as its node: kubectl apply -f config/rbac",
 		},
 		"two rights, of a process that acts as itself": {
 			as:        ActAsSelf,
 			lacks:     []string{"patch nodes", "update lifecycleevents.lifecycle.k8s.io/status"},
-			wantError: "missing rights of " + agent + ": update lifecycleevents.lifecycle.k8s.io/status, patch nodes: kubectl apply -f config/rbac -f config/rbac/reduced",
+			wantError: "missing permissions of " + agent + ": update lifecycleevents.lifecycle.k8s.io/status, patch nodes: kubectl apply -f config/rbac -f config/rbac/reduced",
 		},
 		"a right that another authorizer gives": {
 			lacks: []string{"get nodes as its node"}, allows: []string{"get nodes as its node"},

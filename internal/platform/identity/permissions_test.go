@@ -15,7 +15,7 @@ func rule(group, resource string, verbs ...string) authorizationv1.ResourceRule 
 }
 
 func TestARightIsGivenByARule(t *testing.T) {
-	evict := right{verb: "impersonate-on:associated-node:create", resource: "pods/eviction"}
+	evict := permission{verb: "impersonate-on:associated-node:create", resource: "pods/eviction"}
 	named := rule("", "pods/eviction", "*")
 	named.ResourceNames = []string{"a"}
 	for name, tc := range map[string]struct {
@@ -30,7 +30,7 @@ func TestARightIsGivenByARule(t *testing.T) {
 		"of some objects":                         {named, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if given := len(notIn([]authorizationv1.ResourceRule{tc.rule}, []right{evict})) == 0; given != tc.want {
+			if given := len(notIn([]authorizationv1.ResourceRule{tc.rule}, []permission{evict})) == 0; given != tc.want {
 				t.Errorf("given is %v, want %v", given, tc.want)
 			}
 		})
@@ -38,7 +38,7 @@ func TestARightIsGivenByARule(t *testing.T) {
 }
 
 func TestARightIsNamedForPeople(t *testing.T) {
-	for want, r := range map[string]right{
+	for want, r := range map[string]permission{
 		"create pods/eviction as its node":              {verb: onAssociatedNode + "create", resource: "pods/eviction"},
 		"patch nodes":                                   {verb: "patch", resource: "nodes"},
 		"update lifecycleevents.slm.slipway.dev/status": {verb: "update", group: "slm.slipway.dev", resource: "lifecycleevents/status"},
@@ -53,7 +53,7 @@ func TestARightIsNamedForPeople(t *testing.T) {
 }
 
 func TestWhatAnAgentNeedsDependsOnWhatItDoes(t *testing.T) {
-	count := func(rights []right, f func(right) bool) (n int) {
+	count := func(rights []permission, f func(permission) bool) (n int) {
 		for _, r := range rights {
 			if f(r) {
 				n++
@@ -61,9 +61,9 @@ func TestWhatAnAgentNeedsDependsOnWhatItDoes(t *testing.T) {
 		}
 		return n
 	}
-	asNode := func(r right) bool { return strings.HasPrefix(r.verb, "impersonate") }
-	evicts := func(r right) bool { return r.resource == "pods/eviction" }
-	optional := func(r right) bool { return r.optional }
+	asNode := func(r permission) bool { return strings.HasPrefix(r.verb, "impersonate") }
+	evicts := func(r permission) bool { return r.resource == "pods/eviction" }
+	optional := func(r permission) bool { return r.optional }
 	for name, tc := range map[string]struct {
 		agent                      Agent
 		impersonates               bool
