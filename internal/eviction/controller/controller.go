@@ -24,8 +24,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
-// workers is how many pods are worked on at a time.
+// workers limits the pods that are processed in parallel.
 const workers = 8
+
+// byPod is the index of requests and Evictions by the namespace and name of their pod.
+const byPod = "pod"
 
 // Controller is the evictionrequest-controller.
 type Controller struct {
@@ -33,8 +36,8 @@ type Controller struct {
 	clock   clock.WithTicker
 	loop    *loop.Loop[types.NamespacedName] // by pod
 
-	requests  objects[*evictionv1alpha1.EvictionRequest]
-	evictions objects[*evictionv1alpha1.Eviction]
+	requests  ownwrites.Informer[*evictionv1alpha1.EvictionRequest]
+	evictions ownwrites.Informer[*evictionv1alpha1.Eviction]
 	pods      *podWatches
 	extra     []extra
 
@@ -42,22 +45,7 @@ type Controller struct {
 	yielded chan struct{}
 }
 
-// objects are the objects of one kind, and what was written to them.
-type objects[T ownwrites.Object] struct {
-	informer cache.SharedIndexInformer
-	written  *ownwrites.Writes[T]
-}
-
-func objectsOf[T ownwrites.Object](informer cache.SharedIndexInformer) objects[T] {
-	return objects[T]{informer, ownwrites.New[T](informer.GetIndexer())}
-}
-
-// about returns the objects about pods of that name, in their newest versions.
-func (o objects[T]) about(pod types.NamespacedName) ([]T, error) {
-	return o.written.ByIndex(o.informer.GetIndexer(), byPod, pod.String())
-}
-
-// Applies says whether a responder is for a pod that does not name it.
+// Applies reports whether a responder is for a pod that does not name it.
 type Applies func(ctx context.Context, pod *corev1.Pod) (bool, error)
 
 // extra is a responder for the pods to which it applies.
@@ -69,9 +57,8 @@ type extra struct {
 // Option is an optional setting of a controller.
 type Option func(*Controller)
 
-// WithResponder adds a responder to those that pods name, for the pods to which it applies. applies is called
-// when an Eviction begins, with a pod that has only its metadata. The Eviction does not begin before applies
-// succeeds.
+// WithResponder adds a responder for the pods to which it applies. The controller calls applies at the beginning of an
+// Eviction, with a pod that has only its metadata. The Eviction does not begin before applies succeeds.
 func WithResponder(r corev1.EvictionResponder, applies Applies) Option {
 	return func(c *Controller) { c.extra = append(c.extra, extra{r, applies}) }
 }
@@ -79,7 +66,7 @@ func WithResponder(r corev1.EvictionResponder, applies Applies) Option {
 // New returns a controller that acts with the given credentials. It sends no request.
 func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controller, error) {
 	config = rest.CopyConfig(config)
-	config.ContentType = "application/json" // CRDs know nothing else
+	config.ContentType = "application/json" // CRDs know no other
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
@@ -91,37 +78,37 @@ func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controlle
 	return controller, nil
 }
 
-// Yielded is closed when Kubernetes' own controller is at work. Then this controller stops, and the responder
-// that comes last must stop, too: Kubernetes has its own.
+// Yielded is closed when Kubernetes' own controller works. Then this controller stops, and the last responder must
+// stop, too: Kubernetes has another one.
 func (c *Controller) Yielded() <-chan struct{} { return c.yielded }
 
-// Run works until ctx ends, or until it has yielded. It leaves nothing running.
-func (c *Controller) Run(ctx context.Context) error {
-	var err error
+// Run works until ctx ends, or until it has yielded. It leaves no goroutine running.
+func (c *Controller) Run(ctx context.Context) (err error) {
 	if c.loop, err = loop.New(ctx, "evictionrequests", "pod", workers, c.clock, c); err != nil {
 		return err
 	}
 	defer c.loop.Close()
 	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(c.transform))
 	api := factory.Lifecycle().V1alpha1()
-	c.requests = objectsOf[*evictionv1alpha1.EvictionRequest](api.EvictionRequests().Informer())
-	c.evictions = objectsOf[*evictionv1alpha1.Eviction](api.Evictions().Informer())
-	if err := errors.Join(index(c.requests.informer), index(c.evictions.informer)); err != nil {
-		return fmt.Errorf("index EvictionRequests: %w", err)
+	var errRequests, errEvictions error
+	c.requests, errRequests = ownwrites.NewInformer(api.EvictionRequests().Informer(), indexes[*evictionv1alpha1.EvictionRequest]())
+	c.evictions, errEvictions = ownwrites.NewInformer(api.Evictions().Informer(), indexes[*evictionv1alpha1.Eviction]())
+	if err := errors.Join(errRequests, errEvictions); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
 		select {
 		case <-c.yielded:
-			log.FromContext(ctx).Info("Kubernetes' own evictionrequest-controller is at work; standing down until the next start")
+			log.FromContext(ctx).Info("Kubernetes' own evictionrequest-controller works; standing down until the next start")
 			stop()
 		case <-ctx.Done():
 		}
 	}()
-	c.pods = newPodWatches(c.clients, c.podChanged, c.wakeAll)
+	c.pods = &podWatches{clients: c.clients, changed: c.podChanged, ready: c.wakeAll, watch: map[string]podWatch{}}
 	defer c.pods.close()
-	watches, err := loop.Watch(ctx, factory, c.changed, nil, c.requests.informer, c.evictions.informer)
+	watches, err := loop.Watch(ctx, factory, c.changed, nil, c.requests, c.evictions)
 	if err != nil {
 		return fmt.Errorf("watch EvictionRequests: %w", err)
 	}
@@ -132,10 +119,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.loop.Run(ctx)
 }
 
-// byPod is the index of requests and Evictions by the namespace and name of their pod.
-const byPod = "pod"
-
-// targetOf returns the pod that an EvictionRequest or an Eviction is about.
+// targetOf returns the pod of an EvictionRequest or an Eviction.
 func targetOf(obj any) (pod types.NamespacedName, uid types.UID, ok bool) {
 	switch o := obj.(type) {
 	case *evictionv1alpha1.EvictionRequest:
@@ -150,34 +134,32 @@ func targetOf(obj any) (pod types.NamespacedName, uid types.UID, ok bool) {
 	return types.NamespacedName{}, "", false
 }
 
-// index indexes the objects of an informer by their pods.
-func index(informer cache.SharedIndexInformer) error {
-	return informer.AddIndexers(cache.Indexers{byPod: func(obj any) ([]string, error) {
-		pod, _, ok := targetOf(obj)
-		if !ok {
-			return nil, nil
+func indexes[T ownwrites.Object]() map[string]func(T) []string {
+	return map[string]func(T) []string{byPod: func(o T) []string {
+		if pod, _, ok := targetOf(o); ok {
+			return []string{pod.String()}
 		}
-		return []string{pod.String()}, nil
-	}})
+		return nil
+	}}
 }
 
-// changed has the pod reconciled that an object is about.
+// changed queues the pod of an object.
 func (c *Controller) changed(obj any) {
 	if pod, _, ok := targetOf(obj); ok {
 		c.loop.Add(pod)
 	}
 }
 
-// podChanged has a pod reconciled if a request names it.
+// podChanged queues a pod that a request names.
 func (c *Controller) podChanged(pod types.NamespacedName) {
-	if keys, err := c.requests.informer.GetIndexer().IndexKeys(byPod, pod.String()); err == nil && len(keys) > 0 {
+	if c.hasRequests(byPod, pod.String()) {
 		c.loop.Add(pod)
 	}
 }
 
-// wakeAll has all pods of a namespace reconciled that requests name.
+// wakeAll queues all pods of a namespace that requests name.
 func (c *Controller) wakeAll(namespace string) {
-	objects, err := c.requests.informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	objects, err := c.requests.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	if err != nil {
 		return
 	}
@@ -186,14 +168,12 @@ func (c *Controller) wakeAll(namespace string) {
 	}
 }
 
-// hasRequests says whether there are requests in a namespace.
-func (c *Controller) hasRequests(namespace string) bool {
-	keys, err := c.requests.informer.GetIndexer().IndexKeys(cache.NamespaceIndex, namespace)
+func (c *Controller) hasRequests(index, value string) bool {
+	keys, err := c.requests.GetIndexer().IndexKeys(index, value)
 	return err == nil && len(keys) > 0
 }
 
-// transform drops the managed fields of an object, which are looked at once: they tell whether Kubernetes' own
-// controller is at work.
+// transform drops the managed fields of an object after it has looked for Kubernetes' own controller in them.
 func (c *Controller) transform(obj any) (any, error) {
 	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e, c.clock.Now()) {
 		c.yield.Do(func() { close(c.yielded) })

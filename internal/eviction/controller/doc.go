@@ -9,8 +9,8 @@
 //	queue by pod ──▶ gather ──▶ request.Next ──▶ perform ──▶ API server
 //
 // It works on the built-in API of Kubernetes 1.37 and on CRDs of the same group alike. Without requests, it has
-// two watches and sends no request. What it has written counts before its watches show it, so that a late watch
-// makes no step happen twice.
+// two watches and sends no request. Its writes count before the watches show them, so that a late watch repeats no
+// step.
 //
 // It decides nothing, and stores nothing on disk. It runs only in the leader among the controller's processes.
 package controller

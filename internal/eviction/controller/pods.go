@@ -20,11 +20,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 )
 
-// podWatches watches the pods of namespaces in which there are requests, and of no others.
+// podWatches watches the pods of namespaces with requests, and no other pods.
 type podWatches struct {
 	clients kubernetes.Interface
 	changed func(types.NamespacedName)
-	ready   func(namespace string) // all pods of the namespace are known
+	ready   func(namespace string) // the watch knows all pods of the namespace
 
 	mu    sync.Mutex
 	watch map[string]podWatch // by namespace
@@ -35,12 +35,8 @@ type podWatch struct {
 	pods cache.SharedIndexInformer
 }
 
-func newPodWatches(clients kubernetes.Interface, changed func(types.NamespacedName), ready func(string)) *podWatches {
-	return &podWatches{clients: clients, changed: changed, ready: ready, watch: map[string]podWatch{}}
-}
-
-// get returns the pod, or nil if there is none. known is false until all pods of the namespace are known, of which
-// ready then tells. The watch ends with ctx at the latest.
+// get returns the pod; nil if it does not exist. known is false until the watch knows all pods of the namespace; then
+// it calls ready. The watch ends with ctx at the latest.
 func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *corev1.Pod, known bool, err error) {
 	in, err := w.follow(ctx, pod.Namespace)
 	if err != nil || !in.Synced() {
@@ -53,7 +49,7 @@ func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *
 	return obj.(*corev1.Pod), true, nil
 }
 
-// follow begins to watch a namespace, unless it is watched already.
+// follow watches a namespace.
 func (w *podWatches) follow(ctx context.Context, namespace string) (podWatch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +84,7 @@ func (w *podWatches) leave(namespace string) {
 
 // close ends all watches.
 func (w *podWatches) close() {
-	for namespace := range maps.Clone(w.watch) { // nothing else works on them any more
+	for namespace := range maps.Clone(w.watch) { // all workers have ended
 		w.leave(namespace)
 	}
 }

@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,19 +20,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
+	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
-// staleAfter is how long the watch is waited for after a write that was decided on an old version. It wakes the
-// pod when it shows the new one, unless that is about another pod.
+// staleAfter is the maximum wait for the watch after a write that was decided on an old version. The watch wakes the
+// pod earlier, unless the new version is about another pod.
 const staleAfter = time.Second
 
-// Reconcile performs all steps for all targets that have or had the pod's name. One that fails delays no other.
+var (
+	// errStale means that an object has changed since the decision, or was deleted.
+	errStale = errors.New("the object has changed since")
+	// errGoing means that the API server has accepted a deletion. The next decision follows the end of the object.
+	errGoing = errors.New("the object is terminating")
+)
+
+// Reconcile performs all steps for all targets that have or had the pod's name. A failed step delays no other target.
 func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	uids, err := c.targets(pod)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !c.hasRequests(pod.Namespace) {
+	if !c.hasRequests(cache.NamespaceIndex, pod.Namespace) {
 		c.pods.leave(pod.Namespace)
 	}
 	var wake time.Time
@@ -39,7 +49,7 @@ func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (r
 	for _, uid := range uids {
 		again, err := c.settle(ctx, evictionrequest.Target{Namespace: pod.Namespace, Name: pod.Name, UID: uid})
 		switch {
-		case errors.Is(err, errGoing): // the watch shows its end
+		case errors.Is(err, errGoing): // the watch shows the end
 		case errors.Is(err, errStale):
 			again = c.clock.Now().Add(staleAfter)
 		case err != nil:
@@ -56,7 +66,7 @@ func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (r
 	return reconcile.Result{}, errors.Join(failed...)
 }
 
-// settle performs steps for a target until there is none.
+// settle performs all steps for a target.
 func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) (wake time.Time, err error) {
 	var live *liveFacts
 	for ctx.Err() == nil {
@@ -73,12 +83,11 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 		}
 		live = nil
 		if confirm, is := decision.Step.(evictionrequest.Confirm); is {
-			if live, err = c.read(ctx, target, confirm.Requests); err != nil {
-				return time.Time{}, err
-			}
-			continue
+			live, err = c.read(ctx, target, confirm.Requests)
+		} else {
+			err = c.perform(ctx, decision.Step)
 		}
-		if err := c.perform(ctx, decision.Step); err != nil {
+		if err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -88,7 +97,7 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 // targets returns the UIDs that requests or Evictions name under the pod's name.
 func (c *Controller) targets(pod types.NamespacedName) ([]types.UID, error) {
 	all := map[types.UID]bool{}
-	for _, informer := range []cache.SharedIndexInformer{c.requests.informer, c.evictions.informer} {
+	for _, informer := range []cache.SharedIndexInformer{c.requests, c.evictions} {
 		objects, err := informer.GetIndexer().ByIndex(byPod, pod.String())
 		if err != nil {
 			return nil, err
@@ -102,16 +111,16 @@ func (c *Controller) targets(pod types.NamespacedName) ([]types.UID, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// liveFacts are what the API server says of the pod of a name and of requests, if it was asked for requests.
+// liveFacts are the API server's answers about a pod, and about requests if they were read.
 type liveFacts struct {
-	pod      *corev1.Pod
-	asked    bool // for requests
-	requests []*evictionv1alpha1.EvictionRequest
+	pod          *corev1.Pod
+	readRequests bool
+	requests     []*evictionv1alpha1.EvictionRequest
 }
 
-// read reads the pod and the requests of these names from the API server.
+// read reads the pod and the requests with these names from the API server.
 func (c *Controller) read(ctx context.Context, target evictionrequest.Target, requests []string) (*liveFacts, error) {
-	live := &liveFacts{asked: len(requests) > 0}
+	live := &liveFacts{readRequests: len(requests) > 0}
 	pod, err := c.clients.CoreV1().Pods(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
@@ -134,12 +143,16 @@ func (c *Controller) read(ctx context.Context, target evictionrequest.Target, re
 	return live, nil
 }
 
-// gather returns what is known of a target; live is what was read from the API server, if it was. known is false
-// until the pods of the namespace are known.
+// gather returns the facts about a target, with the API server's answers in live, which may be nil. known is false
+// until the watch knows the pods of the namespace.
 func (c *Controller) gather(ctx context.Context, target evictionrequest.Target, live *liveFacts) (f evictionrequest.Facts, known bool, err error) {
 	name := types.NamespacedName{Namespace: target.Namespace, Name: target.Name}
 	f = evictionrequest.Facts{Target: target}
-	requests, err := c.requests.about(name)
+	requests, err := c.requests.ByIndex(byPod, name.String())
+	if err != nil {
+		return f, false, err
+	}
+	evictions, err := c.evictions.ByIndex(byPod, name.String())
 	if err != nil {
 		return f, false, err
 	}
@@ -147,10 +160,6 @@ func (c *Controller) gather(ctx context.Context, target evictionrequest.Target, 
 		if _, uid, _ := targetOf(r); uid == target.UID {
 			f.Requests = append(f.Requests, r)
 		}
-	}
-	evictions, err := c.evictions.about(name)
-	if err != nil {
-		return f, false, err
 	}
 	for _, e := range evictions {
 		if _, uid, _ := targetOf(e); uid == target.UID {
@@ -161,13 +170,13 @@ func (c *Controller) gather(ctx context.Context, target evictionrequest.Target, 
 	}
 	if live != nil {
 		f.Pod, f.Confirmed = live.pod, true
-		if live.asked {
+		if live.readRequests {
 			f.Requests, f.RequestsConfirmed = live.requests, true
 		}
 		return f, true, nil
 	}
 	if len(f.Requests) == 0 {
-		return f, true, nil // the pod does not matter any more
+		return f, true, nil // the pod is irrelevant
 	}
 	f.Pod, known, err = c.pods.get(ctx, name)
 	return f, known, err
@@ -189,4 +198,60 @@ func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all
 		}
 	}
 	return all, nil
+}
+
+// perform performs a step. From then on, the server's answer counts.
+func (c *Controller) perform(ctx context.Context, step evictionrequest.Step) error {
+	api := c.clients.LifecycleV1alpha1()
+	switch s := step.(type) {
+	case evictionrequest.Create:
+		created, err := api.Evictions(s.Eviction.Namespace).Create(ctx, s.Eviction, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			err = errStale
+		}
+		return keep(c.evictions, "create Eviction", s.Eviction, created, err, faultpoint.EvictionCreated)
+	case evictionrequest.Adopt:
+		// A merge patch replaces whole lists, so it needs the resource version.
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"resourceVersion": s.Eviction.ResourceVersion, "labels": s.Labels, "ownerReferences": s.Owners,
+		}})
+		if err != nil {
+			return fmt.Errorf("encode labels and owners: %w", err)
+		}
+		adopted, err := api.Evictions(s.Eviction.Namespace).Patch(ctx, s.Eviction.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return keep(c.evictions, "write labels and owners of Eviction", s.Eviction, adopted, err, faultpoint.EvictionAdopted)
+	case evictionrequest.WriteEviction:
+		changed := s.Eviction.DeepCopy()
+		changed.Status = s.Status
+		written, err := api.Evictions(changed.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+		return keep(c.evictions, "write the status of Eviction", changed, written, err, faultpoint.EvictionWritten)
+	case evictionrequest.WriteRequest:
+		changed := s.Request.DeepCopy()
+		changed.Status = s.Status
+		written, err := api.EvictionRequests(changed.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+		return keep(c.requests, "write the status of EvictionRequest", changed, written, err, faultpoint.RequestWritten)
+	case evictionrequest.Delete:
+		err := api.Evictions(s.Eviction.Namespace).Delete(ctx, s.Eviction.Name,
+			metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(s.Eviction.UID))})
+		if err == nil {
+			err = errGoing
+		}
+		return keep(c.evictions, "delete Eviction", s.Eviction, nil, err, "")
+	default:
+		return fmt.Errorf("%T is not a step to perform", step)
+	}
+}
+
+// keep records the server's answer to a write, or returns its error.
+func keep[T ownwrites.Object](in ownwrites.Informer[T], verb string, seen, written T, err error, point string) error {
+	switch {
+	case err == nil:
+		in.Keep(written)
+		faultpoint.Reach(point)
+		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		in.Forget(seen.GetUID())
+		err = errStale
+	}
+	return fmt.Errorf("%s %s/%s: %w", verb, seen.GetNamespace(), seen.GetName(), err)
 }

@@ -56,8 +56,11 @@ func onPods(t *testing.T, w *world) (r *Requester, asked func() []string) {
 		t.Fatal(err)
 	}
 	r = &Requester{
-		events: oneEvent{event: w.event}, clock: testingclock.NewFakeClock(time.Unix(0, 0)), clients: clients, pods: newPods(),
-		responds: func(context.Context, *corev1.Pod) (bool, error) { return false, nil },
+		Options: Options{
+			Events: oneEvent{event: w.event}, Clock: testingclock.NewFakeClock(time.Unix(0, 0)),
+			Responds: func(context.Context, *corev1.Pod) (bool, error) { return false, nil },
+		},
+		clients: clients, memory: newMemory(),
 	}
 	if _, err := r.newInformer(); err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func TestNothingIsAskedForOfOtherNodesAndNothingIsLeftBehind(t *testing.T) {
 			"steps": func(t *rapid.T) {
 				w.newPass()
 				for range rapid.IntRange(0, 6).Draw(t, "steps") {
-					steps := Next(w.facts())
+					steps := Next(w.facts(), w.now)
 					if len(steps) == 0 {
 						return
 					}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +25,8 @@ import (
 )
 
 const (
-	// workers is how many events are worked on at a time, and sideBySide how many steps of
-	// each: a node with many pods delays no other.
+	// workers limits the events that are processed in parallel, and sideBySide the parallel steps of each: a node with
+	// many pods delays no other node.
 	workers    = 4
 	sideBySide = 16
 
@@ -35,11 +34,11 @@ const (
 	byEvent  = "event" // the index of EvictionRequests by the UIDs of their events
 )
 
-// Responds says whether a pod has a responder besides the one that comes last for every pod.
+// Responds reports whether a pod has a responder in addition to the last one, which every pod has.
 type Responds func(context.Context, *corev1.Pod) (bool, error)
 
-// ByPod reads the responders from the pod alone: its spec, or its annotation. An invalid annotation
-// names none.
+// ByPod reads the responders from the pod alone: its spec, or its annotation. An invalid annotation names no
+// responder.
 func ByPod(_ context.Context, pod *corev1.Pod) (bool, error) {
 	all, err := evictionrequest.RespondersOf(pod)
 	return err == nil && len(all) > 0, nil
@@ -54,28 +53,23 @@ type Options struct {
 	// Live reads LifecycleEvents from the API server.
 	Live  client.Reader
 	Clock clock.WithTicker
-	// Responds selects, from the pods that an event names, those for which requests are created.
+	// Responds selects, from the pods that an event names, the pods that get requests.
 	Responds Responds
 }
 
 // Requester requests evictions.
 type Requester struct {
-	events   cache.Cache
-	live     client.Reader
-	clock    clock.WithTicker
-	responds Responds
+	Options
 	clients  kubernetes.Interface
-
 	loop     *loop.Loop[types.UID] // by event
-	requests toolscache.SharedIndexInformer
-	written  *ownwrites.Writes[*evictionv1alpha1.EvictionRequest]
-	pods     *pods
+	requests ownwrites.Informer[*evictionv1alpha1.EvictionRequest]
+	memory   *memory
 }
 
 // New returns a Requester. It sends no request.
 func New(ctx context.Context, o Options) (*Requester, error) {
 	config := rest.CopyConfig(o.Self)
-	config.ContentType = "application/json" // CRDs know nothing else
+	config.ContentType = "application/json" // CRDs know no other
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
@@ -84,12 +78,12 @@ func New(ctx context.Context, o Options) (*Requester, error) {
 	if err := o.Events.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, eventUID, index); err != nil {
 		return nil, fmt.Errorf("index the events by UID: %w", err)
 	}
-	return &Requester{events: o.Events, live: o.Live, clock: o.Clock, responds: o.Responds, clients: clients, pods: newPods()}, nil
+	return &Requester{Options: o, clients: clients, memory: newMemory()}, nil
 }
 
-// Run works until ctx ends. It leaves nothing running.
+// Run works until ctx ends. It leaves no goroutine running.
 func (r *Requester) Run(ctx context.Context) (err error) {
-	if r.loop, err = loop.New(ctx, "requester", "eventUID", workers, r.clock, r); err != nil {
+	if r.loop, err = loop.New(ctx, "requester", "eventUID", workers, r.Clock, r); err != nil {
 		return err
 	}
 	defer r.loop.Close()
@@ -114,27 +108,25 @@ func (r *Requester) Run(ctx context.Context) (err error) {
 }
 
 // newInformer builds the watch of this package's requests in all namespaces.
-func (r *Requester) newInformer() (informers.SharedInformerFactory, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(r.clients, 0,
+func (r *Requester) newInformer() (factory informers.SharedInformerFactory, err error) {
+	factory = informers.NewSharedInformerFactoryWithOptions(r.clients, 0,
 		informers.WithTransform(cache.TransformStripManagedFields()),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = LabelEvent }))
-	r.requests = factory.Lifecycle().V1alpha1().EvictionRequests().Informer()
-	r.written = ownwrites.New[*evictionv1alpha1.EvictionRequest](r.requests.GetIndexer())
-	err := r.requests.AddIndexers(toolscache.Indexers{byEvent: func(obj any) ([]string, error) {
-		if event, own := requestOf(obj); own {
-			return []string{string(event)}, nil
-		}
-		return nil, nil
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("index EvictionRequests: %w", err)
-	}
-	return factory, nil
+	r.requests, err = ownwrites.NewInformer(factory.Lifecycle().V1alpha1().EvictionRequests().Informer(),
+		map[string]func(*evictionv1alpha1.EvictionRequest) []string{
+			byEvent: func(request *evictionv1alpha1.EvictionRequest) []string {
+				if event, own := eventOf(request); own {
+					return []string{string(event)}
+				}
+				return nil
+			},
+		})
+	return factory, err
 }
 
-// listen has events reconciled that change in the process's cache.
+// listen queues events that change in the process's cache.
 func (r *Requester) listen(ctx context.Context) (stop func(), err error) {
-	events, err := r.events.GetInformer(ctx, &lifecyclev1alpha1.LifecycleEvent{})
+	events, err := r.Events.GetInformer(ctx, &lifecyclev1alpha1.LifecycleEvent{})
 	if err != nil {
 		return nil, fmt.Errorf("watch LifecycleEvents: %w", err)
 	}
@@ -144,23 +136,19 @@ func (r *Requester) listen(ctx context.Context) (stop func(), err error) {
 	}
 	return func() {
 		if err := events.RemoveEventHandler(registration); err != nil {
-			log.FromContext(ctx).Error(err, "Cannot stop to listen to LifecycleEvents")
+			log.FromContext(ctx).Error(err, "Cannot stop listening to LifecycleEvents")
 		}
 	}, nil
 }
 
-// changed has an event reconciled that has changed, or of which a request has changed.
+// changed queues a changed event, or the event of a changed request.
 func (r *Requester) changed(obj any) {
-	if e, ok := obj.(*lifecyclev1alpha1.LifecycleEvent); ok {
-		r.loop.Add(e.UID)
-	} else if event, own := requestOf(obj); own {
-		r.loop.Add(event)
+	switch o := obj.(type) {
+	case *lifecyclev1alpha1.LifecycleEvent:
+		r.loop.Add(o.UID)
+	case *evictionv1alpha1.EvictionRequest:
+		if event, own := eventOf(o); own {
+			r.loop.Add(event)
+		}
 	}
-}
-
-func requestOf(obj any) (event types.UID, own bool) {
-	if request, ok := obj.(*evictionv1alpha1.EvictionRequest); ok {
-		return eventOf(request)
-	}
-	return "", false
 }

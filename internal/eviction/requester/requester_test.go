@@ -50,7 +50,7 @@ func TestAnEventMayAskForAllItsPods(t *testing.T) {
 		if parameters != "" {
 			e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
 		}
-		if got := asksForAll(e); got != want {
+		if got := wantsAll(e); got != want {
 			t.Errorf("parameters %q: got %v", parameters, got)
 		}
 	}

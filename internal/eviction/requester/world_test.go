@@ -29,7 +29,7 @@ type world struct {
 	pods     map[string]*corev1.Pod
 	requests map[string]*evictionv1alpha1.EvictionRequest
 	away     map[string]bool // pods that cannot be read now
-	noted    *pods
+	memory   *memory
 	now      time.Time
 	made     int                                     // requests
 	seen     map[lifecyclev1alpha1.PodReference]Seen // of this pass
@@ -48,7 +48,7 @@ func newWorld() *world {
 // restart forgets what is kept in memory.
 func (w *world) restart() {
 	w.newPass()
-	w.noted = newPods()
+	w.memory = newMemory()
 }
 
 func (w *world) newPass() {
@@ -92,8 +92,8 @@ func (w *world) name(pods ...string) {
 
 func (w *world) facts() Facts {
 	f := Facts{UID: "e1", Event: w.cached.DeepCopy(), Confirmed: w.gone, Seen: maps.Clone(w.seen)}
-	w.noted.keep(f.UID, f.named())
-	f.Settled, f.Waits = w.noted.of(f.UID, w.now)
+	w.memory.keep(f.UID, f.named())
+	f.Notes = w.memory.of(f.UID)
 	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
 		f.Requests = append(f.Requests, w.requests[name].DeepCopy())
 	}
@@ -113,11 +113,11 @@ func (w *world) perform(step Step) error {
 			return errors.New("cannot read " + s.Pod.Name)
 		}
 		pod := w.pods[s.Pod.Name].DeepCopy()
-		w.seen[s.Pod] = Seen{Pod: pod, Responders: pod != nil && (asksForAll(w.cached) || pod.Annotations["nobody"] == "")}
+		w.seen[s.Pod] = Seen{Pod: pod, Responders: pod != nil && (wantsAll(w.cached) || pod.Annotations["nobody"] == "")}
 	case Refuse:
-		w.noted.settle("e1", s.Pod)
+		w.memory.settle("e1", s.Pod)
 	case Wait:
-		w.noted.wait("e1", s, w.now)
+		w.memory.wait("e1", s, w.now)
 	case Ask:
 		if _, there := w.requests[s.Request.Name]; there {
 			return errTaken
@@ -133,7 +133,7 @@ func (w *world) perform(step Step) error {
 		r.Generation++
 	case Delete:
 		if evicted(s.Request) {
-			w.noted.settle("e1", subject(s.Request))
+			w.memory.settle("e1", subject(s.Request))
 		}
 		delete(w.requests, s.Request.Name)
 	}
@@ -163,9 +163,9 @@ func (w *world) answer(pod string, evicted, failed bool, reason string) {
 func (w *world) pass() string {
 	w.newPass()
 	var out strings.Builder
-	tried := newTried()
+	tried := newPass()
 	for range 100 {
-		steps := tried.others(Next(w.facts()))
+		steps := tried.others(Next(w.facts(), w.now))
 		if len(steps) == 0 {
 			for _, err := range tried.failures {
 				fmt.Fprintln(&out, err)

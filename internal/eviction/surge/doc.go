@@ -3,7 +3,7 @@
 // Package surge decides for the surge responder: it starts the replacement of a Deployment's pod first, and lets
 // the pod go when the replacement is Ready.
 //
-//	a ReplicaSet, its Deployment, its pods, their turns ── Next ──▶ one step, or when to decide again
+//	a ReplicaSet, its Deployment, its pods, their runs ── Next ──▶ one step, or when to decide again
 //
 // # How a replacement is started
 //
@@ -28,7 +28,7 @@
 // # When a pod may go
 //
 // Replacements are not told apart: if several pods of a ReplicaSet are released, the first replacement that is
-// Ready counts for the pod whose turn began first. A pod may go when as many pods are available as the ReplicaSet
+// Ready counts for the pod whose run began first. A pod may go when as many pods are available as the ReplicaSet
 // has replicas, not counting the pod itself and those that were let go before it and still exist.
 //
 // Pods that are not Ready, and existed a minute before any of the releases, are not waited for, as many as there
@@ -42,7 +42,7 @@
 // strategy Recreate, which forbids two pods at a time; or if a Service or a PodDisruptionBudget selects it by
 // pod-template-hash. None is started while a replacement of the same ReplicaSet cannot be scheduled. When a rollout
 // begins, or the replacement is not Ready within the Deployment's progressDeadlineSeconds, the pod is given back.
-// The turn then ends with a message that says why, and the next responder has its turn.
+// The run then ends with a message that says why, and the next responder has its run.
 //
 // It is pure: no client, no clock, no goroutine.
 package surge

@@ -26,17 +26,17 @@ type Facts struct {
 // Pod is a pod, and what is known of its eviction.
 type Pod struct {
 	*corev1.Pod
-	// Turn is the responder's turn in this process; nil if there is none.
-	Turn *Turn
+	// Run is the responder's run in this process; nil if there is none.
+	Run *Run
 	// Standing is the status of the pod's Eviction.
 	Standing Standing
 }
 
-// Turn is the responder's turn in the Eviction of a pod.
-type Turn struct {
+// Run is the responder's run in the Eviction of a pod.
+type Run struct {
 	// Since is when this process began.
 	Since time.Time
-	// GivenUp is why the pod was given back in this turn; empty if it was not.
+	// GivenUp is why the pod was given back in this run; empty if it was not.
 	GivenUp string
 }
 
@@ -47,7 +47,7 @@ type Standing int
 const (
 	// NoEviction: there is none, or this responder is not one of its responders.
 	NoEviction Standing = iota
-	// Awaited: the responder has its turn, or will have it.
+	// Awaited: the responder has its run, or will have it.
 	Awaited
 	// LetGo: the responder has completed. The pod can be evicted at any moment.
 	LetGo

@@ -41,7 +41,7 @@ func Itself() corev1.EvictionResponder {
 	return corev1.EvictionResponder{Name: Responder, Priority: new(Priority)}
 }
 
-// IsCandidate says whether a pod looks like a Deployment's. Before its turn, nothing else is checked.
+// IsCandidate says whether a pod looks like a Deployment's. Before its run, nothing else is checked.
 func IsCandidate(pod *corev1.Pod) bool {
 	return ReplicaSetOf(pod) != nil && pod.Labels[LabelHash] != "" || Marked(pod)
 }

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Decision is one step; or, without one, what each turn waits for, and when to decide again if nothing changes
+// Decision is one step; or, without one, what each run waits for, and when to decide again if nothing changes
 // before.
 type Decision struct {
 	// Step is nil when there is nothing to do now.
 	Step Step
 	// Wake is zero when only a change of the facts can lead to a step.
 	Wake time.Time
-	// Waiting is what the turn of a pod waits for, by the UID of the pod.
+	// Waiting is what the run of a pod waits for, by the UID of the pod.
 	Waiting map[types.UID]string
 }
 
@@ -33,7 +33,7 @@ type (
 		Pod     *corev1.Pod
 		Unready int
 	}
-	// GiveBack lets the ReplicaSet select the pod again. The marks stay. If the pod has a turn, the turn has given
+	// GiveBack lets the ReplicaSet select the pod again. The marks stay. If the pod has a run, the run has given
 	// up, for the reason Why.
 	GiveBack struct {
 		Pod *corev1.Pod
@@ -41,7 +41,7 @@ type (
 	}
 	// Forget removes the marks from a pod that its ReplicaSet has adopted.
 	Forget struct{ Pod *corev1.Pod }
-	// Complete ends a turn.
+	// Complete ends a run.
 	Complete struct {
 		Pod     *corev1.Pod
 		Message string
@@ -53,7 +53,7 @@ func (GiveBack) isStep() {}
 func (Forget) isStep()   {}
 func (Complete) isStep() {}
 
-// view is a ReplicaSet with what the phases derive from its facts, and what its turns wait for.
+// view is a ReplicaSet with what the phases derive from its facts, and what its runs wait for.
 type view struct {
 	Facts
 	now time.Time
@@ -68,15 +68,15 @@ func Next(f Facts, now time.Time) Decision {
 	for _, p := range inOrder(f.Pods) {
 		var step Step
 		switch {
-		case p.Turn == nil && Marked(p.Pod) && !isTerminating(p.Pod):
+		case p.Run == nil && Marked(p.Pod) && !isTerminating(p.Pod):
 			step = v.tidy(p)
-		case p.Turn == nil:
+		case p.Run == nil:
 		case isTerminating(p.Pod):
 			step = Complete{p.Pod, "the pod is being deleted already"}
 		case isReleased(p.Pod):
 			step = v.await(p)
-		case p.Turn.GivenUp != "":
-			step = Complete{p.Pod, p.Turn.GivenUp}
+		case p.Run.GivenUp != "":
+			step = Complete{p.Pod, p.Run.GivenUp}
 		case isReturning(p.Pod):
 			step = v.adopted(p)
 		default:
@@ -89,21 +89,21 @@ func Next(f Facts, now time.Time) Decision {
 	return v.waiting
 }
 
-// inOrder sorts pods without a turn first: unwanted replacements end before others begin. Turns follow in the
+// inOrder sorts pods without a run first: unwanted replacements end before others begin. Turns follow in the
 // order in which they began.
 func inOrder(pods []Pod) []Pod {
 	since := func(p Pod) time.Time {
-		if p.Turn == nil {
+		if p.Run == nil {
 			return time.Time{}
 		}
-		return p.Turn.Since
+		return p.Run.Since
 	}
 	return slices.SortedFunc(slices.Values(pods), func(a, b Pod) int {
 		return cmp.Or(since(a).Compare(since(b)), releasedAt(a.Pod).Compare(releasedAt(b.Pod)), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// tidy is for a marked pod without a turn in this process.
+// tidy is for a marked pod without a run in this process.
 func (v *view) tidy(p Pod) Step {
 	switch {
 	case isReturning(p.Pod) && v.controls(p.Pod):
@@ -177,7 +177,7 @@ func (v *view) adopted(p Pod) Step {
 
 // orDeadline waits for something other than the pod's replacement, at most until the deadline.
 func (v *view) orDeadline(p Pod, what string) Step {
-	until := p.Turn.Since.Add(v.deadline())
+	until := p.Run.Since.Add(v.deadline())
 	if v.now.Before(until) {
 		v.wait(p.Pod, "no replacement was started yet: "+what, until)
 		return nil
@@ -185,7 +185,7 @@ func (v *view) orDeadline(p Pod, what string) Step {
 	return Complete{p.Pod, fmt.Sprintf("no replacement was started within %s: %s", v.deadline(), what)}
 }
 
-// wait records what a turn waits for, and until when.
+// wait records what a run waits for, and until when.
 func (v *view) wait(pod *corev1.Pod, message string, until time.Time) {
 	if v.waiting.Waiting == nil {
 		v.waiting.Waiting = map[types.UID]string{}

@@ -54,7 +54,7 @@ func (w *world) actions(check func(*rapid.T)) map[string]func(*rapid.T) {
 		"": check,
 		"turn": func(t *rapid.T) {
 			if name := anyPod(t); w.turns[name] == nil && w.standings[name] != LetGo && w.standings[name] != Interrupted {
-				w.turns[name], w.standings[name] = &Turn{Since: w.now}, Awaited
+				w.turns[name], w.standings[name] = &Run{Since: w.now}, Awaited
 			}
 		},
 		"withdraw": func(t *rapid.T) {
@@ -69,7 +69,7 @@ func (w *world) actions(check func(*rapid.T)) map[string]func(*rapid.T) {
 			}
 		},
 		"restart": func(t *rapid.T) {
-			w.turns = map[string]*Turn{}
+			w.turns = map[string]*Run{}
 			// That a turn was over may not have been written.
 			if name := anyPod(t); w.standings[name] == LetGo && rapid.Bool().Draw(t, "unwritten") {
 				w.standings[name] = Awaited

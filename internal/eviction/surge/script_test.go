@@ -54,9 +54,9 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 	}
 	switch d.Cmd {
 	case "turn":
-		w.turns[name], w.standings[name] = &Turn{Since: w.now}, Awaited
+		w.turns[name], w.standings[name] = &Run{Since: w.now}, Awaited
 	case "restart": // and its turns have not begun again
-		w.turns = map[string]*Turn{}
+		w.turns = map[string]*Run{}
 	case "withdraw":
 		delete(w.turns, name)
 		w.standings[name] = NoEviction

@@ -27,7 +27,7 @@ type world struct {
 	deployment *appsv1.Deployment
 	set        *appsv1.ReplicaSet
 	pods       map[string]*corev1.Pod
-	turns      map[string]*Turn
+	turns      map[string]*Run
 	standings  map[string]Standing
 	services   []*corev1.Service
 	budgets    []*policyv1.PodDisruptionBudget
@@ -36,7 +36,7 @@ type world struct {
 }
 
 func newWorld(replicas int32) *world {
-	w := &world{now: epoch, pods: map[string]*corev1.Pod{}, turns: map[string]*Turn{}, standings: map[string]Standing{}}
+	w := &world{now: epoch, pods: map[string]*corev1.Pod{}, turns: map[string]*Run{}, standings: map[string]Standing{}}
 	labels := map[string]string{"app": "web"}
 	w.deployment = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "d", Generation: 1}}
 	w.deployment.Spec.Replicas, w.deployment.Spec.Template.Labels = &replicas, labels
@@ -85,7 +85,7 @@ func (w *world) setReady(name string, ready bool) {
 func (w *world) facts() Facts {
 	f := Facts{ReplicaSet: w.set, Deployment: w.deployment, Services: w.services, Budgets: w.budgets}
 	for name, p := range w.pods {
-		f.Pods = append(f.Pods, Pod{Pod: p.DeepCopy(), Turn: w.turns[name], Standing: w.standings[name]})
+		f.Pods = append(f.Pods, Pod{Pod: p.DeepCopy(), Run: w.turns[name], Standing: w.standings[name]})
 	}
 	return f
 }

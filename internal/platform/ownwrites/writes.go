@@ -3,14 +3,12 @@
 package ownwrites
 
 import (
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/cache"
 )
 
 // Object is an object of the API.
@@ -19,7 +17,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Store is the store of an informer, which is a [cache.Store].
+// Store is the store of an informer.
 type Store interface {
 	// LastStoreSyncResourceVersion returns the resource version up to which the watch has shown everything;
 	// empty if that is unknown.
@@ -107,25 +105,6 @@ func (w *Writes[T]) Newest(list func() ([]T, error), belongs func(T) bool) ([]T,
 		}
 	}
 	return all, nil
-}
-
-// ByIndex returns the objects of an informer that have a value in one of its indexes: see [Writes.Newest].
-func (w *Writes[T]) ByIndex(informer cache.Indexer, index, value string) ([]T, error) {
-	values := informer.GetIndexers()[index]
-	return w.Newest(func() ([]T, error) {
-		objects, err := informer.ByIndex(index, value)
-		if err != nil {
-			return nil, err
-		}
-		all := make([]T, len(objects))
-		for i, o := range objects {
-			all[i] = o.(T)
-		}
-		return all, nil
-	}, func(o T) bool {
-		of, err := values(o)
-		return err == nil && slices.Contains(of, value)
-	})
 }
 
 // Newer returns the newest version of an object that the watch shows.

@@ -19,9 +19,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
-// Applies says whether the responder has a turn before the pod is evicted: the pod's label says so, or that of
-// its namespace, or, in scope Blocked, its PodDisruptionBudget. It asks the API server, and uses the answers for a few
-// seconds. It fails until the budget has counted the pod.
+// Applies reports whether the responder precedes the eviction of the pod: because of the pod's label, or the label of
+// its namespace, or, in scope Blocked, its PodDisruptionBudget. It uses the API server's answers for a few seconds. It
+// fails until the budget has counted the pod.
 func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	if !surge.IsCandidate(pod) {
 		return false, nil
@@ -48,11 +48,11 @@ func (s *Surger) Applies(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	return never, nil
 }
 
-// countedWithin is how long the controller of budgets may take to count a pod. After that, it is off or never
-// counts the pod, and other responders need not wait.
+// countedWithin is the maximum time that the controller of budgets takes to count a pod. After that, it does not run or
+// never counts the pod, and other responders need not wait.
 const countedWithin = time.Minute
 
-// beginning returns when the pod and all of the budgets existed.
+// beginning returns the time from which on the pod and all of the budgets existed.
 func beginning(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) time.Time {
 	last := pod.CreationTimestamp.Time
 	for _, b := range budgets {
@@ -63,18 +63,18 @@ func beginning(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) time.Ti
 	return last
 }
 
-// errNotCounted is for a pod that is to be evicted as soon as it exists.
+// errNotCounted is for a pod whose eviction is requested right after its creation.
 var errNotCounted = errors.New("the controller of disruption budgets has yet to count the pod for its budget")
 
 const (
-	// believed is how long an answer is used: of the pods of a node, many are in the same namespace, and their
+	// believed is the time for which an answer is used: many pods of a node are in the same namespace, and their
 	// evictions are requested in the same second.
 	believed = 5 * time.Second
 	// requestTimeout bounds a request: other pods wait for its answer as well.
 	requestTimeout = 10 * time.Second
 )
 
-// lookup reads something about namespaces, once for all that want it within a few seconds.
+// lookup reads facts about namespaces, once for all callers within a few seconds.
 type lookup[T any] struct {
 	read  func(ctx context.Context, namespace string) (T, error)
 	known *utilcache.Expiring
@@ -101,7 +101,7 @@ func (l *lookup[T]) get(ctx context.Context, namespace string) (T, error) {
 	return found.(T), err
 }
 
-// forget has the namespace read again.
+// forget drops the answer about a namespace.
 func (l *lookup[T]) forget(namespace string) { l.known.Delete(namespace) }
 
 func (s *Surger) readLabels(ctx context.Context, namespace string) (map[string]string, error) {

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -27,25 +28,25 @@ import (
 type namespace struct {
 	name   string
 	surger *Surger
-	turns  turns
+	runs   runs
 
 	// The rest belongs to Reconcile.
 	watches *watches
 	running *loop.Watches      // nil before the first pass
-	letGo   map[types.UID]bool // Evictions of which this process has completed the turn
-	told    map[types.UID]bool // pods that are logged as stranded
-	idle    time.Time          // since when there is nothing to do; zero: there is something
+	letGo   map[types.UID]bool // Evictions of which this process has completed the run
+	logged  map[types.UID]bool // stranded pods
+	idle    time.Time          // the time of the last work; zero: the namespace has work
 }
 
 func newNamespace(s *Surger, name string) *namespace {
 	return &namespace{
-		name: name, surger: s, turns: turns{of: map[types.UID]*turn{}},
-		letGo: map[types.UID]bool{}, told: map[types.UID]bool{},
+		name: name, surger: s,
+		letGo: map[types.UID]bool{}, logged: map[types.UID]bool{},
 	}
 }
 
-// watch begins to watch the namespace, until close or the end of ctx. known is false until everything in it is
-// known, which then wakes the namespace.
+// watch watches the namespace until close or the end of ctx. known is false until the watch knows everything; then it
+// wakes the namespace.
 func (n *namespace) watch(ctx context.Context) (known bool, err error) {
 	if n.running == nil {
 		if n.watches, err = newWatches(n.surger.clients, n.name); err == nil {
@@ -66,106 +67,101 @@ func (n *namespace) close() {
 	}
 }
 
-// turn is one run for an Eviction. Except for over, it belongs to Reconcile.
-type turn struct {
+// run is one run of the responder for an Eviction. Except for over, it belongs to Reconcile.
+type run struct {
 	eviction responderkit.Eviction
 	report   func(message string)
 	since    time.Time
 	givenUp  string
-	said     string
+	reported string
 	over     chan struct{}
 }
 
-// say reports a message that differs from the last one.
-func (t *turn) say(message string) {
-	if t.said != message {
-		t.said = message
+// tell reports a message that differs from the last one.
+func (t *run) tell(message string) {
+	if t.reported != message {
+		t.reported = message
 		t.report(message)
 	}
 }
 
-// complete ends the turn with a final message.
-func (t *turn) complete(message string) {
-	t.say(message)
+// complete ends the run with a final message.
+func (t *run) complete(message string) {
+	t.tell(message)
 	close(t.over)
 }
 
-func (t *turn) facts() *surge.Turn { return &surge.Turn{Since: t.since, GivenUp: t.givenUp} }
+// runs has the runs of a namespace, by the UID of the pod. responderkit has at most one for a pod.
+type runs struct{ byPod sync.Map }
 
-// turns are those of a namespace, by the UID of the pod. responderkit has at most one for a pod.
-type turns struct {
-	mu sync.Mutex
-	of map[types.UID]*turn
-}
+func (t *runs) add(one *run) { t.byPod.Store(one.eviction.PodUID, one) }
 
-func (t *turns) add(one *turn) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.of[one.eviction.PodUID] = one
-}
+// remove removes a run unless another has replaced it.
+func (t *runs) remove(one *run) { t.byPod.CompareAndDelete(one.eviction.PodUID, one) }
 
-// remove removes a turn unless another has replaced it.
-func (t *turns) remove(one *turn) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.of[one.eviction.PodUID] == one {
-		delete(t.of, one.eviction.PodUID)
+func (t *runs) get(pod types.UID) *run {
+	one, ok := t.byPod.Load(pod)
+	if !ok {
+		return nil
 	}
+	return one.(*run)
 }
 
-func (t *turns) get(pod types.UID) *turn {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.of[pod]
-}
-
-func (t *turns) all() []*turn {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make([]*turn, 0, len(t.of))
-	for _, one := range t.of {
-		all = append(all, one)
+func (t *runs) all() (all []*run) {
+	for _, one := range t.byPod.Range {
+		all = append(all, one.(*run))
 	}
 	return all
 }
 
-// The indexes: pods by the UID of the ReplicaSet that controls them; those with the marks of a release;
-// Evictions by the UID of the pod.
+// The indexes: pods by the UID of the ReplicaSet that controls them; pods with the marks of a release; Evictions by
+// the UID of the pod.
 const (
 	byOwner = "owner"
 	marked  = "marked"
 	byPod   = "pod"
 )
 
-// watches are the watches of a namespace, and what was written to its pods.
+// watches are the watches of a namespace.
 type watches struct {
-	factory informers.SharedInformerFactory
-	written *ownwrites.Writes[*corev1.Pod]
+	factory   informers.SharedInformerFactory
+	pods      ownwrites.Informer[*corev1.Pod]
+	evictions ownwrites.Informer[*evictionv1alpha1.Eviction]
 
-	pods, replicaSets, deployments, services, budgets, evictions cache.SharedIndexInformer
+	replicaSets, deployments, services, budgets cache.SharedIndexInformer
 }
 
 func newWatches(clients kubernetes.Interface, namespace string) (*watches, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace), informers.WithTransform(slim))
-	w := &watches{
-		factory:     factory,
-		pods:        factory.Core().V1().Pods().Informer(),
+	pods, errPods := ownwrites.NewInformer(factory.Core().V1().Pods().Informer(), map[string]func(*corev1.Pod) []string{
+		byOwner: func(pod *corev1.Pod) []string {
+			if owner := surge.ReplicaSetOf(pod); owner != nil {
+				return []string{string(owner.UID)}
+			}
+			return nil
+		},
+		marked: func(pod *corev1.Pod) []string {
+			if surge.Marked(pod) {
+				return []string{marked}
+			}
+			return nil
+		},
+	})
+	evictions, errEvictions := ownwrites.NewInformer(factory.Lifecycle().V1alpha1().Evictions().Informer(), map[string]func(*evictionv1alpha1.Eviction) []string{
+		byPod: func(e *evictionv1alpha1.Eviction) []string {
+			if e.Spec.Target.Pod != nil {
+				return []string{string(e.Spec.Target.Pod.UID)}
+			}
+			return nil
+		},
+	})
+	return &watches{
+		factory: factory, pods: pods, evictions: evictions,
 		replicaSets: factory.Apps().V1().ReplicaSets().Informer(),
 		deployments: factory.Apps().V1().Deployments().Informer(),
 		services:    factory.Core().V1().Services().Informer(),
 		budgets:     factory.Policy().V1().PodDisruptionBudgets().Informer(),
-		evictions:   factory.Lifecycle().V1alpha1().Evictions().Informer(),
-	}
-	w.written = ownwrites.New[*corev1.Pod](w.pods.GetIndexer())
-	return w, errors.Join(
-		w.pods.AddIndexers(cache.Indexers{byOwner: ownerOf, marked: whetherMarked}),
-		w.evictions.AddIndexers(cache.Indexers{byPod: podOf}),
-	)
-}
-
-// podsBy returns the pods that have a value in an index, in their newest versions.
-func (w *watches) podsBy(index, value string) ([]*corev1.Pod, error) {
-	return w.written.ByIndex(w.pods.GetIndexer(), index, value)
+	}, errors.Join(errPods, errEvictions)
 }
 
 // current returns the newest version of a pod.
@@ -173,7 +169,7 @@ func (w *watches) current(pod *corev1.Pod) *corev1.Pod {
 	if shown, ok := cached[*corev1.Pod](w.pods, pod.Namespace, pod.Name); ok && shown.UID == pod.UID {
 		pod = shown
 	}
-	return w.written.Newer(pod)
+	return w.pods.Newer(pod)
 }
 
 func cached[T any](informer cache.SharedIndexInformer, namespace, name string) (found T, ok bool) {
@@ -185,35 +181,42 @@ func cached[T any](informer cache.SharedIndexInformer, namespace, name string) (
 	return found, ok
 }
 
+// find returns the object with that name and UID from the cache, or from the API server, because the cache may be
+// late; nil if it does not exist.
+func find[T any, P object[T]](
+	ctx context.Context, informer cache.SharedIndexInformer, namespace, name string, uid types.UID,
+	get func(context.Context, string, metav1.GetOptions) (P, error),
+) (P, error) {
+	if found, ok := cached[P](informer, namespace, name); ok && found.GetUID() == uid {
+		return found, nil
+	}
+	return live(ctx, name, uid, get)
+}
+
+type object[T any] interface {
+	*T
+	metav1.Object
+}
+
+// live returns the object with that name and UID from the API server; nil if it does not exist.
+func live[T any, P object[T]](ctx context.Context, name string, uid types.UID, get func(context.Context, string, metav1.GetOptions) (P, error)) (P, error) {
+	found, err := get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && found.GetUID() != uid:
+		return nil, nil //nolint:nilnil // a missing object is no error
+	case err != nil:
+		return nil, fmt.Errorf("read a pod or its owner: %w", err)
+	default:
+		return found, nil
+	}
+}
+
 func all[T any](informer cache.SharedIndexInformer) []T {
 	var list []T
 	for _, o := range informer.GetStore().List() {
 		list = append(list, o.(T))
 	}
 	return list
-}
-
-func ownerOf(obj any) ([]string, error) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		if owner := surge.ReplicaSetOf(pod); owner != nil {
-			return []string{string(owner.UID)}, nil
-		}
-	}
-	return nil, nil
-}
-
-func whetherMarked(obj any) ([]string, error) {
-	if pod, ok := obj.(*corev1.Pod); ok && surge.Marked(pod) {
-		return []string{marked}, nil
-	}
-	return nil, nil
-}
-
-func podOf(obj any) ([]string, error) {
-	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && e.Spec.Target.Pod != nil {
-		return []string{string(e.Spec.Target.Pod.UID)}, nil
-	}
-	return nil, nil
 }
 
 // slim keeps of a pod the fields that decisions need, and drops the managed fields of other objects.

@@ -31,7 +31,7 @@ func TestAPatchThatChangesNothingIsNotRepeatedAtOnce(t *testing.T) {
 		respond(w, http.StatusOK, pod)
 	})
 	n.show(t, "web")
-	if _, _, err := n.pass(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing has changed") {
+	if _, _, err := n.pass(t.Context()); err == nil || !strings.Contains(err.Error(), "the write has not changed") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -52,7 +52,7 @@ func TestAReleaseThatIsRefusedForGoodEndsTheTurn(t *testing.T) {
 				}
 				respond(w, http.StatusInternalServerError, refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no quorum"))
 			})
-			var turns []*turn
+			var turns []*run
 			for _, name := range []string{"cart", "web", "stock"} {
 				_, one := n.show(t, name)
 				turns = append(turns, one)
@@ -66,10 +66,10 @@ func TestAReleaseThatIsRefusedForGoodEndsTheTurn(t *testing.T) {
 			default:
 				t.Fatal("the turn goes on")
 			}
-			if want := "no replacement was started: blockOwnerDeletion is not yours to set"; turns[1].said != want {
-				t.Errorf("its last word is %q", turns[1].said)
+			if want := "no replacement was started: blockOwnerDeletion is not yours to set"; turns[1].reported != want {
+				t.Errorf("its last word is %q", turns[1].reported)
 			}
-			if got := len(n.turns.all()); got != 2 {
+			if got := len(n.runs.all()); got != 2 {
 				t.Errorf("%d turns go on", got)
 			}
 		})

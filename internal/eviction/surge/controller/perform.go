@@ -21,31 +21,30 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// errStale means that the pod or its Deployment has changed since the step was decided, or is gone. The watch
-// shows it.
-var errStale = errors.New("it has changed since, or is gone")
+// errStale means that the pod or its Deployment has changed since the decision, or was deleted. The watch shows it.
+var errStale = errors.New("it has changed since, or was deleted")
 
-// errUnchanged means that the same step would be decided again and again.
-var errUnchanged = errors.New("nothing has changed by that; please report it, with the metadata of the pod")
+// errUnchanged means that the same decision would follow again and again.
+var errUnchanged = errors.New("the write has not changed the pod; please report that, with the metadata of the pod")
 
-// perform does a step.
+// perform performs a step.
 func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) error {
 	switch s := step.(type) {
 	case surge.Release:
 		return n.release(ctx, g, s)
 	case surge.GiveBack:
-		log.FromContext(ctx).Info("Giving a pod back to its ReplicaSet", "pod", s.Pod.Name, "reason", s.Why)
+		log.FromContext(ctx).Info("Returning a pod to its ReplicaSet", "pod", s.Pod.Name, "reason", s.Why)
 		if err := n.patch(ctx, s.Pod, giveBack(s.Pod), faultpoint.SurgeGivenBack); err != nil {
 			return err
 		}
-		if t := n.turns.get(s.Pod.UID); t != nil {
+		if t := n.runs.get(s.Pod.UID); t != nil {
 			t.givenUp = s.Why
 		}
 		return nil
 	case surge.Forget:
 		return n.patch(ctx, s.Pod, forget(s.Pod), faultpoint.SurgeForgotten)
 	case surge.Complete:
-		if t := n.turns.get(s.Pod.UID); t != nil {
+		if t := n.runs.get(s.Pod.UID); t != nil {
 			n.complete(t, s.Message)
 		}
 		return nil
@@ -54,7 +53,7 @@ func (n *namespace) perform(ctx context.Context, g *group, step surge.Step) erro
 	}
 }
 
-// release starts the replacement of a pod. A final refusal of the server ends the turn.
+// release starts the replacement of a pod. A final refusal of the server ends the run.
 func (n *namespace) release(ctx context.Context, g *group, s surge.Release) error {
 	logger := log.FromContext(ctx).WithValues("pod", s.Pod.Name, "deployment", g.deployment.Name)
 	err := n.stillThere(ctx, g.deployment)
@@ -63,19 +62,18 @@ func (n *namespace) release(ctx context.Context, g *group, s surge.Release) erro
 	}
 	logger.Info("Starting the replacement of a pod")
 	err = n.patch(ctx, s.Pod, release(s, g.deployment, n.surger.clock.Now()), faultpoint.SurgeReleased)
-	t := n.turns.get(s.Pod.UID)
+	t := n.runs.get(s.Pod.UID)
 	if why, refused := refusedForGood(err); refused && t != nil {
-		logger.Error(err, "The server refuses that; the next responder will have its turn")
+		logger.Error(err, "The server refuses the release; the next responder follows")
 		n.complete(t, "no replacement was started: "+why)
 		return nil
 	}
 	return err
 }
 
-// stillThere reads the Deployment from the API server: a pod whose owner is gone is garbage-collected.
+// stillThere reads the Deployment from the API server: a pod whose owner was deleted is garbage-collected.
 func (n *namespace) stillThere(ctx context.Context, d *appsv1.Deployment) error {
-	found, err := n.surger.clients.AppsV1().Deployments(n.name).Get(ctx, d.Name, metav1.GetOptions{})
-	switch found, err = ifThere(found, d.UID, err); {
+	switch found, err := live(ctx, d.Name, d.UID, n.surger.clients.AppsV1().Deployments(n.name).Get); {
 	case err != nil:
 		return err
 	case found == nil, found.DeletionTimestamp != nil:
@@ -85,7 +83,7 @@ func (n *namespace) stillThere(ctx context.Context, d *appsv1.Deployment) error 
 	}
 }
 
-// refusedForGood says whether the server's answer makes another attempt useless.
+// refusedForGood reports whether the server's answer makes another attempt useless.
 func refusedForGood(err error) (why string, refused bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) || !errors.As(err, &status) {
@@ -101,16 +99,15 @@ func refusedForGood(err error) (why string, refused bool) {
 // longestReason is the maximum length of the server's message, in characters.
 const longestReason = 300
 
-// complete ends a turn. From then on, the pod counts as let go.
-func (n *namespace) complete(t *turn, message string) {
+// complete ends a run. From then on, the pod counts as ready for its eviction.
+func (n *namespace) complete(t *run, message string) {
 	n.letGo[t.eviction.UID] = true
-	n.turns.remove(t)
+	n.runs.remove(t)
 	faultpoint.Reach(faultpoint.SurgeReplaced)
 	t.complete(message)
 }
 
-// patch writes a pod's metadata if the pod has not changed since. From then on, what the server has answered
-// counts.
+// patch writes a pod's metadata if the pod has not changed since. From then on, the server's answer counts.
 func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[string]any, point string) error {
 	metadata["uid"], metadata["resourceVersion"] = pod.UID, pod.ResourceVersion
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -123,11 +120,11 @@ func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[str
 	case err == nil && written.ResourceVersion == pod.ResourceVersion:
 		err = errUnchanged
 	case err == nil:
-		n.watches.written.Keep(written)
+		n.watches.pods.Keep(written)
 		faultpoint.Reach(point)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		n.watches.written.Forget(pod.UID)
+		n.watches.pods.Forget(pod.UID)
 		err = errStale
 	}
 	return fmt.Errorf("write labels and owners of pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -135,7 +132,7 @@ func (n *namespace) patch(ctx context.Context, pod *corev1.Pod, metadata map[str
 
 const fieldManager = "slipway-surge"
 
-// release returns the metadata that makes a ReplicaSet let go of its pod.
+// release returns the metadata with which a ReplicaSet releases its pod.
 func release(s surge.Release, d *appsv1.Deployment, now time.Time) map[string]any {
 	hash := s.Pod.Labels[surge.LabelHash]
 	return map[string]any{
@@ -149,7 +146,7 @@ func release(s surge.Release, d *appsv1.Deployment, now time.Time) map[string]an
 	}
 }
 
-// giveBack returns the metadata that makes the ReplicaSet select the pod again.
+// giveBack returns the metadata with which the ReplicaSet selects the pod again.
 func giveBack(pod *corev1.Pod) map[string]any {
 	return map[string]any{"labels": map[string]any{surge.LabelHash: pod.Annotations[surge.AnnotationHash]}}
 }

@@ -38,7 +38,7 @@ func served(t *testing.T, answer http.HandlerFunc) *namespace {
 }
 
 // show puts into the watches a Deployment of one pod that is Ready, with a turn.
-func (n *namespace) show(t *testing.T, name string) (*corev1.Pod, *turn) {
+func (n *namespace) show(t *testing.T, name string) (*corev1.Pod, *run) {
 	t.Helper()
 	app := map[string]string{"app": name}
 	labels := map[string]string{"app": name, surge.LabelHash: "6d5b"}
@@ -62,9 +62,9 @@ func (n *namespace) show(t *testing.T, name string) (*corev1.Pod, *turn) {
 			t.Fatal(err)
 		}
 	}
-	own := &turn{over: make(chan struct{}), since: n.surger.clock.Now(), report: func(string) {}}
+	own := &run{over: make(chan struct{}), since: n.surger.clock.Now(), report: func(string) {}}
 	own.eviction = responderkit.Eviction{Namespace: n.name, PodName: pod.Name, PodUID: pod.UID}
-	n.turns.add(own)
+	n.runs.add(own)
 	return pod, own
 }
 

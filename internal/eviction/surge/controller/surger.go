@@ -20,24 +20,24 @@ import (
 	"github.com/slipway-k8s/slipway/responderkit"
 )
 
-// Scope says which workloads the responder is for.
+// Scope selects the workloads of the responder.
 type Scope string
 
 // The scopes.
 const (
-	// Off: none. Pods that an earlier process has released are given back.
+	// Off: no workload. The responder returns pods that an earlier process has released.
 	Off Scope = "off"
 	// Labelled: pods with the label, and those in namespaces with the label.
 	Labelled Scope = "labelled"
-	// Blocked: the same, and pods that their PodDisruptionBudget never lets go.
+	// Blocked: the same, and pods whose eviction their PodDisruptionBudget never allows.
 	Blocked Scope = "blocked"
 )
 
 const (
-	// workers is how many namespaces are worked on at a time.
+	// workers limits the namespaces that are processed in parallel.
 	workers = 16
-	// linger is how long a namespace is watched when there is nothing more to do: a drain's next pod is often in
-	// the same namespace.
+	// linger is the time for which a namespace without work is still watched: a drain's next pod is often in the same
+	// namespace.
 	linger = time.Minute
 )
 
@@ -58,7 +58,7 @@ type Surger struct {
 // New returns a responder that acts with the given credentials. It sends no request.
 func New(config *rest.Config, c clock.WithTicker, scope Scope) (*Surger, error) {
 	config = rest.CopyConfig(config)
-	config.ContentType = "application/json" // CRDs know nothing else
+	config.ContentType = "application/json" // CRDs know no other
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for the surge responder: %w", err)
@@ -68,7 +68,7 @@ func New(config *rest.Config, c clock.WithTicker, scope Scope) (*Surger, error) 
 	return s, nil
 }
 
-// Run works until ctx ends. It leaves nothing running.
+// Run works until ctx ends. It leaves no goroutine running.
 func (s *Surger) Run(ctx context.Context) (err error) {
 	if s.loop, err = loop.New(ctx, "surge", "namespace", workers, s.clock, s); err != nil {
 		return err
@@ -89,18 +89,18 @@ func (s *Surger) Run(ctx context.Context) (err error) {
 	if s.scope == Off {
 		return <-failed
 	}
-	return responderkit.Serve(ctx, responderkit.Config{Name: surge.Responder, RESTConfig: s.config, Clock: s.clock}, s.turn)
+	return responderkit.Serve(ctx, responderkit.Config{Name: surge.Responder, RESTConfig: s.config, Clock: s.clock}, s.run)
 }
 
-// turn is the run of the responder for one Eviction.
-func (s *Surger) turn(ctx context.Context, e responderkit.Eviction, report func(responderkit.Progress)) error {
-	t := &turn{
+// run is responderkit's function for one Eviction.
+func (s *Surger) run(ctx context.Context, e responderkit.Eviction, report func(responderkit.Progress)) error {
+	t := &run{
 		eviction: e, since: s.clock.Now(), over: make(chan struct{}),
 		report: func(message string) { report(responderkit.Progress{Message: message}) },
 	}
 	n := s.enter(e.Namespace, t)
 	defer func() {
-		n.turns.remove(t)
+		n.runs.remove(t)
 		s.loop.Add(n.name)
 	}()
 	select {
@@ -111,8 +111,8 @@ func (s *Surger) turn(ctx context.Context, e responderkit.Eviction, report func(
 	}
 }
 
-// enter begins to work on a namespace, unless that goes on already, with a turn if there is one.
-func (s *Surger) enter(name string, t *turn) *namespace {
+// enter begins to work on a namespace, with a run unless it is nil.
+func (s *Surger) enter(name string, t *run) *namespace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, ok := s.at[name]
@@ -121,16 +121,16 @@ func (s *Surger) enter(name string, t *turn) *namespace {
 		s.at[name] = n
 	}
 	if t != nil {
-		n.turns.add(t)
+		n.runs.add(t)
 	}
 	s.loop.Add(name)
 	return n
 }
 
-// leave ends the work on a namespace, unless it has a turn by now.
+// leave ends the work on a namespace without runs.
 func (s *Surger) leave(n *namespace) {
 	s.mu.Lock()
-	hasTurns := len(n.turns.all()) > 0
+	hasTurns := len(n.runs.all()) > 0
 	if !hasTurns {
 		delete(s.at, n.name)
 	}
@@ -140,7 +140,7 @@ func (s *Surger) leave(n *namespace) {
 	}
 }
 
-// Reconcile works on a namespace; on all, it begins with those that have released pods of an earlier process.
+// Reconcile works on a namespace; for all namespaces, it finds those with released pods of an earlier process.
 func (s *Surger) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
 	if name == metav1.NamespaceAll {
 		return reconcile.Result{}, s.resume(ctx)
@@ -177,7 +177,7 @@ func (s *Surger) Reconcile(ctx context.Context, name string) (reconcile.Result, 
 func (s *Surger) resume(ctx context.Context) error {
 	pods, err := s.clients.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: surge.LabelReleased})
 	if err != nil {
-		return fmt.Errorf("list the pods that were released for a replacement: %w", err)
+		return fmt.Errorf("list the pods released for a replacement: %w", err)
 	}
 	for _, pod := range pods.Items {
 		s.enter(pod.Namespace, nil)

@@ -5,7 +5,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,8 +22,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
-// pass performs all steps for all ReplicaSets that have something to do; busy says whether any has. One that
-// fails delays no other.
+// pass performs all steps for all ReplicaSets with work; busy reports whether one has. A failed step delays no other
+// ReplicaSet.
 func (n *namespace) pass(ctx context.Context) (busy bool, wake time.Time, err error) {
 	groups, err := n.groups(ctx)
 	if err != nil {
@@ -45,26 +43,26 @@ func (n *namespace) pass(ctx context.Context) (busy bool, wake time.Time, err er
 	return busy, wake, errors.Join(failed...)
 }
 
-// stranded says whether nothing can be done for the pods: their ReplicaSet is gone, and none of them has a turn.
+// stranded reports whether no step can help the pods: their ReplicaSet was deleted, and none of them has a run.
 func (n *namespace) stranded(ctx context.Context, g *group) bool {
 	if g.replicaSet != nil {
 		return false
 	}
 	for _, pod := range g.pods {
-		if n.turns.get(pod.UID) != nil {
+		if n.runs.get(pod.UID) != nil {
 			return false
 		}
 	}
 	for _, pod := range g.pods {
-		if !n.told[pod.UID] {
-			log.FromContext(ctx).Info("The ReplicaSet that this pod was released from is gone: unless it is evicted, or its Deployment deleted, delete it by hand", "pod", pod.Name)
+		if !n.logged[pod.UID] {
+			log.FromContext(ctx).Info("The ReplicaSet of this released pod was deleted: delete the pod by hand, unless it is evicted or its Deployment is deleted", "pod", pod.Name)
 		}
-		n.told[pod.UID] = true
+		n.logged[pod.UID] = true
 	}
 	return true
 }
 
-// settle performs steps for a ReplicaSet until there is none, and returns when to look again.
+// settle performs all steps for a ReplicaSet, and returns the time of the next decision.
 func (n *namespace) settle(ctx context.Context, g *group) (wake time.Time, err error) {
 	for ctx.Err() == nil {
 		facts, err := n.facts(g)
@@ -74,8 +72,8 @@ func (n *namespace) settle(ctx context.Context, g *group) (wake time.Time, err e
 		decision := surge.Next(facts, n.surger.clock.Now())
 		if decision.Step == nil {
 			for pod, what := range decision.Waiting {
-				if t := n.turns.get(pod); t != nil {
-					t.say(what)
+				if t := n.runs.get(pod); t != nil {
+					t.tell(what)
 				}
 			}
 			return decision.Wake, nil
@@ -87,14 +85,14 @@ func (n *namespace) settle(ctx context.Context, g *group) (wake time.Time, err e
 	return time.Time{}, context.Cause(ctx)
 }
 
-// group is a ReplicaSet with those of its pods that have something to do, by name.
+// group is a ReplicaSet with its pods that need a step, by name.
 type group struct {
-	replicaSet *appsv1.ReplicaSet // nil: there is none
-	deployment *appsv1.Deployment // the same
+	replicaSet *appsv1.ReplicaSet // may be nil
+	deployment *appsv1.Deployment // may be nil
 	pods       map[string]*corev1.Pod
 }
 
-// groups returns the ReplicaSets that have something to do.
+// groups returns the ReplicaSets with work.
 func (n *namespace) groups(ctx context.Context) ([]*group, error) {
 	pods, err := n.concerned(ctx)
 	if err != nil {
@@ -122,9 +120,9 @@ func (n *namespace) groups(ctx context.Context) ([]*group, error) {
 	return slices.Collect(maps.Values(all)), nil
 }
 
-// concerned returns the pods that carry the marks of a release, and those that have a turn.
+// concerned returns the pods with the marks of a release, and the pods with a run.
 func (n *namespace) concerned(ctx context.Context) (map[types.UID]*corev1.Pod, error) {
-	pods, err := n.watches.podsBy(marked, marked)
+	pods, err := n.watches.pods.ByIndex(marked, marked)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +130,13 @@ func (n *namespace) concerned(ctx context.Context) (map[types.UID]*corev1.Pod, e
 	for _, pod := range pods {
 		all[pod.UID] = pod
 	}
-	for _, t := range n.turns.all() {
+	for _, t := range n.runs.all() {
 		pod, err := n.target(ctx, t)
 		if err != nil {
 			return nil, err
 		}
 		if pod == nil {
-			n.complete(t, "the pod is gone")
+			n.complete(t, "the pod was deleted")
 			continue
 		}
 		all[pod.UID] = pod
@@ -146,30 +144,22 @@ func (n *namespace) concerned(ctx context.Context) (map[types.UID]*corev1.Pod, e
 	return all, nil
 }
 
-// target returns the pod of a turn; nil if it is gone. A pod that the watch does not show can be too new for it.
-func (n *namespace) target(ctx context.Context, t *turn) (*corev1.Pod, error) {
-	if pod, ok := cached[*corev1.Pod](n.watches.pods, n.name, t.eviction.PodName); ok && pod.UID == t.eviction.PodUID {
-		return n.watches.current(pod), nil
-	}
-	pod, err := n.surger.clients.CoreV1().Pods(n.name).Get(ctx, t.eviction.PodName, metav1.GetOptions{})
-	return ifThere(pod, t.eviction.PodUID, err)
+// target returns the pod of a run; nil if it was deleted.
+func (n *namespace) target(ctx context.Context, t *run) (*corev1.Pod, error) {
+	return find(ctx, n.watches.pods, n.name, t.eviction.PodName, t.eviction.PodUID, n.surger.clients.CoreV1().Pods(n.name).Get)
 }
 
-// replicaSetOf returns the ReplicaSet that controls the pod, or that it was released from.
+// replicaSetOf returns the ReplicaSet that controls the pod, or from which the pod was released.
 func (n *namespace) replicaSetOf(ctx context.Context, pod *corev1.Pod) (*appsv1.ReplicaSet, error) {
 	if owner := surge.ReplicaSetOf(pod); owner != nil {
-		if found, ok := cached[*appsv1.ReplicaSet](n.watches.replicaSets, n.name, owner.Name); ok && found.UID == owner.UID {
-			return found, nil
-		}
-		found, err := n.surger.clients.AppsV1().ReplicaSets(n.name).Get(ctx, owner.Name, metav1.GetOptions{})
-		return ifThere(found, owner.UID, err)
+		return find(ctx, n.watches.replicaSets, n.name, owner.Name, owner.UID, n.surger.clients.AppsV1().ReplicaSets(n.name).Get)
 	}
 	for _, rs := range all[*appsv1.ReplicaSet](n.watches.replicaSets) {
 		if surge.Selects(rs, pod) {
 			return rs, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none, and the facts say so
+	return nil, nil //nolint:nilnil // the facts have no ReplicaSet then
 }
 
 // deploymentOf returns the Deployment that controls the ReplicaSet, or that owns the pod.
@@ -179,31 +169,12 @@ func (n *namespace) deploymentOf(ctx context.Context, pod *corev1.Pod, rs *appsv
 		owner = metav1.GetControllerOfNoCopy(rs)
 	}
 	if owner == nil || owner.Kind != "Deployment" || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
-		return nil, nil //nolint:nilnil // the same
+		return nil, nil //nolint:nilnil // the facts have no Deployment then
 	}
-	if found, ok := cached[*appsv1.Deployment](n.watches.deployments, n.name, owner.Name); ok && found.UID == owner.UID {
-		return found, nil
-	}
-	found, err := n.surger.clients.AppsV1().Deployments(n.name).Get(ctx, owner.Name, metav1.GetOptions{})
-	return ifThere(found, owner.UID, err)
+	return find(ctx, n.watches.deployments, n.name, owner.Name, owner.UID, n.surger.clients.AppsV1().Deployments(n.name).Get)
 }
 
-// ifThere turns the server's answer into the object of that UID; nil if there is none.
-func ifThere[T any, P interface {
-	*T
-	metav1.Object
-}](found P, uid types.UID, err error) (P, error) {
-	switch {
-	case apierrors.IsNotFound(err), err == nil && found.GetUID() != uid:
-		return nil, nil //nolint:nilnil // there is none, which is no error
-	case err != nil:
-		return nil, fmt.Errorf("read what owns a pod, or the pod: %w", err)
-	default:
-		return found, nil
-	}
-}
-
-// facts returns what is known of a group now.
+// facts returns the current facts about a group.
 func (n *namespace) facts(g *group) (surge.Facts, error) {
 	f := surge.Facts{
 		ReplicaSet: g.replicaSet, Deployment: g.deployment,
@@ -214,7 +185,7 @@ func (n *namespace) facts(g *group) (surge.Facts, error) {
 		pods[name] = n.watches.current(pod)
 	}
 	if g.replicaSet != nil {
-		controlled, err := n.watches.podsBy(byOwner, string(g.replicaSet.UID))
+		controlled, err := n.watches.pods.ByIndex(byOwner, string(g.replicaSet.UID))
 		if err != nil {
 			return f, err
 		}
@@ -224,8 +195,8 @@ func (n *namespace) facts(g *group) (surge.Facts, error) {
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(pods), strings.Compare) {
 		p := surge.Pod{Pod: pods[name]}
-		if t := n.turns.get(p.UID); t != nil {
-			p.Turn = t.facts()
+		if t := n.runs.get(p.UID); t != nil {
+			p.Run = &surge.Run{Since: t.since, GivenUp: t.givenUp}
 		}
 		var err error
 		if p.Standing, err = n.standing(p.Pod); err != nil {
@@ -236,15 +207,14 @@ func (n *namespace) facts(g *group) (surge.Facts, error) {
 	return f, nil
 }
 
-// standing returns the status of the pod's Eviction. A turn that this process has completed counts as completed,
-// whether the watch shows it or not.
+// standing returns the status of the pod's Eviction. A run that this process has completed counts as completed
+// before the watch shows it.
 func (n *namespace) standing(pod *corev1.Pod) (surge.Standing, error) {
-	objects, err := n.watches.evictions.GetIndexer().ByIndex(byPod, string(pod.UID))
+	evictions, err := n.watches.evictions.ByIndex(byPod, string(pod.UID))
 	if err != nil {
 		return surge.NoEviction, err
 	}
-	for _, o := range objects {
-		e := o.(*evictionv1alpha1.Eviction)
+	for _, e := range evictions {
 		if hasEnded(e) {
 			delete(n.letGo, e.UID)
 			continue
@@ -274,7 +244,10 @@ func standingOf(e *evictionv1alpha1.Eviction) surge.Standing {
 	}
 	switch e.Status.TargetResponders[i].State {
 	case evictionv1alpha1.ResponderStateActive:
-		if hasCompleted(e) { // the state does not show it yet
+		// The state does not show a completion at once.
+		if slices.ContainsFunc(e.Status.Responders, func(r evictionv1alpha1.ResponderStatus) bool {
+			return r.Name == surge.Responder && r.CompletionTime != nil
+		}) {
 			return surge.LetGo
 		}
 		return surge.Awaited
@@ -287,11 +260,4 @@ func standingOf(e *evictionv1alpha1.Eviction) surge.Standing {
 	default: // canceled
 		return surge.NoEviction
 	}
-}
-
-// hasCompleted says whether the responder's completion is written.
-func hasCompleted(e *evictionv1alpha1.Eviction) bool {
-	return slices.ContainsFunc(e.Status.Responders, func(r evictionv1alpha1.ResponderStatus) bool {
-		return r.Name == surge.Responder && r.CompletionTime != nil
-	})
 }
