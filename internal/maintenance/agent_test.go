@@ -146,8 +146,8 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 	e.Status.Progress = &lifecyclev1alpha1.Progress{Total: int32(wanted)}
 	if wanted > 0 && n.stuck {
 		w.refuse(e, n)
-		if reached(e) || apimeta.FindStatusCondition(e.Status.Conditions, conditionTargetsReached) == nil {
-			w.condition(e, conditionTargetsReached, metav1.ConditionFalse, "Draining", "")
+		if reached(e) || apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached) == nil {
+			w.condition(e, lifecyclev1alpha1.ConditionTargetsReached, metav1.ConditionFalse, "Draining", "")
 			return "agent: " + e.Name + " is blocked"
 		}
 		return ""
@@ -160,7 +160,7 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 		w.condition(e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, lifecyclev1alpha1.ReasonSucceeded, "")
 		return "agent: " + e.Name + " has succeeded"
 	case !reached(e):
-		w.condition(e, conditionTargetsReached, metav1.ConditionTrue, "Reached", "")
+		w.condition(e, lifecyclev1alpha1.ConditionTargetsReached, metav1.ConditionTrue, "Reached", "")
 		return fmt.Sprintf("agent: %s has evicted %d pods", e.Name, wanted)
 	default:
 		return ""
@@ -189,7 +189,7 @@ func (w *world) putBack(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string 
 	if n.node.Spec.Unschedulable {
 		schedulable, reason = metav1.ConditionFalse, "CordonedByOthers"
 	}
-	w.condition(e, conditionSchedulable, schedulable, reason, "")
+	w.condition(e, lifecyclev1alpha1.ConditionSchedulable, schedulable, reason, "")
 	w.condition(e, lifecyclev1alpha1.ConditionFinished, metav1.ConditionTrue, lifecyclev1alpha1.ReasonSucceeded, "")
 	return "agent: " + e.Name + " has succeeded"
 }

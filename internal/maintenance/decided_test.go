@@ -393,7 +393,7 @@ func TestWhatANodeThatIsBackWaitsFor(t *testing.T) {
 		}, cause{"DaemonSetPodsNotReady", "2 pods of DaemonSets are on their way back: n/a, n/b"}},
 		"nothing, as it was cordoned before": {func(o *out) {
 			o.node.Spec.Unschedulable = true
-			o.back.Status.Conditions = []metav1.Condition{{Type: conditionSchedulable, Status: metav1.ConditionFalse}}
+			o.back.Status.Conditions = []metav1.Condition{{Type: lifecyclev1alpha1.ConditionSchedulable, Status: metav1.ConditionFalse}}
 		}, cause{}},
 		"nothing, as nobody waits for it": {func(o *out) {
 			o.node.Status.Conditions, o.m.Spec.Stage = nil, slipwayv1alpha1.StageComplete

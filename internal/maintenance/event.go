@@ -24,10 +24,6 @@ import (
 // spec.drain.timeout is judged in this package.
 const heldFor = 30 * 24 * time.Hour
 
-// conditionTargetsReached is set by the drain driver: nothing is left of what the parameters of
-// its observedGeneration cover.
-const conditionTargetsReached = "TargetsReached"
-
 func newEvent(name, label, transition, node string, refs []Ref) *lifecyclev1alpha1.LifecycleEvent {
 	e := &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
@@ -125,13 +121,13 @@ func targetsOf(e *lifecyclev1alpha1.LifecycleEvent) []slipwayv1alpha1.DrainTarge
 
 // reached reports whether nothing is left of what the event covers now.
 func reached(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	c := apimeta.FindStatusCondition(e.Status.Conditions, conditionTargetsReached)
+	c := apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached)
 	return claimed(e) && c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == e.Generation
 }
 
 // reachedAt returns since when.
 func reachedAt(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
-	return transitionOf(e, conditionTargetsReached)
+	return transitionOf(e, lifecyclev1alpha1.ConditionTargetsReached)
 }
 
 // claimedAt returns when the event was claimed; zero, if it was not.

@@ -65,7 +65,7 @@ func TestWhenAnEventWasClaimedAndWhenItReachedItsTargets(t *testing.T) {
 		e.Status.ClaimStatus = lifecyclev1alpha1.Claimed
 		e.Status.Conditions = []metav1.Condition{
 			{Type: lifecyclev1alpha1.ConditionClaimable, LastTransitionTime: metav1.NewTime(epoch)},
-			{Type: conditionTargetsReached, Status: metav1.ConditionTrue, ObservedGeneration: 1},
+			{Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionTrue, ObservedGeneration: 1},
 		}
 		tc.so(e)
 		if got := claimedAt(e); !got.Equal(tc.claimed) {

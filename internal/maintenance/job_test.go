@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 )
 
 const wantJob = `
@@ -118,17 +117,6 @@ func prune(value any) {
 			for _, each := range list {
 				prune(each)
 			}
-		}
-	}
-}
-
-func TestTheConditionsOfTheDrainAreNamedAsTheDriverNamesThem(t *testing.T) {
-	for want, got := range map[string]string{
-		draindriver.ConditionTargetsReached: conditionTargetsReached,
-		draindriver.ConditionSchedulable:    conditionSchedulable,
-	} {
-		if got != want {
-			t.Errorf("got %q; want %q", got, want)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func maintenanceOfAll(name string) *slipwayv1alpha1.NodeMaintenance {
 
 // reached has nothing be left of what the drain covers, since then.
 func (o *out) reached(since time.Time) {
-	o.says(conditionTargetsReached, metav1.ConditionTrue, "Reached", since)
+	o.says(lifecyclev1alpha1.ConditionTargetsReached, metav1.ConditionTrue, "Reached", since)
 }
 
 func (o *out) says(kind string, status metav1.ConditionStatus, reason string, since time.Time) {

@@ -15,10 +15,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
-// conditionSchedulable of an event that returns a node is set by the drain driver. It is False
-// where a third party had cordoned the node before.
-const conditionSchedulable = "Schedulable"
-
 // wayBack returns the phase of a node that goes back: one that was not cordoned yet waits.
 func (n *node) wayBack() slipwayv1alpha1.MaintenanceNodePhase {
 	if n.untouched() {
@@ -201,7 +197,7 @@ func (p *plan) unhealthy(n *node) cause {
 		return cause{}
 	}
 	// The return found a cordon that was there before ours, and left it.
-	cordonedBefore := apimeta.IsStatusConditionPresentAndEqual(n.back.Status.Conditions, conditionSchedulable, metav1.ConditionFalse)
+	cordonedBefore := apimeta.IsStatusConditionPresentAndEqual(n.back.Status.Conditions, lifecyclev1alpha1.ConditionSchedulable, metav1.ConditionFalse)
 	kept := p.keptFrom(n)
 	switch {
 	case !n.ready():

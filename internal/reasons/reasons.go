@@ -19,6 +19,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 )
 
@@ -48,9 +49,9 @@ const CodeNotNoticed = "NotNoticed"
 // The conditions of an event that the drain driver adds to those of package
 // lifecycle/v1alpha1.
 const (
-	TargetsReached Place = "TargetsReached"
-	PodsLeft       Place = "PodsLeft"
-	Schedulable    Place = "Schedulable"
+	TargetsReached Place = lifecyclev1alpha1.ConditionTargetsReached
+	PodsLeft       Place = lifecyclev1alpha1.ConditionPodsLeft
+	Schedulable    Place = lifecyclev1alpha1.ConditionSchedulable
 )
 
 // Entry describes a reason code in one place.

@@ -334,13 +334,13 @@ var troubles = map[string]trouble{
 func (s *scene) holdUntilLeft(reason string) {
 	s.Helper()
 	s.drain(harness.RawParameters(`{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","hold":true}`))
-	s.env.AwaitCondition(s.T, s.event, "PodsLeft", reason)
+	s.env.AwaitCondition(s.T, s.event, lifecyclev1alpha1.ConditionPodsLeft, reason)
 }
 
 // release waits until nothing is left behind, and lets the drain end.
 func release(s *scene) {
-	s.env.AwaitCondition(s.T, s.event, "PodsLeft", "NoneLeft")
-	s.env.AwaitCondition(s.T, s.event, "TargetsReached", "Reached")
+	s.env.AwaitCondition(s.T, s.event, lifecyclev1alpha1.ConditionPodsLeft, "NoneLeft")
+	s.env.AwaitCondition(s.T, s.event, lifecyclev1alpha1.ConditionTargetsReached, "Reached")
 	s.node.Change(s.event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.Parameters = nil })
 	s.succeeds()
 }

@@ -17,7 +17,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
-	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -44,7 +43,7 @@ func TestStaticPodsAreTakenAwayAndPutBack(t *testing.T) {
 		})
 	})
 	s.wantStory(slow, "started", "asked to end", "ended")
-	s.env.AwaitCondition(t, drained.Name, draindriver.ConditionPodsLeft, string(drain.StaticPodLeft), etcd.Name)
+	s.env.AwaitCondition(t, drained.Name, lifecyclev1alpha1.ConditionPodsLeft, string(drain.StaticPodLeft), etcd.Name)
 
 	hosts := s.hostWithStaticPods(false, faultpoint.StaticPodTaken)
 	host := s.killHostAt(faultpoint.StaticPodTaken, s.startHost(logind.Start(t, time.Minute), hosts))

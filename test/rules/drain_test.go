@@ -53,7 +53,7 @@ func TestTheRulesOfAnAppAreKeptWhenItsNodeIsDrained(t *testing.T) {
 	if ended.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
 		t.Errorf("the event is %s: %s", ended.Status.ClaimStatus, harness.Finished(ended).Message)
 	}
-	left := harness.Condition(ended, "PodsLeft")
+	left := harness.Condition(ended, lifecyclev1alpha1.ConditionPodsLeft)
 	if left.Status != metav1.ConditionTrue || left.Reason != "PodSkipped" || !strings.Contains(left.Message, monitor.Name) ||
 		strings.Contains(left.Message, web.Name) {
 		t.Errorf("condition PodsLeft is %+v, want the monitor alone, skipped", left)
@@ -107,7 +107,7 @@ func TestAHeldDrainGoesOnWhenItsTargetsRise(t *testing.T) {
 		}}
 	}))
 	env.AwaitEvent(t, name, "has reached its targets", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
-		return harness.Condition(e, "TargetsReached").Status == metav1.ConditionTrue
+		return harness.Condition(e, lifecyclev1alpha1.ConditionTargetsReached).Status == metav1.ConditionTrue
 	})
 	node.AwaitPodsGone(client.MatchingLabels{"app": "rules-first"})
 	env.Untouched(t, second)

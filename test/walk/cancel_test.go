@@ -163,7 +163,7 @@ func TestAnEventThatVanishesIsDrivenNoMore(t *testing.T) {
 	since := time.Now()
 	half.evictsNoMore(t, since)
 	uncordonedAfterReturn := returnNode(t, env, node)
-	if c := harness.Condition(uncordonedAfterReturn, "Schedulable"); c.Reason != "Returned" {
+	if c := harness.Condition(uncordonedAfterReturn, lifecyclev1alpha1.ConditionSchedulable); c.Reason != "Returned" {
 		t.Errorf("condition Schedulable is %+v", c)
 	}
 	uncordoned(t, node)

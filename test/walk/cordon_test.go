@@ -18,7 +18,7 @@ import (
 // returnedWith checks what the event that returned a node says of it.
 func returnedWith(t *testing.T, event *lifecyclev1alpha1.LifecycleEvent, status metav1.ConditionStatus, reason string, messageParts ...string) {
 	t.Helper()
-	c := harness.Condition(event, "Schedulable")
+	c := harness.Condition(event, lifecyclev1alpha1.ConditionSchedulable)
 	if c.Status != status || c.Reason != reason {
 		t.Errorf("condition Schedulable is %+v; want %s with reason %s", c, status, reason)
 	}

@@ -28,10 +28,21 @@ const (
 	ConditionFinished = "Finished"
 )
 
-// ConditionBudgetsOverridden belongs to the driver. It is True after the driver has removed pods
-// against their PodDisruptionBudgets. The agent announces this to the owners of the pods in a
-// core Event of the Node, with the message of the condition and with spec.requestedBy.
-const ConditionBudgetsOverridden = "BudgetsOverridden"
+// Condition types that the drain driver sets.
+const (
+	// ConditionTargetsReached is True when the pods that the drain covers have left the node. While
+	// such pods are left and spec.parameters hold the drain, it is False.
+	ConditionTargetsReached = "TargetsReached"
+	// ConditionPodsLeft is True while the drain leaves pods or volumes in its scope on the node.
+	ConditionPodsLeft = "PodsLeft"
+	// ConditionSchedulable reports, for an event that returns its node to service, whether the node
+	// is schedulable. It is False if a third party had cordoned the node before.
+	ConditionSchedulable = "Schedulable"
+	// ConditionBudgetsOverridden is True after the driver has removed pods against their
+	// PodDisruptionBudgets. The agent announces this to the owners of the pods in a core Event of
+	// the Node, with the message of the condition and with spec.requestedBy.
+	ConditionBudgetsOverridden = "BudgetsOverridden"
+)
 
 // Reasons of ConditionClaimable.
 const (

@@ -14,18 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 )
 
-// The conditions of an event that drains a node, besides
-// [lifecyclev1alpha1.ConditionBudgetsOverridden].
-const (
-	// ConditionTargetsReached is True when nothing is left of what the drain is to move.
-	// While a drain that holds has something to move, it is False.
-	ConditionTargetsReached = "TargetsReached"
-	// ConditionPodsLeft is True while there are pods or volumes that the drain leaves on
-	// the node although they are in its scope.
-	ConditionPodsLeft = "PodsLeft"
-)
-
-// Reasons of these conditions. ConditionPodsLeft has that of what is left, such as
+// Reasons of the conditions of a drain. ConditionPodsLeft has that of what is left, such as
 // [drain.PodSkipped], where all that is left has the same.
 const (
 	ReasonReached    = "Reached"
@@ -54,10 +43,10 @@ func conditions(request drain.Request, s drain.Status) []driverkit.Condition {
 
 func targetsReached(reached, hold bool) driverkit.Condition {
 	if !reached {
-		return driverkit.Condition{Type: ConditionTargetsReached, Status: metav1.ConditionFalse, Reason: ReasonDraining}
+		return driverkit.Condition{Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionFalse, Reason: ReasonDraining}
 	}
 	c := driverkit.Condition{
-		Type: ConditionTargetsReached, Status: metav1.ConditionTrue, Reason: ReasonReached,
+		Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionTrue, Reason: ReasonReached,
 		Message: "nothing is left to move",
 	}
 	if hold {
@@ -67,7 +56,7 @@ func targetsReached(reached, hold bool) driverkit.Condition {
 }
 
 func podsLeft(node string, left []drain.Blocker) driverkit.Condition {
-	c := driverkit.Condition{Type: ConditionPodsLeft, Status: metav1.ConditionFalse, Reason: ReasonNoneLeft}
+	c := driverkit.Condition{Type: lifecyclev1alpha1.ConditionPodsLeft, Status: metav1.ConditionFalse, Reason: ReasonNoneLeft}
 	if len(left) == 0 {
 		return c
 	}

@@ -12,13 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/driverkit"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
-
-// ConditionSchedulable says on an event that returns a node whether pods may run
-// there again.
-const ConditionSchedulable = "Schedulable"
 
 // Reasons of ConditionSchedulable.
 const (
@@ -48,7 +45,7 @@ func (p *plugin) returnNode(ctx context.Context, call driverkit.Call, report fun
 
 func returned(node string, left *nodestate.Foreign) driverkit.Answer {
 	condition := driverkit.Condition{
-		Type: ConditionSchedulable, Status: metav1.ConditionTrue, Reason: ReasonReturned,
+		Type: lifecyclev1alpha1.ConditionSchedulable, Status: metav1.ConditionTrue, Reason: ReasonReturned,
 		Message: fmt.Sprintf("node %s is schedulable", node),
 	}
 	if left != nil {

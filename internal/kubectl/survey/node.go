@@ -211,7 +211,7 @@ func naming(events []lifecyclev1alpha1.LifecycleEvent) []string {
 			}
 		}
 		for _, c := range e.Status.Conditions {
-			if c.Type == "PodsLeft" && c.Status == metav1.ConditionTrue {
+			if c.Type == lifecyclev1alpha1.ConditionPodsLeft && c.Status == metav1.ConditionTrue {
 				texts = append(texts, c.Message)
 			}
 		}

@@ -60,9 +60,6 @@ func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent 
 	}
 }
 
-// conditionTargetsReached is the drain driver's.
-const conditionTargetsReached = "TargetsReached"
-
 // HoldsEmpty says whether the event keeps its node empty of all pods but those of DaemonSets
 // and static ones, for what is done to the machine.
 func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
@@ -71,7 +68,7 @@ func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
 		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &asked) != nil {
 		return false
 	}
-	return asked.Hold && apimeta.IsStatusConditionTrue(e.Status.Conditions, conditionTargetsReached) &&
+	return asked.Hold && apimeta.IsStatusConditionTrue(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached) &&
 		(len(asked.Targets) == 0 || slices.ContainsFunc(asked.Targets, coversAll))
 }
 

@@ -93,7 +93,7 @@ func FuzzHoldsEmpty(f *testing.F) {
 			Spec: lifecyclev1alpha1.LifecycleEventSpec{Parameters: &runtime.RawExtension{Raw: []byte(parameters)}},
 			Status: lifecyclev1alpha1.LifecycleEventStatus{
 				ClaimStatus: lifecyclev1alpha1.Claimed,
-				Conditions:  []metav1.Condition{{Type: conditionTargetsReached, Status: metav1.ConditionTrue}},
+				Conditions:  []metav1.Condition{{Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionTrue}},
 			},
 		}
 		if !HoldsEmpty(event) {

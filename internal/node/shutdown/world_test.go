@@ -227,7 +227,7 @@ func (w *world) maintain(parameters string, reached bool) {
 // reached is that the drain of the maintenance has got to its end.
 func (w *world) reached() {
 	w.change(w.events["maintenance-w1"], func(e *lifecyclev1alpha1.LifecycleEvent) {
-		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{Type: conditionTargetsReached, Status: metav1.ConditionTrue})
+		apimeta.SetStatusCondition(&e.Status.Conditions, metav1.Condition{Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionTrue})
 	})
 }
 

@@ -61,11 +61,11 @@ func next(s *progress.Item, verb string) string {
 // is not back in service.
 func succeeded(s *progress.Item, verb string) verdict {
 	conditions := s.Event().Status.Conditions
-	if c := apimeta.FindStatusCondition(conditions, "Schedulable"); c != nil && c.Status == metav1.ConditionFalse {
+	if c := apimeta.FindStatusCondition(conditions, lifecyclev1alpha1.ConditionSchedulable); c != nil && c.Status == metav1.ConditionFalse {
 		return verdict{cli.Held, "", fmt.Sprintf("node %s is returned, and not schedulable: %s", s.Node(), ui.Clean(c.Message))}
 	}
 	text := fmt.Sprintf("node/%s %s\n", s.Node(), verb)
-	for _, conditionType := range []string{"PodsLeft", lifecyclev1alpha1.ConditionBudgetsOverridden} {
+	for _, conditionType := range []string{lifecyclev1alpha1.ConditionPodsLeft, lifecyclev1alpha1.ConditionBudgetsOverridden} {
 		if c := apimeta.FindStatusCondition(conditions, conditionType); c != nil && c.Status == metav1.ConditionTrue {
 			text += fmt.Sprintf("  %s: %s\n", c.Type, ui.Clean(c.Message))
 		}
