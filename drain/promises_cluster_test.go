@@ -139,7 +139,7 @@ func parameters(r drain.Request) auditcheck.Parameters {
 			target.PodPriority = new(int64(*t.PodPriority))
 		}
 		if t.Selector != nil {
-			target.PodSelector = &auditcheck.Selector{MatchLabels: map[string]string{}}
+			target.PodSelector = &metav1.LabelSelector{MatchLabels: map[string]string{}}
 			requirements, _ := t.Selector.Requirements()
 			for _, requirement := range requirements {
 				target.PodSelector.MatchLabels[requirement.Key()] = requirement.Values().UnsortedList()[0]

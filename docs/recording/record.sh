@@ -21,7 +21,7 @@ type() {
 	type "kubectl slipway drain worker-1 --reason 'new firmware' --wait=false"
 	# The other pods leave first.
 	until [ "$(kubectl get lifecycleevent drain-worker-1 -o jsonpath='{.status.blockers[*].reason}')" = BudgetImpossible ]; do sleep 1; done
-	type "kubectl slipway explain worker-1" | sed '/^What has happened/,$d'
+	type "kubectl slipway explain worker-1"
 	type "kubectl scale deployment ledger -n shop --replicas=2"
 	type "kubectl slipway drain worker-1 | tail -n 4"
 	type "kubectl slipway uncordon worker-1 | tail -n 2"

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -13,8 +15,8 @@ import (
 type budgetVersion struct {
 	thing
 	Spec struct {
-		Selector                   *Selector `json:"selector"`
-		UnhealthyPodEvictionPolicy string    `json:"unhealthyPodEvictionPolicy"`
+		Selector                   *metav1.LabelSelector `json:"selector"`
+		UnhealthyPodEvictionPolicy string                `json:"unhealthyPodEvictionPolicy"`
 	} `json:"spec"`
 	Status struct {
 		DisruptionsAllowed int `json:"disruptionsAllowed"`
@@ -163,5 +165,5 @@ func (v *budgetVersion) toleratesUnready(p *pod) bool {
 
 // selects says whether the budget is for the pod. Without a selector it is for none.
 func (v *budgetVersion) selects(p *pod) bool {
-	return v.Spec.Selector != nil && v.Metadata.Namespace == p.Metadata.Namespace && v.Spec.Selector.matches(p.Metadata.Labels)
+	return v.Spec.Selector != nil && v.Metadata.Namespace == p.Metadata.Namespace && selects(v.Spec.Selector, p.Metadata.Labels)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -29,9 +31,9 @@ type Parameters struct {
 
 // Target covers pods that leave.
 type Target struct {
-	PodType     string    `json:"podType"`
-	PodPriority *int64    `json:"podPriority"`
-	PodSelector *Selector `json:"podSelector"`
+	PodType     string                `json:"podType"`
+	PodPriority *int64                `json:"podPriority"`
+	PodSelector *metav1.LabelSelector `json:"podSelector"`
 }
 
 // Duration is written as a text, such as 1m30s.
@@ -112,5 +114,5 @@ func (t Target) covers(pod *pod) bool {
 		podType = "DaemonSet"
 	}
 	return t.PodType == podType && (t.PodPriority == nil || pod.Spec.Priority <= *t.PodPriority) &&
-		(t.PodSelector == nil || t.PodSelector.matches(pod.Metadata.Labels))
+		(t.PodSelector == nil || selects(t.PodSelector, pod.Metadata.Labels))
 }

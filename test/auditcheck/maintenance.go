@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -19,11 +21,11 @@ type maintenance struct {
 }
 
 type maintenanceSpec struct {
-	NodeSelector nodeSelector `json:"nodeSelector"`
-	Stage        string       `json:"stage"`
-	Paused       bool         `json:"paused"`
-	Retry        int64        `json:"retry"`
-	Rollout      *rollout     `json:"rollout"`
+	NodeSelector corev1.NodeSelector `json:"nodeSelector"`
+	Stage        string              `json:"stage"`
+	Paused       bool                `json:"paused"`
+	Retry        int64               `json:"retry"`
+	Rollout      *rollout            `json:"rollout"`
 	Drain        struct {
 		UnmanagedPods string `json:"unmanagedPods"`
 		LocalStorage  string `json:"localStorage"`
@@ -105,9 +107,9 @@ func (m *maintenance) since(at time.Time) []maintenanceSpec {
 }
 
 // selected are how many of the nodes that the log knows.
-func (c *checker) selected(by *nodeSelector) (count int) {
+func (c *checker) selected(by *corev1.NodeSelector) (count int) {
 	for _, n := range c.nodes {
-		if by.matches(n) {
+		if selectsNode(by, n) {
 			count++
 		}
 	}

@@ -110,7 +110,7 @@ func (c *checker) judgeEmpty(r auditlog.Request, o *job, m *maintenance) {
 // of namespaces, which the log does not tell.
 func (c *checker) skips(p *pod) bool {
 	for _, o := range c.rules {
-		if o.Spec.NamespaceSelector != nil && o.Spec.Behavior == "Skip" && o.Spec.PodSelector.matches(p.Metadata.Labels) {
+		if o.Spec.NamespaceSelector != nil && o.Spec.Behavior == "Skip" && selects(&o.Spec.PodSelector, p.Metadata.Labels) {
 			return true
 		}
 	}

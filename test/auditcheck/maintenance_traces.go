@@ -54,7 +54,7 @@ func (c *checker) judgeMentions(n *node) {
 
 func (c *checker) isSelected(n *node) bool {
 	for _, m := range c.maintenances {
-		if m.Spec.NodeSelector.matches(n) {
+		if selectsNode(&m.Spec.NodeSelector, n) {
 			return true
 		}
 	}

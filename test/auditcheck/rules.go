@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
@@ -13,9 +15,9 @@ import (
 type rule struct {
 	thing
 	Spec struct {
-		PodSelector       Selector  `json:"podSelector"`
-		NamespaceSelector *Selector `json:"namespaceSelector"`
-		Behavior          string    `json:"behavior"`
+		PodSelector       metav1.LabelSelector  `json:"podSelector"`
+		NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
+		Behavior          string                `json:"behavior"`
 	} `json:"spec"`
 
 	since time.Time // when it was certainly in force
@@ -68,7 +70,7 @@ func (c *checker) judgeRules(r auditlog.Request, p *pod, drains []ongoing) {
 func (c *checker) ruleFor(p *pod) *rule {
 	var first *rule
 	for _, o := range c.rules {
-		if o.Metadata.Namespace != p.Metadata.Namespace || o.Spec.NamespaceSelector != nil || !o.Spec.PodSelector.matches(p.Metadata.Labels) {
+		if o.Metadata.Namespace != p.Metadata.Namespace || o.Spec.NamespaceSelector != nil || !selects(&o.Spec.PodSelector, p.Metadata.Labels) {
 			continue
 		}
 		if first == nil || o.Metadata.Name < first.Metadata.Name {

@@ -2,31 +2,21 @@
 
 package auditcheck
 
-import "slices"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
 
-// Selector selects objects by their labels.
-type Selector struct {
-	MatchLabels      map[string]string `json:"matchLabels"`
-	MatchExpressions []struct {
-		Key      string   `json:"key"`
-		Operator string   `json:"operator"`
-		Values   []string `json:"values"`
-	} `json:"matchExpressions"`
+// selects reports whether a selector selects an object with these labels. One that cannot be read selects none.
+func selects(by *metav1.LabelSelector, of map[string]string) bool {
+	selector, err := metav1.LabelSelectorAsSelector(by)
+	return err == nil && selector.Matches(labels.Set(of))
 }
 
-// matches says whether the labels are selected. A selector without terms selects all.
-func (s *Selector) matches(labels map[string]string) bool {
-	for k, want := range s.MatchLabels {
-		if have, ok := labels[k]; !ok || have != want {
-			return false
-		}
-	}
-	for _, e := range s.MatchExpressions {
-		have, ok := labels[e.Key]
-		in := ok && slices.Contains(e.Values, have)
-		if e.Operator == "In" && !in || e.Operator == "NotIn" && in || e.Operator == "Exists" && !ok || e.Operator == "DoesNotExist" && ok {
-			return false
-		}
-	}
-	return true
+// selectsNode reports whether a selector selects a node.
+func selectsNode(by *corev1.NodeSelector, n *node) bool {
+	selector, err := nodeaffinity.NewNodeSelector(by)
+	return err == nil && selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name(), Labels: n.Metadata.Labels}})
 }

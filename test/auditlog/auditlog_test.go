@@ -46,17 +46,22 @@ func TestATailReadsEachLineOnce(t *testing.T) {
 	defer file.Close()
 	var tail Tail
 	var got []string
-	for _, written := range []string{"one\ntw", "o\n", "", "three\nfour\n"} {
+	line := func(id string) string { return `{"stage":"ResponseComplete","auditID":"` + id + "\"}\n" }
+	for _, written := range []string{line("one") + line("two")[:9], line("two")[9:], "", line("three") + line("four")} {
 		if _, err := file.WriteString(written); err != nil {
 			t.Fatal(err)
 		}
-		text, err := tail.Next(path)
+		requests, err := tail.Requests(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, string(text))
+		var ids []string
+		for _, r := range requests {
+			ids = append(ids, r.ID)
+		}
+		got = append(got, strings.Join(ids, " "))
 	}
-	if diff := cmp.Diff([]string{"one\n", "two\n", "", "three\nfour\n"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"one", "two", "", "three four"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

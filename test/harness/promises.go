@@ -4,13 +4,13 @@ package harness
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/test/auditcheck"
+	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
 // Exception is a promise that a test breaks, or has others break.
@@ -109,27 +109,13 @@ func (e *Env) broken(from int, options auditcheck.Options) (broken []string, err
 	return broken, nil
 }
 
-// settle waits until the log has what was answered so far: until it has a request that
-// is made now.
+// settle waits until the log has all requests that were answered so far.
 func (e *Env) settle() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	for {
-		var nobody corev1.Node
-		mark := "audit-mark-" + e.log.nextMark()
-		if err := e.Client.Get(ctx, client.ObjectKey{Name: mark}, &nobody); client.IgnoreNotFound(err) != nil {
-			return err
-		}
-		all, err := e.log.upToNow(e.AuditLog)
-		if err != nil {
-			return err
-		}
-		for _, r := range slices.Backward(all) {
-			if r.Name == mark {
-				return nil
-			}
-		}
-	}
+	return auditlog.Settle(ctx, func(ctx context.Context, name string) error {
+		return e.Client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Node{})
+	}, func() ([]auditlog.Request, error) { return e.log.upToNow(e.AuditLog) })
 }
 
 // changesSoFar is how many changes the log has.

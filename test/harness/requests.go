@@ -3,11 +3,9 @@
 package harness
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -139,7 +137,6 @@ type requestLog struct {
 	tail     auditlog.Tail
 	requests []auditlog.Request
 	changed  []auditlog.Request // those that auditcheck judges
-	marks    int
 }
 
 // upToNow reads the rest of the log, and returns all requests, which the caller must not change.
@@ -163,11 +160,7 @@ func (l *requestLog) changes(path string) ([]auditlog.Request, error) {
 }
 
 func (l *requestLog) read(path string) error {
-	text, err := l.tail.Next(path)
-	if err != nil {
-		return err
-	}
-	requests, err := auditlog.Read(bytes.NewReader(text))
+	requests, err := l.tail.Requests(path)
 	if err != nil {
 		return err
 	}
@@ -182,14 +175,6 @@ func (l *requestLog) read(path string) error {
 		l.requests = append(l.requests, r)
 	}
 	return nil
-}
-
-// nextMark returns a number that no other request has.
-func (l *requestLog) nextMark() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.marks++
-	return strconv.Itoa(l.marks)
 }
 
 // EvictionsSince returns those of [Node.Evictions] that were sent at the given time or later.

@@ -64,7 +64,6 @@ type Cluster struct {
 	processes []*Process
 	agentPods bool // the agents' DaemonSet exists
 	tail      auditlog.Tail
-	marks     int
 }
 
 // Run opens a cluster, runs do on it, and closes it.

@@ -198,15 +198,11 @@ func (c *Cluster) recordNode(ctx context.Context, st *state.State, name, kubelet
 		if err := c.checkNodeName(ctx, st, name); err != nil {
 			return err
 		}
-		network, err := realnode.PickNetwork()
-		if err != nil {
-			return err
-		}
 		if err := pickPorts(ctx, st, realnode.PortNames(name)); err != nil {
 			return err
 		}
 		st.Node = &state.Node{
-			Name: name, Network: network, Kernel: realnode.KernelSettings(),
+			Name: name, Kernel: realnode.KernelSettings(),
 			Cgroup: "localcluster-" + strings.ToLower(NewID()[:8]),
 		}
 	}
@@ -313,9 +309,8 @@ func (c *Cluster) forgetNode(ctx context.Context, st *state.State, node realnode
 	return nil
 }
 
-// LoadImage loads images from an archive or a directory into the real node, or with a program
-// the image of that static program. It returns their names; name is for those that have none.
-func (c *Cluster) LoadImage(ctx context.Context, node, path, program, name string) ([]string, error) {
+// LoadProgram loads the image of a static program into the real node, and returns its names.
+func (c *Cluster) LoadProgram(ctx context.Context, node, program, name string) ([]string, error) {
 	st, err := state.Load(c.dir)
 	if err != nil {
 		return nil, err
@@ -323,10 +318,7 @@ func (c *Cluster) LoadImage(ctx context.Context, node, path, program, name strin
 	if err := checkNode(st, node); err != nil {
 		return nil, err
 	}
-	if program != "" {
-		return c.realNode(st).LoadProgram(ctx, program, name)
-	}
-	return c.realNode(st).Load(ctx, path, name)
+	return c.realNode(st).LoadProgram(ctx, program, name)
 }
 
 func checkNode(st *state.State, name string) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -25,14 +24,8 @@ import (
 // ErrMissing means that this machine cannot be a node as it is.
 var ErrMissing = errors.New("no real node can be on this machine")
 
-// programs that a node needs, and the package of Debian and Ubuntu with each.
-var programs = []struct{ name, install string }{
-	{"containerd", "containerd"},
-	{"containerd-shim-runc-v2", "containerd"},
-	{"ctr", "containerd"},
-	{"runc", "runc"},
-	{"ip", "iproute2"},
-}
+// programs are those that a node needs.
+var programs = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"}
 
 // networkPlugins give pods their network. Packages put them into one of networkPluginDirs.
 var (
@@ -40,7 +33,8 @@ var (
 	networkPluginDirs = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
 )
 
-const networkPackage = "containernetworking-plugins"
+// packages have them on Debian and Ubuntu.
+const packages = "containerd runc containernetworking-plugins iproute2"
 
 // neededControllers are those without which a kubelet does not start.
 var neededControllers = []string{"cpu", "cpuset", "memory", "pids"}
@@ -54,31 +48,21 @@ func Missing() error {
 	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &capabilities[0]); err != nil {
 		return fmt.Errorf("%w: read the capabilities: %w", ErrMissing, err)
 	}
-	if lacking := lackingCapabilities(capabilities[0].Effective); len(lacking) > 0 {
-		return fmt.Errorf("%w: this root may not mount and make networks: it lacks %s", ErrMissing, strings.Join(lacking, " and "))
+	const needed = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN // in a container, root often has neither
+	if capabilities[0].Effective&needed != needed {
+		return fmt.Errorf("%w: root needs the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN here, to mount and to make networks", ErrMissing)
 	}
 	if err := checkCgroups(); err != nil {
 		return fmt.Errorf("%w: %w", ErrMissing, err)
 	}
-	absent, install := absentPrograms(func(name string) bool { _, err := exec.LookPath(name); return err == nil }, pluginDir() != "")
+	absent := slices.DeleteFunc(slices.Clone(programs), func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if pluginDir() == "" {
+		absent = append(absent, "network plugins ("+strings.Join(networkPlugins, ", ")+")")
+	}
 	if len(absent) > 0 {
-		return fmt.Errorf("%w: not installed: %s; on Debian: apt-get install %s",
-			ErrMissing, strings.Join(absent, ", "), strings.Join(install, " "))
+		return fmt.Errorf("%w: not installed: %s; on Debian: apt-get install %s", ErrMissing, strings.Join(absent, ", "), packages)
 	}
 	return nil
-}
-
-// lackingCapabilities are those without which there are no mounts and no networks. In a
-// container, root often has neither.
-func lackingCapabilities(effective uint32) []string {
-	var lacking []string
-	if effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		lacking = append(lacking, "CAP_SYS_ADMIN")
-	}
-	if effective&(1<<unix.CAP_NET_ADMIN) == 0 {
-		lacking = append(lacking, "CAP_NET_ADMIN")
-	}
-	return lacking
 }
 
 func checkCgroups() error {
@@ -93,24 +77,6 @@ func checkCgroups() error {
 		return fmt.Errorf("this machine has no cgroups of %s", strings.Join(absent, ", "))
 	}
 	return nil
-}
-
-// absentPrograms lists what is not there, and which packages have it.
-func absentPrograms(isThere func(string) bool, hasPlugins bool) (absent, install []string) {
-	for _, program := range programs {
-		if isThere(program.name) {
-			continue
-		}
-		absent = append(absent, program.name)
-		if !slices.Contains(install, program.install) {
-			install = append(install, program.install)
-		}
-	}
-	if !hasPlugins {
-		absent = append(absent, "network plugins ("+strings.Join(networkPlugins, ", ")+")")
-		install = append(install, networkPackage)
-	}
-	return absent, install
 }
 
 // pluginDir is the first directory that has all plugins, or empty.
@@ -195,38 +161,6 @@ func (n Node) makeCgroup() error {
 		}
 	}
 	return nil
-}
-
-var errNoNetwork = errors.New("all of 198.18.0.0/15 is in use on this machine")
-
-// PickNetwork returns the first three bytes of a network that no interface of this machine is
-// in. It is one of those that are reserved for tests (RFC 2544), so it hides no real network.
-func PickNetwork() (string, error) {
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		return "", fmt.Errorf("list the addresses of this machine: %w", err)
-	}
-	const networks, perByte = 512, 256
-	first := rand.IntN(networks)
-	for i := range networks {
-		number := (first + i) % networks
-		picked := fmt.Sprintf("198.%d.%d", 18+number/perByte, number%perByte)
-		if !inUse(picked, addresses) {
-			return picked, nil
-		}
-	}
-	return "", errNoNetwork
-}
-
-func inUse(network string, addresses []net.Addr) bool {
-	_, candidate, err := net.ParseCIDR(network + ".0/24")
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(addresses, func(address net.Addr) bool {
-		other, ok := address.(*net.IPNet)
-		return ok && (candidate.Contains(other.IP) || other.Contains(candidate.IP))
-	})
 }
 
 // addAddress gives the loopback interface the node's address. A kubelet accepts none of

@@ -101,11 +101,15 @@ func (n Node) Manifests() string { return n.path("manifests") }
 // PodLogs is the directory of the containers' logs.
 func (n Node) PodLogs() string { return n.path("pod-logs") }
 
+// network is the first three bytes of the addresses of the node and its pods. It is reserved for tests (RFC 2544), so
+// it hides no real network.
+const network = "198.18.0"
+
 // Address is that of the node.
-func (n Node) Address() string { return n.Network + ".1" }
+func (n Node) Address() string { return network + ".1" }
 
 // gateway is the machine's end of each pod's network.
-func (n Node) gateway() string { return n.Network + ".254" }
+func (n Node) gateway() string { return network + ".254" }
 
 var errLongPath = errors.New("the path of the cluster's directory is too long for the sockets of a node: choose a shorter --dir, or a shorter name")
 
@@ -258,7 +262,7 @@ func (n Node) networkSettings() object {
 				"type":    "host-local",
 				"dataDir": n.path("addresses"),
 				"ranges": [][]object{{{
-					"subnet": n.Network + ".0/24", "rangeStart": n.Network + ".2", "rangeEnd": n.Network + ".253",
+					"subnet": network + ".0/24", "rangeStart": network + ".2", "rangeEnd": network + ".253",
 					"gateway": n.gateway(),
 				}}},
 			},

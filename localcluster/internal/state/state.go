@@ -70,8 +70,6 @@ type Pod struct {
 // Node is a real node on this machine. Its processes are components.
 type Node struct {
 	Name string `json:"name"`
-	// Network is the first three bytes of the addresses of the node and its pods.
-	Network string `json:"network"`
 	// Cgroup is the parent of all of its pods' cgroups.
 	Cgroup string `json:"cgroup"`
 	// Kubelet is the program.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -45,95 +46,62 @@ func isWatch(r *http.Request) bool {
 	return r.Method == http.MethodGet && (asked == "true" || asked == "1")
 }
 
-// follow keeps an eye on the answer if it is a watch.
+// follow takes over the body of an answer that is a watch.
 func (ws *watches) follow(r *http.Response) {
 	if !isWatch(r.Request) || r.StatusCode != http.StatusOK {
 		return
 	}
-	w := &watch{
-		of: ws, server: r.Body, lines: make(chan line), expired: make(chan struct{}), closed: make(chan struct{}),
-	}
+	w := &watch{of: ws, server: r.Body, objects: json.NewDecoder(r.Body)}
 	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	ws.open[w] = true
 	close(ws.opened)
 	ws.opened = make(chan struct{})
-	ws.mu.Unlock()
 	r.Body = w
-	go w.pump() // until the body is closed, which a proxy does
 }
 
-// expire returns how many there were, and what is closed when there is another one.
+// expire ends all watches. It returns how many there were, and a channel that is closed with the next watch.
 func (ws *watches) expire() (n int, opened <-chan struct{}) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	n = len(ws.open)
 	for w := range ws.open {
-		close(w.expired)
+		w.expired.Store(true)
+		_ = w.server.Close() // ends a Read that waits
 		delete(ws.open, w)
 	}
 	return n, ws.opened
 }
 
-type line struct {
-	text []byte
-	err  error
-}
-
-// watch is what a server says on a watch, until it is to say that it has expired.
+// watch is the body of a watch. It has the objects of the server until it expires.
 type watch struct {
 	of      *watches
 	server  io.ReadCloser
-	lines   chan line
-	expired chan struct{}
-	once    sync.Once
-	closed  chan struct{}
+	objects *json.Decoder
+	expired atomic.Bool
 
 	rest []byte
 	end  error
 }
 
-// pump reads one object after the other: whether a line ends after each is the server's.
-func (w *watch) pump() {
-	from := json.NewDecoder(w.server)
-	for {
-		var text json.RawMessage
-		err := from.Decode(&text)
-		if err == nil {
-			text = append(text, '\n')
-		}
-		select {
-		case w.lines <- line{text, err}:
-		case <-w.closed:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// Read reads whole objects, a part of one at a time.
+// Read reads whole objects, a part of one at a time: the client sees no part of an object before it expires.
 func (w *watch) Read(b []byte) (int, error) {
-	if len(w.rest) == 0 {
-		if w.end != nil {
-			return 0, w.end
-		}
-		select {
-		case <-w.expired:
+	if len(w.rest) == 0 && w.end == nil {
+		var object json.RawMessage
+		if w.end = w.objects.Decode(&object); w.end == nil {
+			w.rest = append(object, '\n')
+		} else if w.expired.Load() {
 			w.rest, w.end = gone(), io.EOF
-		case l := <-w.lines:
-			w.rest, w.end = l.text, l.err
 		}
 	}
 	n := copy(b, w.rest)
-	w.rest = w.rest[n:]
-	if len(w.rest) == 0 {
-		return n, w.end
+	if w.rest = w.rest[n:]; len(w.rest) > 0 {
+		return n, nil
 	}
-	return n, nil
+	return n, w.end
 }
 
-// gone is what a server says whose history does not go back so far.
+// gone is the answer of a server whose history does not go back so far.
 func gone() []byte {
 	status := statusOf(http.StatusGone, metav1.StatusReasonExpired)
 	status.Message = "too old resource version: the test has it expire"
@@ -144,13 +112,10 @@ func gone() []byte {
 	return append(text, '\n')
 }
 
-// Close closes it.
+// Close closes the server's body.
 func (w *watch) Close() error {
-	w.once.Do(func() {
-		close(w.closed)
-		w.of.mu.Lock()
-		delete(w.of.open, w)
-		w.of.mu.Unlock()
-	})
+	w.of.mu.Lock()
+	delete(w.of.open, w)
+	w.of.mu.Unlock()
 	return w.server.Close()
 }
