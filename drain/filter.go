@@ -27,7 +27,7 @@ type stayer struct {
 
 // filter separates the pods that must leave from the covered pods that stay.
 func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
-	for _, pod := range covered(pods, f.request.Targets, f.own) {
+	for _, pod := range covered(pods, f.request, f.own) {
 		t := treat(pod, f.rules[pod.Namespace], f.request.PodTimeout)
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
@@ -56,13 +56,14 @@ func scope(nodeName string, pods []*corev1.Pod) []*corev1.Pod {
 
 // covered returns the pods that the targets cover. The default target covers the pods that kubectl drain evicts with
 // --ignore-daemonsets, --delete-emptydir-data and --force.
-func covered(pods []*corev1.Pod, targets []Target, own string) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return exemption(pod, targets, own) != "" })
+func covered(pods []*corev1.Pod, request Request, own string) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return exemption(pod, request, own) != "" })
 }
 
 // exemption returns the cause for which the targets do not cover a pod. Empty: they do. They never cover a DaemonSet's pods
 // in own: these work on the node, and would drain themselves again and again.
-func exemption(pod *corev1.Pod, targets []Target, own string) Exemption {
+func exemption(pod *corev1.Pod, request Request, own string) Exemption {
+	targets := request.Targets
 	if len(targets) == 0 {
 		targets = []Target{{PodType: PodTypeDefault}}
 	}
@@ -71,6 +72,8 @@ func exemption(pod *corev1.Pod, targets []Target, own string) Exemption {
 		return StaticPod
 	case own != "" && pod.Namespace == own && typeOf(pod) == PodTypeDaemonSet:
 		return DaemonSetPod
+	case own != "" && pod.Namespace == own && request.KeepOwnPods:
+		return NotTargeted
 	case isTarget(pod, targets):
 		return ""
 	case typeOf(pod) == PodTypeDaemonSet:

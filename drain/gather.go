@@ -27,7 +27,7 @@ func (r *run) gather(ctx context.Context) facts {
 	}
 	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)
-	pods := covered(f.pods, r.req.Targets, f.own)
+	pods := covered(f.pods, r.req, f.own)
 	r.sawNode(f.node)
 	r.saw(pods, r.pods.Has)
 	r.fill(&f)

@@ -82,11 +82,17 @@ func TestWhyTargetsDoNotSpeakOfAPod(t *testing.T) {
 		"one that is not selected":             {newPod("p"), of(PodTypeDefault, shop), NotTargeted},
 		"a DaemonSet's that is not selected":   {newPod("p", daemon), of(PodTypeDaemonSet, shop), DaemonSetPod},
 	} {
-		if got := exemption(tc.pod, tc.targets, "slipway"); got != tc.want {
+		if got := exemption(tc.pod, Request{Targets: tc.targets}, "slipway"); got != tc.want {
 			t.Errorf("%s: got %q; want %q", name, got, tc.want)
 		}
 	}
-	if got := exemption(newPod("p", daemon, func(p *corev1.Pod) { p.Namespace = "" }), of(PodTypeDaemonSet), ""); got != "" {
+	if got := exemption(newPod("p", inOwn), Request{KeepOwnPods: true}, "slipway"); got != NotTargeted {
+		t.Errorf("a pod that could run on no other node: got %q", got)
+	}
+	if got := exemption(newPod("p"), Request{KeepOwnPods: true}, "slipway"); got != "" {
+		t.Errorf("a pod of another namespace: got %q", got)
+	}
+	if got := exemption(newPod("p", daemon, func(p *corev1.Pod) { p.Namespace = "" }), Request{Targets: of(PodTypeDaemonSet)}, ""); got != "" {
 		t.Errorf("nobody drains who has a namespace: got %q", got)
 	}
 }

@@ -119,7 +119,7 @@ const (
 	StaticPod Exemption = "Static"
 	// DaemonSetPod: its DaemonSet would start it again, and no target names such pods; or it is of those who drain.
 	DaemonSetPod Exemption = "DaemonSet"
-	// NotTargeted: the request speaks of other pods.
+	// NotTargeted: no target of the request covers the pod, or the request keeps it (KeepOwnPods).
 	NotTargeted Exemption = "NotTargeted"
 )
 
@@ -266,7 +266,7 @@ func (d *rehearsed) explainRules(p *PodOutlook) {
 
 // stays is a pod that need not leave.
 func (d *rehearsed) stays(pod *corev1.Pod) PodOutlook {
-	p := PodOutlook{Pod: pod, Verdict: Stay, Exemption: exemption(pod, d.request.Targets, d.own)}
+	p := PodOutlook{Pod: pod, Verdict: Stay, Exemption: exemption(pod, d.request, d.own)}
 	if p.Exemption != "" {
 		return p
 	}

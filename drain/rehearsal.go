@@ -73,7 +73,7 @@ func (r *rehearsal) add(n NodeSnapshot) {
 	for _, pod := range d.found {
 		d.kept[pod.UID] = isTerminating(pod) && len(pod.Finalizers) > 0 && !r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
 	}
-	for _, pod := range covered(d.found, n.Request.Targets, d.own) {
+	for _, pod := range covered(d.found, n.Request, d.own) {
 		namespace := pod.Namespace
 		err, bad := r.snapshot.BadRules[namespace]
 		if bad && !d.rulesBad[namespace] {

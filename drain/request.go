@@ -30,6 +30,9 @@ type Request struct {
 	// Targets select the pods that leave: the pods that at least one target covers. None means every pod of PodTypeDefault.
 	Targets []Target
 
+	// KeepOwnPods keeps the pods of Config.OwnNamespace on the node, because they can run on no other node.
+	KeepOwnPods bool
+
 	// Hold keeps Drain from returning: when its targets are reached, it sets Status.Reached and continues to evict new pods
 	// until ctx ends.
 	Hold bool

@@ -188,7 +188,7 @@ func (s *story) look() facts {
 		r.Own = s.own[pod.Name]
 		f.responders.Pods[pod.UID] = r
 	}
-	s.saw(covered(f.pods, f.request.Targets, f.own), func(uid types.UID) bool {
+	s.saw(covered(f.pods, f.request, f.own), func(uid types.UID) bool {
 		return slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool { return p.UID == uid })
 	})
 	s.fill(&f)

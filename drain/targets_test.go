@@ -38,7 +38,7 @@ func TestTargetsSayWhichPodsAreInScope(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := len(covered([]*corev1.Pod{tc.pod}, tc.targets, "slipway-system")) == 1; got != tc.want {
+			if got := len(covered([]*corev1.Pod{tc.pod}, Request{Targets: tc.targets}, "slipway-system")) == 1; got != tc.want {
 				t.Errorf("covered: got %t, want %t", got, tc.want)
 			}
 		})

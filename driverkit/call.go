@@ -29,6 +29,9 @@ type Call struct {
 	// Parameters, 0 if the caller sends none. A call with a lower generation is outdated.
 	ParametersGeneration int64
 
+	// OnlyNode means that the cluster has no other Node: pods of this node can start on no other node.
+	OnlyNode bool
+
 	// Wait is the maximum time for which End may delay its answer: at most 30 s, and 0 for
 	// Start, Stop and callers that do not support it.
 	Wait time.Duration

@@ -27,6 +27,7 @@ type request interface {
 	GetEnd() string
 	GetParameters() []byte
 	GetParametersGeneration() int64
+	GetOnlyNode() bool
 }
 
 // toCall reads a request. An empty node name means the own node.
@@ -40,6 +41,7 @@ func toCall(req request, ownNode string) Call {
 		EndState:             req.GetEnd(),
 		Parameters:           req.GetParameters(),
 		ParametersGeneration: req.GetParametersGeneration(),
+		OnlyNode:             req.GetOnlyNode(),
 	}
 	if call.EventUID == "" {
 		call.EventUID = call.Event

@@ -76,6 +76,8 @@ predecessor.`,
 	flags.BoolVar(&options.NodeLeases, "node-leases", false,
 		"acquire the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out of service, and hold it until the node returns; "+
 			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")
+	flags.BoolVar(&options.StrictGuards, "strict-guards", false,
+		"hold drains of the only Node of a cluster at the guard LastSchedulableNode, too; false: that guard only warns there")
 	flags.StringVar(&scope, "surge", string(surgecontroller.Labelled),
 		"with --eviction-requests, pods of Deployments whose replacement starts first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")

@@ -35,6 +35,8 @@ type Options struct {
 	// NodeLeases: the process takes the lease of each node that Slipway works on, before it
 	// is cordoned, and holds it until the node has returned.
 	NodeLeases bool
+	// StrictGuards holds events of the only Node of a cluster, too.
+	StrictGuards bool
 	// Surge says for which workloads the surge responder is, with EvictionRequests.
 	Surge surgecontroller.Scope
 	// FinishedEventTTL is how long events are kept after they have ended.

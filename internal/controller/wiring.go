@@ -40,7 +40,7 @@ const workers = 8
 // them. The leader alone does that.
 func (p *process) addLifecycle(self *rest.Config) error {
 	options := central.Options{
-		Namespace: p.options.Namespace, ClaimsCentrally: p.options.ClaimMode == ClaimCentrally, NodeLeases: p.options.NodeLeases,
+		Namespace: p.options.Namespace, ClaimsCentrally: p.options.ClaimMode == ClaimCentrally, NodeLeases: p.options.NodeLeases, StrictGuards: p.options.StrictGuards,
 		FinishedEventTTL: p.options.FinishedEventTTL, Home: p.home,
 		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Recorder: record.New(p.manager.GetClient()),
 		Writer: p.writer, Observer: p.observer, Clock: p.clock,

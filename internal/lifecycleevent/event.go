@@ -3,6 +3,7 @@
 package lifecycleevent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,30 @@ func Phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
 		return lifecyclev1alpha1.Pending
 	}
 	return e.Status.ClaimStatus
+}
+
+// HasForeignClaim returns whether a third-party controller has claimed the event. KEP-5683 permits that, and its status
+// has no claimedBy. Only the claimer writes, releases or deletes such an event.
+func HasForeignClaim(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	if by := e.Status.ClaimedBy; by != nil {
+		return by.Kind != lifecyclev1alpha1.NodeAgent && by.Kind != lifecyclev1alpha1.Controller
+	}
+	switch Phase(e) {
+	case lifecyclev1alpha1.Pending:
+		return false
+	case lifecyclev1alpha1.Claimed:
+		return true
+	default: // Slipway ends an unclaimed event with the condition Finished, and without a driver.
+		return e.Status.Driver != nil || Condition(e, lifecyclev1alpha1.ConditionFinished) == nil
+	}
+}
+
+// ClaimerName returns the name of the event's claimer, for messages.
+func ClaimerName(e *lifecyclev1alpha1.LifecycleEvent) string {
+	if by := e.Status.ClaimedBy; by != nil {
+		return fmt.Sprintf("%s %s", by.Kind, by.Identity)
+	}
+	return "a controller that does not set status.claimedBy"
 }
 
 // Condition returns the event's condition of that type, or nil.

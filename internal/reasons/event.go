@@ -102,6 +102,8 @@ var guards = slices.Concat(
 		lifecyclev1alpha1.ConditionGuardsPassed, "True",
 		fine(lifecyclev1alpha1.ReasonPassed, "No guard objects to the event. Its gate is removed."),
 		fine(lifecyclev1alpha1.ReasonAllowed, "A guard objects to the event, and spec.allow lists that guard. Its gate is removed."),
+		fine(lifecyclev1alpha1.ReasonOnlyNode, "The cluster has exactly one Node, so the guard LastSchedulableNode only warns. "+
+			"Evicted pods stay Pending until the node returns to service. The pods of Slipway stay on it."),
 	),
 )
 
@@ -138,6 +140,9 @@ var endings = ofCondition(
 		"remove what blocks, or allow more time in spec.sla, and create the event again"),
 	stuck(lifecyclev1alpha1.ReasonCanceled,
 		"The event was deleted while it was claimed, which cancels it.",
+		again),
+	stuck(lifecyclev1alpha1.ReasonClaimReleased,
+		"A third-party controller had claimed the event. A person with the permission release-claims released the event.",
 		again),
 	stuck(lifecyclev1alpha1.ReasonNodeNotFound,
 		"There was no Node with that name for a minute.",

@@ -49,7 +49,9 @@ type StartLifecycleTransitionRequest struct {
 	ParametersGeneration int64 `protobuf:"varint,11,opt,name=parameters_generation,json=parametersGeneration,proto3" json:"parameters_generation,omitempty"`
 	// UID of the event. Bind the work to it: an event of the same name with
 	// another UID is a different piece of work.
-	EventUid      string `protobuf:"bytes,12,opt,name=event_uid,json=eventUid,proto3" json:"event_uid,omitempty"`
+	EventUid string `protobuf:"bytes,12,opt,name=event_uid,json=eventUid,proto3" json:"event_uid,omitempty"`
+	// The cluster has no other Node: pods of this node can start on no other node.
+	OnlyNode      bool `protobuf:"varint,14,opt,name=only_node,json=onlyNode,proto3" json:"only_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -140,6 +142,13 @@ func (x *StartLifecycleTransitionRequest) GetEventUid() string {
 	return ""
 }
 
+func (x *StartLifecycleTransitionRequest) GetOnlyNode() bool {
+	if x != nil {
+		return x.OnlyNode
+	}
+	return false
+}
+
 type EndLifecycleTransitionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in StartLifecycleTransitionRequest.
@@ -157,7 +166,9 @@ type EndLifecycleTransitionRequest struct {
 	EventUid             string `protobuf:"bytes,12,opt,name=event_uid,json=eventUid,proto3" json:"event_uid,omitempty"`
 	// Maximum time for which the driver may delay its answer, until the answer
 	// differs from the last one. Unset: answer at once.
-	Wait          *durationpb.Duration `protobuf:"bytes,13,opt,name=wait,proto3" json:"wait,omitempty"`
+	Wait *durationpb.Duration `protobuf:"bytes,13,opt,name=wait,proto3" json:"wait,omitempty"`
+	// As in StartLifecycleTransitionRequest.
+	OnlyNode      bool `protobuf:"varint,14,opt,name=only_node,json=onlyNode,proto3" json:"only_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +271,13 @@ func (x *EndLifecycleTransitionRequest) GetWait() *durationpb.Duration {
 		return x.Wait
 	}
 	return nil
+}
+
+func (x *EndLifecycleTransitionRequest) GetOnlyNode() bool {
+	if x != nil {
+		return x.OnlyNode
+	}
+	return false
 }
 
 type LifecycleTransitionResponse struct {
@@ -718,7 +736,7 @@ var File_v1alpha1_driver_proto protoreflect.FileDescriptor
 
 const file_v1alpha1_driver_proto_rawDesc = "" +
 	"\n" +
-	"\x15v1alpha1/driver.proto\x12$k8s.io.kubelet.pkg.apis.slm.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\xa0\x02\n" +
+	"\x15v1alpha1/driver.proto\x12$k8s.io.kubelet.pkg.apis.slm.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\"\xbd\x02\n" +
 	"\x1fStartLifecycleTransitionRequest\x12'\n" +
 	"\x0ftransition_name\x18\x01 \x01(\tR\x0etransitionName\x12\x1d\n" +
 	"\n" +
@@ -731,7 +749,8 @@ const file_v1alpha1_driver_proto_rawDesc = "" +
 	" \x01(\fR\n" +
 	"parameters\x123\n" +
 	"\x15parameters_generation\x18\v \x01(\x03R\x14parametersGeneration\x12\x1b\n" +
-	"\tevent_uid\x18\f \x01(\tR\beventUid\"\xee\x02\n" +
+	"\tevent_uid\x18\f \x01(\tR\beventUid\x12\x1b\n" +
+	"\tonly_node\x18\x0e \x01(\bR\bonlyNode\"\x8b\x03\n" +
 	"\x1dEndLifecycleTransitionRequest\x12'\n" +
 	"\x0ftransition_name\x18\x01 \x01(\tR\x0etransitionName\x12\x1d\n" +
 	"\n" +
@@ -747,7 +766,8 @@ const file_v1alpha1_driver_proto_rawDesc = "" +
 	"parameters\x123\n" +
 	"\x15parameters_generation\x18\v \x01(\x03R\x14parametersGeneration\x12\x1b\n" +
 	"\tevent_uid\x18\f \x01(\tR\beventUid\x12-\n" +
-	"\x04wait\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04wait\"\xff\x04\n" +
+	"\x04wait\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x1b\n" +
+	"\tonly_node\x18\x0e \x01(\bR\bonlyNode\"\xff\x04\n" +
 	"\x1bLifecycleTransitionResponse\x12/\n" +
 	"\x13lifecycle_condition\x18\x01 \x01(\tR\x12lifecycleCondition\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12\x14\n" +

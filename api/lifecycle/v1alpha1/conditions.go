@@ -90,6 +90,9 @@ const (
 	ReasonPassed = "Passed"
 	// ReasonAllowed means that a guard objects, but spec.allow lists it.
 	ReasonAllowed = "Allowed"
+	// ReasonOnlyNode means that GuardLastSchedulableNode lets the event pass, because the cluster has
+	// exactly one Node: evicted pods stay Pending until the node returns to service.
+	ReasonOnlyNode = "OnlyNode"
 )
 
 // Reasons of ConditionLeaseHeld.
@@ -115,6 +118,9 @@ const (
 	ReasonSLAExpired = "SlaExpired"
 	// ReasonCanceled means that the event was deleted while it was claimed.
 	ReasonCanceled = "Canceled"
+	// ReasonClaimReleased means that a third-party controller had claimed the event, and a person
+	// released it ([ReleaseClaimAnnotation]).
+	ReasonClaimReleased = "ClaimReleased"
 	// ReasonNodeGone means that the Node was deleted while the event was claimed.
 	ReasonNodeGone = "NodeGone"
 	// ReasonDriverFailed means that the driver answered with an error.

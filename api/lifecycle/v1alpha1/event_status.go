@@ -119,12 +119,14 @@ type ClaimedDriver struct {
 	End string `json:"end,omitempty"`
 }
 
-// ClaimerKind is the kind of process that claims events.
+// ClaimerKind is the kind of process that claims events. A third-party controller chooses a kind of
+// its own.
 //
-// +kubebuilder:validation:Enum=NodeAgent;Controller
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
 type ClaimerKind string
 
-// The kinds of claimers.
+// The kinds of Slipway's claimers.
 const (
 	// NodeAgent is the agent on the event's node.
 	NodeAgent ClaimerKind = "NodeAgent"

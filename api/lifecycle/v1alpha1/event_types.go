@@ -147,6 +147,11 @@ const GateLease = "slipway.dev/lease"
 // by spaces. Two core Events with the same content have the same value.
 const NoticeAnnotation = "slipway.dev/notice"
 
+// ReleaseClaimAnnotation on a LifecycleEvent that a third-party controller has claimed makes Slipway's
+// controller end the event as Failed, and delete it as any ended event. A person sets it, with any value,
+// when the claimer no longer exists; that requires the verb release-claims on lifecycleevents.
+const ReleaseClaimAnnotation = "slipway.dev/release-claim"
+
 // StateMaintenanceComplete is the end state of a transition that returns a node (KEP-5683).
 // Guards do not hold its events.
 const StateMaintenanceComplete = "maintenance-complete"

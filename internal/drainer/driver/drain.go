@@ -41,7 +41,7 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 	if err != nil {
 		return drain.Request{}, err
 	}
-	request.NodeName = call.Node
+	request.NodeName, request.KeepOwnPods = call.Node, call.OnlyNode
 	if request.GracePeriodSeconds == nil && p.options.GracePeriodSeconds >= 0 {
 		request.GracePeriodSeconds = new(p.options.GracePeriodSeconds)
 	}

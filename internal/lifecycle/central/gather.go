@@ -40,7 +40,7 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 // gatherNode collects what is about the node itself.
 func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name string) (oversight.Facts, error) {
 	facts := oversight.Facts{
-		NodeName: name, Central: o.ClaimsCentrally, NodeLeases: o.NodeLeases, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
+		NodeName: name, Central: o.ClaimsCentrally, NodeLeases: o.NodeLeases, StrictGuards: o.StrictGuards, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
 	}
 	var err error
 	if facts.Events, err = loop.Events(ctx, from, name); err != nil {
@@ -106,6 +106,10 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 		if facts.Peers, err = o.livePeers(ctx, cached.Peers, facts); err != nil {
 			return nil, err
 		}
+	} else if slices.ContainsFunc(facts.Events, oversight.Guarded) {
+		if facts.Peers, err = o.anyPeer(ctx, cached.NodeName); err != nil {
+			return nil, err
+		}
 	}
 	fresh := oversight.Next(facts, o.Clock.Now()).Step
 	if subject(fresh) != subject(step) {
@@ -137,6 +141,20 @@ func (o *Overseer) livePeers(ctx context.Context, cached []oversight.Peer, facts
 		found = found || now.Usable() && !leaving[p.Name]
 	}
 	return peers, nil
+}
+
+// anyPeer returns a node besides this one, if the API server knows one that the cache does not.
+func (o *Overseer) anyPeer(ctx context.Context, node string) ([]oversight.Peer, error) {
+	var nodes corev1.NodeList
+	if err := o.Live.List(ctx, &nodes, client.Limit(2)); err != nil {
+		return nil, fmt.Errorf("list two nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		if n := &nodes.Items[i]; n.Name != node {
+			return []oversight.Peer{peerOf(n)}, nil
+		}
+	}
+	return nil, nil
 }
 
 // whatFor says what a step does, and to which event.

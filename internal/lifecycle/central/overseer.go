@@ -26,6 +26,8 @@ type Options struct {
 	ClaimsCentrally bool
 	// NodeLeases: the controller takes the lease of a node before its cordon.
 	NodeLeases bool
+	// StrictGuards is [oversight.Facts.StrictGuards].
+	StrictGuards bool
 	// FinishedEventTTL is how long events are kept after they have ended.
 	FinishedEventTTL time.Duration
 	// Home is the API group of events.

@@ -14,6 +14,7 @@ import (
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // outcome is an answer, or why the driver has to be asked again.
@@ -74,6 +75,7 @@ func (d *Dispatcher) startRequest(event *lifecyclev1alpha1.LifecycleEvent) *driv
 		Parameters:           parameters(event),
 		ParametersGeneration: event.Generation,
 		EventUid:             string(event.UID),
+		OnlyNode:             onOnlyNode(event),
 	}
 }
 
@@ -88,11 +90,18 @@ func (d *Dispatcher) endRequest(kind transition.CallKind, event *lifecyclev1alph
 		Parameters:           parameters(event),
 		ParametersGeneration: event.Generation,
 		EventUid:             string(event.UID),
+		OnlyNode:             onOnlyNode(event),
 	}
 	if kind == transition.CallEnd {
 		request.Wait = durationpb.New(MaxWait)
 	}
 	return request
+}
+
+// onOnlyNode returns whether the guards let the event pass although its node is the only one of the cluster.
+func onOnlyNode(event *lifecyclev1alpha1.LifecycleEvent) bool {
+	c := lifecycleevent.Condition(event, lifecyclev1alpha1.ConditionGuardsPassed)
+	return c != nil && c.Reason == lifecyclev1alpha1.ReasonOnlyNode
 }
 
 // parameters is nil for those over the limit: the event ends because of them.

@@ -43,6 +43,8 @@ type Facts struct {
 	Central bool
 	// NodeLeases: the controller holds the leases of nodes that are taken out.
 	NodeLeases bool
+	// StrictGuards: the guards hold an event of the only Node of a cluster, too.
+	StrictGuards bool
 	// Since is when the controller began to look.
 	Since time.Time
 	// FinishedEventTTL is how long events are kept after they have ended.

@@ -31,6 +31,11 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
 	for _, o := range objections(f, e) {
+		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && len(f.Peers) == 0 && !f.StrictGuards {
+			reason, message = lifecyclev1alpha1.ReasonOnlyNode,
+				fmt.Sprintf("node %q is the only Node of the cluster: evicted pods stay Pending until the node returns to service", f.NodeName)
+			continue
+		}
 		if !slices.Contains(e.Spec.Allow, o.guard) {
 			return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, string(o.guard),
 				reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, string(o.guard), o.message), now)

@@ -27,6 +27,8 @@ func Next(f Facts, now time.Time) Decision {
 
 func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	switch {
+	case lifecycleevent.HasForeignClaim(e):
+		return release(f, e, now)
 	case e.Status.ClaimStatus.Terminal():
 		return windUp(f, e, now)
 	case e.Status.ClaimStatus == lifecyclev1alpha1.Claimed:

@@ -26,6 +26,9 @@ import (
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
 //	claim NAME [central] [sla=D]        its agent, or the loop of central mode, claims it
+//	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
+//	release NAME                        a person with that permission releases the claim
+//	strict                              the guards hold events of the only node, too
 //	reach NAME                          the driver reaches the end state
 //	note NAME REASON                    its agent says why it is not claimed
 //	end NAME                            its agent writes Succeeded, and dies
@@ -93,6 +96,18 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 			kind = lifecyclev1alpha1.Controller
 		}
 		w.claim(first(d), kind, duration(t, arg(t, d, "sla", "0s")))
+	case "foreign":
+		phase := lifecyclev1alpha1.Claimed
+		if len(d.CmdArgs) > 1 {
+			phase = lifecyclev1alpha1.ClaimStatus(d.CmdArgs[1].Key)
+		}
+		w.claimForeign(first(d), phase)
+	case "release":
+		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
+			e.Annotations = map[string]string{lifecyclev1alpha1.ReleaseClaimAnnotation: "true"}
+		})
+	case "strict":
+		w.strict = true
 	case "lease":
 		runLease(w, d)
 	case "reach":

@@ -3,6 +3,7 @@
 package oversight
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +31,23 @@ func windUp(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisio
 		return do(ReleaseCordon{Event: e})
 	}
 	return do(Unprotect{Event: e})
+}
+
+// release ends an event that a third-party controller has claimed, once a person with that permission has released it.
+// Until then, only its claimer acts on the event.
+func release(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	if _, released := e.Annotations[lifecyclev1alpha1.ReleaseClaimAnnotation]; !released {
+		return Decision{}
+	}
+	switch {
+	case !e.Status.ClaimStatus.Terminal():
+		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonClaimReleased,
+			fmt.Sprintf("a person released the claim of %s", lifecycleevent.ClaimerName(e)), now)
+	case protected(e):
+		return do(Unprotect{Event: e})
+	default:
+		return deleteAfterTTL(f, e, now)
+	}
 }
 
 // deleteAfterTTL deletes an event that has ended and been kept for long enough.

@@ -28,6 +28,7 @@ type world struct {
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	central     bool
 	leases      bool
+	strict      bool
 	ttl         time.Duration
 	skew        map[string]time.Duration // of the clocks of nodes
 	serial      int
@@ -67,7 +68,7 @@ func (w *world) crash() { w.since, w.lost = w.now, map[string]Sighting{} }
 func (w *world) facts(node string) Facts {
 	f := Facts{
 		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], Lost: w.lost[node],
-		Transitions: w.transitions, Central: w.central, NodeLeases: w.leases, Since: w.since, FinishedEventTTL: w.ttl,
+		Transitions: w.transitions, Central: w.central, NodeLeases: w.leases, StrictGuards: w.strict, Since: w.since, FinishedEventTTL: w.ttl,
 	}
 	if pod := w.pods[node]; pod != nil {
 		f.AgentPods = []*corev1.Pod{pod}
@@ -170,6 +171,32 @@ func (w *world) claim(name string, kind lifecyclev1alpha1.ClaimerKind, sla time.
 	})
 }
 
+// claimForeign claims an event, or ends it, as a third-party controller does that knows only the KEP's fields.
+func (w *world) claimForeign(name string, phase lifecyclev1alpha1.ClaimStatus) {
+	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+		e.Status.ClaimStatus = phase
+	})
+}
+
+// touched returns the event that a step writes, lets pass, releases or deletes, or nil.
+func touched(step Step) *lifecyclev1alpha1.LifecycleEvent {
+	switch s := step.(type) {
+	case WriteStatus:
+		return s.Event
+	case RemoveGate:
+		return s.Event
+	case ReleaseCordon:
+		return s.Event
+	case Unprotect:
+		return s.Event
+	case Delete:
+		return s.Event
+	default:
+		return nil
+	}
+}
+
 // change replaces the event by a changed copy: facts that were taken stay as they were.
 func (w *world) change(e *lifecyclev1alpha1.LifecycleEvent, f func(*lifecyclev1alpha1.LifecycleEvent)) {
 	changed := w.events[e.Name].DeepCopy()
@@ -197,6 +224,9 @@ func (w *world) deleteEvent(name string) {
 
 // perform does a step of the controller's.
 func (w *world) perform(node string, step Step) {
+	if e := touched(step); e != nil && lifecycleevent.HasForeignClaim(e) && e.Annotations == nil {
+		panic(fmt.Sprintf("%T of event %s, which a third-party controller has claimed", step, e.Name))
+	}
 	w.apply(node, step)
 	w.lost[node] = w.lost[node].After(step)
 }

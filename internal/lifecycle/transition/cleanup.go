@@ -21,7 +21,7 @@ func sweep(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) 
 		unclaimed := e.Status.ClaimedBy == nil
 		over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil
 		switch {
-		case !over, !unclaimed && !ours(f, e):
+		case !over, !unclaimed && !ours(f, e), lifecycleevent.HasForeignClaim(e):
 		case protected(e) && unclaimed:
 			decision = decision.Or(do(Unprotect{Event: e}))
 		case !protected(e) && e.DeletionTimestamp == nil:

@@ -44,12 +44,22 @@ func inWork(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent) *lifecyclev1al
 	return claimed
 }
 
-// occupied returns whether an event, whoever claimed it, keeps the others waiting.
-func occupied(events []*lifecyclev1alpha1.LifecycleEvent) bool {
-	return slices.ContainsFunc(events, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
-		return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed ||
-			e.Status.ClaimStatus.Terminal() && protected(e) && e.Status.ClaimedBy != nil
-	})
+// occupant returns the claimed event that keeps the other events waiting, or nil. An event of a third-party claimer
+// comes second: the event of a shutdown passes it.
+func occupant(events []*lifecyclev1alpha1.LifecycleEvent) *lifecyclev1alpha1.LifecycleEvent {
+	var foreign *lifecyclev1alpha1.LifecycleEvent
+	for _, e := range events {
+		isForeign := lifecycleevent.HasForeignClaim(e)
+		claimed := e.Status.ClaimStatus == lifecyclev1alpha1.Claimed ||
+			e.Status.ClaimStatus.Terminal() && protected(e) && (isForeign || e.Status.ClaimedBy != nil)
+		switch {
+		case claimed && !isForeign:
+			return e
+		case claimed && foreign == nil:
+			foreign = e
+		}
+	}
+	return foreign
 }
 
 func ours(f *Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {

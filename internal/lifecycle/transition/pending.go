@@ -13,6 +13,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -20,19 +21,19 @@ import (
 // wait. An event that waits for something of its own delays no other.
 func admit(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
-	taken := occupied(events)
+	first := occupant(events)
 	awaited := map[string]bool{} // drivers that an older event is about to use
 	for _, e := range events {
 		if lifecycleevent.Phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
 			continue
 		}
-		decision = decision.Or(admitOne(f, e, taken, awaited, now))
+		decision = decision.Or(admitOne(f, e, first, awaited, now))
 	}
 	return decision
 }
 
 // admitOne decides for one Pending event.
-func admitOne(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited map[string]bool, now time.Time) Decision {
+func admitOne(f *Facts, e, first *lifecyclev1alpha1.LifecycleEvent, awaited map[string]bool, now time.Time) Decision {
 	if fromOldHome(f, e) {
 		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHomeChanged, homeChangedMessage, now)
 	}
@@ -59,7 +60,11 @@ func admitOne(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, taken bool, awaited
 		return note(e, lifecyclev1alpha1.ReasonDriverMissing,
 			fmt.Sprintf("driver %q is not registered on node %q", t.Spec.Driver, f.NodeName), now)
 	}
-	if taken || awaited[t.Spec.Driver] {
+	if first != nil && lifecycleevent.HasForeignClaim(first) && e.Annotations[shutdown.Annotation] == "" {
+		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn,
+			fmt.Sprintf("LifecycleEvent %q, claimed by %s, comes first", first.Name, lifecycleevent.ClaimerName(first)), now)
+	}
+	if first != nil && !lifecycleevent.HasForeignClaim(first) || awaited[t.Spec.Driver] {
 		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn, "another event of this node comes first", now)
 	}
 	awaited[t.Spec.Driver] = true

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // TestEveryEventEndsOnce: from any state, under any sequence of crashes, answers,
@@ -47,7 +48,7 @@ func lct(driver, start, end string) *lifecyclev1alpha1.LifecycleTransition {
 func disturb(t *rapid.T, w *world) {
 	names := slices.Sorted(maps.Keys(w.events))
 	driver := rapid.SampledFrom([]string{"d", "e"}).Draw(t, "driver")
-	switch rapid.IntRange(0, 10).Draw(t, "disturbance") {
+	switch rapid.IntRange(0, 11).Draw(t, "disturbance") {
 	case 0, 1:
 		name := rapid.SampledFrom([]string{"a", "b", "c", "x"}).Draw(t, "name")
 		if w.events[name] == nil {
@@ -71,6 +72,13 @@ func disturb(t *rapid.T, w *world) {
 				e.Generation++
 				e.Spec.Gates = nil
 			})
+		}
+	case 8:
+		if len(names) > 0 {
+			name := rapid.SampledFrom(names).Draw(t, "claimed by a third party")
+			if e := w.events[name]; e.Status.ClaimStatus == lifecyclev1alpha1.Pending && e.DeletionTimestamp == nil {
+				w.claimForeign(name, lifecyclev1alpha1.Claimed)
+			}
 		}
 	default:
 		answerRandomly(t, w)
@@ -177,6 +185,9 @@ func behave(t *rapid.T, w *world) {
 	}
 	for _, e := range w.events {
 		w.change(e, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.Gates = nil })
+		if lifecycleevent.HasForeignClaim(e) {
+			delete(w.events, e.Name) // its claimer has ended and deleted it
+		}
 	}
 	for range 500 {
 		run(t, w, 100)

@@ -14,13 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 )
 
 // TestScripts runs the text scripts in testdata. Each command does something to the
 // world and then performs Next's steps until it has none, printing each.
 //
 //	transition NAME driver=D start=S end=E [node=N] [pool=P] [sla=D]
-//	event NAME transition=T [gate=G] [sla=D] [parameters=BYTES] [finalizer]
+//	event NAME transition=T [gate=G] [sla=D] [parameters=BYTES] [finalizer] [shutdown]
+//	foreign EVENT [PHASE]       a third-party controller claims it with the KEP's fields alone, or ends it
 //	edit NAME ungate | parameters=BYTES
 //	driver NAME registered|silent|missing
 //	answer EVENT [state=S] [error=E] [node=N] [malformed=M] [progress=D/T] [waits] [message=M]
@@ -80,6 +82,12 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 			}
 			scanParameters(t, d, e)
 		})
+	case "foreign":
+		phase := lifecyclev1alpha1.Claimed
+		if len(d.CmdArgs) > 1 {
+			phase = lifecyclev1alpha1.ClaimStatus(d.CmdArgs[1].Key)
+		}
+		w.claimForeign(first(d), phase)
 	case "driver":
 		w.setDriver(first(d), !d.HasArg("missing"), d.HasArg("silent"))
 	case "answer":
@@ -154,6 +162,9 @@ func addEvent(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 	if d.HasArg("finalizer") {
 		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+	}
+	if d.HasArg("shutdown") {
+		e.Annotations = map[string]string{shutdown.Annotation: "boot-1"}
 	}
 	e.Spec.SLA = scanSLA(t, d)
 	scanParameters(t, d, e)

@@ -125,6 +125,33 @@ func (w *world) deleteEvent(name string) {
 	}
 }
 
+// claimForeign claims an event, or ends it, as a third-party controller does that knows only the KEP's fields.
+func (w *world) claimForeign(name string, phase lifecyclev1alpha1.ClaimStatus) {
+	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+		e.Status.ClaimStatus = phase
+		w.history[e.UID] = append(w.history[e.UID], phase)
+	})
+}
+
+// touched returns the event that a step writes, releases, deletes or drives, or nil.
+func touched(step Step) *lifecyclev1alpha1.LifecycleEvent {
+	switch s := step.(type) {
+	case WriteStatus:
+		return s.Event
+	case Protect:
+		return s.Event
+	case Unprotect:
+		return s.Event
+	case Delete:
+		return s.Event
+	case CallDriver:
+		return s.Event
+	default:
+		return nil
+	}
+}
+
 // change replaces the event by a changed copy: facts that were taken stay as they were.
 func (w *world) change(e *lifecyclev1alpha1.LifecycleEvent, f func(*lifecyclev1alpha1.LifecycleEvent)) {
 	changed := w.events[e.Name].DeepCopy()
@@ -137,6 +164,9 @@ func (w *world) change(e *lifecyclev1alpha1.LifecycleEvent, f func(*lifecyclev1a
 
 // perform does the step, as the API server and the drivers would let it be done.
 func (w *world) perform(step Step) {
+	if e := touched(step); e != nil && lifecycleevent.HasForeignClaim(e) {
+		panic(fmt.Sprintf("%T of event %s, which a third-party controller has claimed", step, e.Name))
+	}
 	switch s := step.(type) {
 	case WriteStatus:
 		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status = *s.Status.DeepCopy() })
