@@ -3,6 +3,7 @@
 package central
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,31 @@ func TestTheLastNodeIsNotTakenOutUnasked(t *testing.T) {
 	env.AwaitEventGone(t, again.Name)
 	for _, node := range nodes {
 		env.AwaitEventGone(t, node.Event(node.EventName("return"), harness.Return).Name)
+	}
+}
+
+// A cluster with one node, which is what kind gives: the guard warns, and a second drain goes as the first.
+func TestTheOnlyNodeIsDrainedWithAWarning(t *testing.T) {
+	t.Parallel()
+	env := harness.Own(t, harness.Options{})
+	env.Controller(t, "leader", "").AwaitLeading()
+	node := env.Node(t, "only")
+	node.Agent("")
+	node.SetAgentReady(true)
+	const looked = "example.com/looked"
+	for _, turn := range []string{"first", "second"} {
+		drain := node.Event(node.EventName(turn), harness.Drain, guarded, func(e *lifecyclev1alpha1.LifecycleEvent) {
+			e.Finalizers = []string{looked}
+		})
+		e := env.AwaitCondition(t, drain.Name, lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonSucceeded)
+		if c := harness.Condition(e, lifecyclev1alpha1.ConditionGuardsPassed); c.Reason != lifecyclev1alpha1.ReasonOnlyNode {
+			t.Errorf("the %s drain does not warn that the node is the only one: %+v", turn, c)
+		}
+		node.Change(drain.Name, func(e *lifecyclev1alpha1.LifecycleEvent) {
+			e.Finalizers = slices.DeleteFunc(e.Finalizers, func(f string) bool { return f == looked })
+		})
+		env.AwaitEventGone(t, drain.Name)
+		env.AwaitEventGone(t, node.Event(node.EventName(turn+"-return"), harness.Return, guarded).Name)
 	}
 }
 

@@ -73,6 +73,24 @@ func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
 	})
 }
 
+func TestWhoMayReleaseAForeignClaim(t *testing.T) {
+	const needed = "metadata.annotations: slipway.dev/release-claim needs"
+	claimed, released := event("", "", "Claimed"), event(", annotations: {slipway.dev/release-claim: x}", "", "Claimed")
+	may := alice.with("release-claims")
+	refusals(t, "release-claims.yaml", map[string]refused{
+		"a user":                           {request{alice, events, claimed, released}, needed},
+		"a user with another permission":   {request{alice.with("open-guards"), events, claimed, released}, needed},
+		"a user with the permission":       {request{may, events, claimed, released}, ""},
+		"the controller":                   {request{controller, events, claimed, released}, needed},
+		"an agent":                         {request{agentOfA, events, claimed, released}, needed},
+		"a new event that has it":          {request{alice, events, "", released}, needed},
+		"an event that has it, a change":   {request{agentOfA, events, released, released}, ""},
+		"an event without it, any change":  {request{alice, events, claimed, claimed}, ""},
+		"a user without it takes it off":   {request{alice, events, released, claimed}, ""},
+		"the claimer sets another of them": {request{alice, events, claimed, event(", annotations: {a: b}", "", "Claimed")}, ""},
+	})
+}
+
 func TestTheGuardsGate(t *testing.T) {
 	gates := func(names string) string { return event("", ", gates: ["+names+"]", "Pending") }
 	const ours, others = "{name: slipway.dev/guards}", "{name: example.com/approval}"

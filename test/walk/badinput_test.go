@@ -360,9 +360,9 @@ func TestTheStatusOfAnEventIsHeldToItsForm(t *testing.T) {
 			`{status: {claimedBy: null}}`,
 			[]string{"status.claimedBy: Invalid value", "status.claimedBy is immutable once set"},
 		},
-		"a claimer of no known kind": {
-			"{}", `{status: {claimStatus: Claimed, claimedBy: {kind: Kubelet, identity: n1}}}`,
-			[]string{`status.claimedBy.kind: Unsupported value: "Kubelet"`},
+		"a claimer whose kind is not a name in CamelCase": {
+			"{}", `{status: {claimStatus: Claimed, claimedBy: {kind: the kubelet, identity: n1}}}`,
+			[]string{`status.claimedBy.kind: Invalid value: "the kubelet"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -143,27 +144,45 @@ func TestAnEventThatCannotBeClaimedSaysWhyAndHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestAnEventThatSomebodyElseHasClaimedKeepsTheNode(t *testing.T) {
+// A third-party controller that knows only the KEP's fields sets no claimedBy. Its event keeps the node's other events
+// waiting, also after its deletion, and only its claimer ends it.
+func TestAnEventThatAnotherControllerHasClaimedKeepsTheNode(t *testing.T) {
 	t.Parallel()
-	env := harness.Shared(t)
-	node := env.Node(t, "somebody-else")
-	h := node.Record()
-	theirs, ours := node.EventName("theirs"), node.EventName("ours")
-	event := node.Event(theirs, harness.Return)
-	event.Status.ClaimStatus = lifecyclev1alpha1.Claimed
-	event.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: "somebody-else"}
-	if err := env.Client.Status().Update(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
-	node.Agent("")
+	for name, claimer := range map[string]*lifecyclev1alpha1.Claimer{
+		"the controller of another cluster-wide mode": {Kind: lifecyclev1alpha1.Controller, Identity: "another"},
+		"a kind of its own":                           {Kind: "ExampleOperator", Identity: "operator"},
+		"the KEP's fields alone":                      nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := harness.Shared(t)
+			node := env.Node(t, "another-claimer")
+			h := node.Record()
+			theirs, ours := node.EventName("theirs"), node.EventName("ours")
+			event := node.Event(theirs, harness.Return, func(e *lifecyclev1alpha1.LifecycleEvent) {
+				e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+			})
+			event.Status.ClaimStatus, event.Status.ClaimedBy = lifecyclev1alpha1.Claimed, claimer
+			if err := env.Client.Status().Update(t.Context(), event); err != nil {
+				t.Fatal(err)
+			}
+			before := event.ResourceVersion
+			node.Agent("")
 
-	node.Event(ours, harness.Return)
-	env.AwaitCondition(t, ours, lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ReasonWaitingForTurn)
-	if err := env.Client.Delete(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
-	drained(t, env, h, ours)
-	if diff := cmp.Diff([]string{"Pending", "Claimed", "gone"}, h.Of(theirs)); diff != "" {
-		t.Errorf("phases of the event that somebody else drives (-want +got):\n%s", diff)
+			node.Event(ours, harness.Return)
+			env.AwaitCondition(t, ours, lifecyclev1alpha1.ConditionClaimable, lifecyclev1alpha1.ReasonWaitingForTurn)
+			if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(event), event); err != nil || event.ResourceVersion != before {
+				t.Fatalf("the event of the other claimer has been written: version %s, was %s (%v)", event.ResourceVersion, before, err)
+			}
+			if err := env.Client.Delete(t.Context(), event); err != nil {
+				t.Fatal(err)
+			}
+			node.Change(ours, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Labels = map[string]string{"looked": "again"} })
+			node.Change(theirs, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = nil })
+			drained(t, env, h, ours)
+			if diff := cmp.Diff([]string{"Pending", "Claimed", "gone"}, h.Of(theirs)); diff != "" {
+				t.Errorf("phases of the event that another controller drives (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
