@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycleevent has what all packages that decide about LifecycleEvents share: their order,
-// their phase, how a condition is set, the names of Slipway's own transitions. It is pure.
+// Package lifecycleevent is the shared base of all packages that decide about LifecycleEvents: order, phase, claimer and
+// conditions of events, and the names of Slipway's own transitions. It is pure.
 //
-// Below it, decision is the answer of what decides (one step, or when to ask again), and
+// Below it, package decision defines the answer of a decision (one step, or the time of the next decision), and package
 // record is the only writer of events.
 package lifecycleevent

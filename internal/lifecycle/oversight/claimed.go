@@ -20,21 +20,21 @@ func watchOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Deci
 			fmt.Sprintf("Node %q was deleted while the event was claimed", f.NodeName), now)
 	}
 	stalled := stalledBy(e)
-	loss, ask := driverLoss(f, e, stalled, now)
+	loss, ask := claimerFault(f, e, stalled, now)
 	switch {
 	case loss == nil && stalled == nil:
 		return ask
 	case loss == nil:
 		return noteStalled(e, metav1.ConditionFalse, lifecyclev1alpha1.ReasonAgentReady, "", now)
 	case stalled == nil || stalled.Reason != loss.Reason:
-		// Its words alone do not matter: since when it is lost is forgotten with a restart.
+		// A new message alone is not worth a write: a restart forgets the start of the loss.
 		return noteStalled(e, metav1.ConditionTrue, loss.Reason, stalledMessage(*loss), now)
 	default:
 		return enforce(e, *loss, stalled.LastTransitionTime.Time, now)
 	}
 }
 
-// stalledBy is the condition by which the event is stalled; nil: it is not.
+// stalledBy returns the condition Stalled of a stalled event, or nil.
 func stalledBy(e *lifecyclev1alpha1.LifecycleEvent) *metav1.Condition {
 	if c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		return c
@@ -42,9 +42,9 @@ func stalledBy(e *lifecyclev1alpha1.LifecycleEvent) *metav1.Condition {
 	return nil
 }
 
-// driverLoss is that nobody drives the event: its claimer is dead, or alive and silent.
-// While there is none, the decision says when that has to be asked again.
-func driverLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, stalled *metav1.Condition, now time.Time) (*Loss, Decision) {
+// claimerFault returns the loss of the event's claimer, which is dead, or alive and silent. Without a loss, the decision has the
+// time of the next check.
+func claimerFault(f Facts, e *lifecyclev1alpha1.LifecycleEvent, stalled *metav1.Condition, now time.Time) (*Loss, Decision) {
 	loss, ask := claimerLoss(f, e, now), Decision{}
 	if loss != nil {
 		noted := stalled != nil && stalled.Reason != lifecyclev1alpha1.ReasonAgentNotResponding
@@ -64,19 +64,18 @@ func driverLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, stalled *metav1.Co
 	return silent, Decision{}
 }
 
-// stalledMessage says what is the matter, and how it goes on.
+// stalledMessage returns the cause, the remedy and the next step.
 func stalledMessage(loss Loss) string {
 	since := loss.Since.UTC().Format(time.RFC3339)
 	if loss.Reason == lifecyclev1alpha1.ReasonAgentNotResponding {
-		return fmt.Sprintf("the event was over at %s: %s. The controller ends it %s after this", since, loss.Advice(), DeadAfter)
+		return fmt.Sprintf("the event was due to end at %s: %s. The controller ends it %s after this", since, loss.Advice(), DeadAfter)
 	}
-	return fmt.Sprintf("nobody has driven the event since %s: %s. It goes on when that is mended; else it ends after its deadline, or when it is deleted",
+	return fmt.Sprintf("no claimer has driven the event since %s: %s. The event continues when its claimer works again; otherwise it ends after its deadline, or when it is deleted",
 		since, loss.Advice())
 }
 
-// noteStalled keeps the time of the condition when only its reason changes: what is
-// counted from it is how long nobody was there. An agent that is there and silent is
-// another matter, and has time of its own.
+// noteStalled keeps the time of the condition when only its reason changes: the time measures the absence of a claimer. The
+// time of a silent agent (AgentNotResponding) is separate.
 func noteStalled(e *lifecyclev1alpha1.LifecycleEvent, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
 	before := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionStalled)
 	status, changed := lifecycleevent.WithCondition(e, lifecyclev1alpha1.ConditionStalled, value, reason, message, now)
@@ -102,7 +101,7 @@ func enforce(e *lifecyclev1alpha1.LifecycleEvent, loss Loss, stalledSince, now t
 	if now.Before(at) {
 		return waitUntil(at)
 	}
-	why := fmt.Sprintf("; the controller has ended it, because nobody drives it: %s", loss.Message)
+	why := fmt.Sprintf("; the controller has ended it, because no claimer drives it: %s", loss.Message)
 	switch {
 	case reachedEnd(e):
 		// An end state that was reached in time counts, whatever came after it.
@@ -115,8 +114,8 @@ func enforce(e *lifecyclev1alpha1.LifecycleEvent, loss Loss, stalledSince, now t
 	}
 }
 
-// endsAt is when an event that is stalled ends; zero: not by itself. An agent that is
-// silent was given its time before: it gets that of a restart, should it come to itself.
+// endsAt returns the time at which the controller ends a stalled event. Zero: never. A silent agent has had its time already;
+// it gets the time of a restart.
 func endsAt(e *lifecyclev1alpha1.LifecycleEvent, loss Loss, stalledSince time.Time) time.Time {
 	switch {
 	case loss.Reason == lifecyclev1alpha1.ReasonAgentNotResponding:
@@ -124,7 +123,7 @@ func endsAt(e *lifecyclev1alpha1.LifecycleEvent, loss Loss, stalledSince time.Ti
 	case reachedEnd(e):
 		return stalledSince
 	case e.DeletionTimestamp != nil:
-		// An agent that we cannot see may be at work: it has its time from the deletion on.
+		// An invisible agent may still work: its time starts with the deletion.
 		if deleted := e.DeletionTimestamp.Time; deleted.After(stalledSince) {
 			return deleted.Add(CancelAfter)
 		}

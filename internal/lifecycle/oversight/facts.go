@@ -11,7 +11,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// AgentLabels are those of the agents' pods, and nobody else's.
+// AgentLabels returns the labels that only the agents' pods have.
 func AgentLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "slipway", "app.kubernetes.io/component": "node-agent"}
 }
@@ -27,15 +27,15 @@ type Facts struct {
 	CordonedFor []types.UID
 	// AgentPods are the agents' pods on the node: two while it is being updated.
 	AgentPods []*corev1.Pod
-	// Lost is what we remember of the agent's loss.
+	// Lost is the memory of the agent's loss.
 	Lost Sighting
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Transitions by name.
 	Transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 
-	// Peers are the other nodes, and PeerEvents their events. Nobody but a guard needs
-	// them: they may be left out where no event of the node is Guarded.
+	// Peers are the other nodes, and PeerEvents their events. Only guards need
+	// them: they may be missing if no event of the node is Guarded.
 	Peers      []Peer
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 
@@ -45,8 +45,8 @@ type Facts struct {
 	NodeLeases bool
 	// StrictGuards: the guards hold an event of the only Node of a cluster, too.
 	StrictGuards bool
-	// Since is when the controller began to look.
+	// Since is the time of the controller's first pass.
 	Since time.Time
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time between the end of an event and its deletion.
 	FinishedEventTTL time.Duration
 }

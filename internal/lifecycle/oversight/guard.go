@@ -15,16 +15,15 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// Guarded says whether an event waits for the guards.
+// Guarded returns whether an event waits for the guards.
 func Guarded(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	waits := e.Status.ClaimStatus == "" || e.Status.ClaimStatus == lifecyclev1alpha1.Pending
 	return waits && e.DeletionTimestamp == nil &&
 		slices.Contains(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateGuards})
 }
 
-// guard removes the gate of the guards when they let the event pass, and says why not
-// while they do not. It is decided when no other gate is left: what is true then is
-// true when the event is claimed.
+// guard removes the gate of the guards when they let the event pass; until then, it records the objection. It decides when no
+// other gate is left, directly before the claim.
 func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	if !Guarded(e) || len(e.Spec.Gates) > 1 || leaseLost(f, e) {
 		return Decision{}
@@ -42,19 +41,19 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 		}
 		reason, message = lifecyclev1alpha1.ReasonAllowed, fmt.Sprintf("spec.allow lists %s", o.guard)
 	}
-	// First the note: nobody else writes the status while the gate is there.
+	// First the note: no other process writes the status before the gate is removed.
 	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
 		Or(do(RemoveGate{Event: e}))
 }
 
-// leaseLost says whether the event has passed the gate of leases, and somebody else has taken
-// the node's lease since: the guards let it pass when that is Slipway's again.
+// leaseLost returns whether the event has passed the gate of leases, and another holder has acquired the node's lease since.
+// The guards let the event pass when Slipway holds the lease again.
 func leaseLost(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionLeaseHeld)
 	return f.NodeLeases && c != nil && c.Status == metav1.ConditionFalse
 }
 
-// objection is what a guard has against an event.
+// objection is the cause for which a guard holds an event.
 type objection struct {
 	guard   lifecyclev1alpha1.Guard
 	message string
@@ -66,7 +65,7 @@ func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
 	}
 	var all []objection
 	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), Leaving(f)
-	// A node that takes no pods now leaves nothing behind that was there before.
+	// A node that accepts no pods now makes no difference.
 	if self.Usable() {
 		if left := countPeers(f, leaving); left.usable == 0 {
 			all = append(all, objection{lifecyclev1alpha1.GuardLastSchedulableNode, fmt.Sprintf(
@@ -84,8 +83,8 @@ func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
 	return all
 }
 
-// controlPlaneOut are the other nodes of the control plane that we take out, or have, or
-// that are down by themselves: of three, a second one that goes takes the quorum along.
+// controlPlaneOut returns the other control plane nodes that Slipway takes out or has taken out, and the nodes that are not
+// Ready: of three nodes, two are the quorum.
 func controlPlaneOut(f Facts, leaving map[string]bool) []string {
 	var out []string
 	for _, p := range f.Peers {
@@ -108,9 +107,8 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// Leaving are the other nodes that an event takes out, or is about to: one that
-// nothing holds back any more counts as well, or two that are asked for at the same
-// moment would both pass.
+// Leaving returns the other nodes that an event takes out, or is about to take out. An event without gates counts as well:
+// otherwise two events that are created at the same moment would both pass.
 func Leaving(f Facts) map[string]bool {
 	leaving := map[string]bool{}
 	for _, e := range f.PeerEvents {
@@ -121,8 +119,8 @@ func Leaving(f Facts) map[string]bool {
 	return leaving
 }
 
-// takesOut says whether the event takes its node out of service, or will when it is
-// claimed. What a driver does is not known: all count that do not return a node.
+// takesOut returns whether the event takes its node out of service, or will after its claim. The work of a driver is unknown:
+// each event counts that does not return a node.
 func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
 		return false

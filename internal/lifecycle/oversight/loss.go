@@ -15,24 +15,23 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// Loss is that whoever drives events of a node seems not to be there.
+// Loss is the apparent absence of the process that drives the events of a node.
 type Loss struct {
-	// Reason is that of the conditions Claimable and Stalled.
+	// Reason for the conditions Claimable and Stalled.
 	Reason string
-	// Since when.
+	// Since is the start of the loss.
 	Since time.Time
-	// Message says what is the matter.
+	// Message describes the cause.
 	Message string
 }
 
-// Advice is what is the matter, and what helps.
+// Advice returns cause and remedy.
 func (l Loss) Advice() string {
 	return reasons.Advised(lifecyclev1alpha1.ConditionStalled, l.Reason, l.Message)
 }
 
-// AgentLoss is nil while the node's agent is well, and where there is no Node. It counts
-// from when the controller has seen it first, not from when the node says: that is
-// the node's clock, which may be wrong by more than [DeadAfter].
+// AgentLoss returns nil for a healthy agent, and for a Node that does not exist. The loss starts when the controller notices it
+// first: the node's clock may be wrong by more than [DeadAfter].
 func AgentLoss(f Facts, now time.Time) *Loss {
 	if f.Node == nil {
 		return nil
@@ -41,7 +40,7 @@ func AgentLoss(f Facts, now time.Time) *Loss {
 	if loss == nil {
 		return nil
 	}
-	// It may have been lost in another way before.
+	// The loss may have started with another reason.
 	if loss.Since = f.Lost.Since; loss.Since.IsZero() {
 		loss.Since = now
 	}
@@ -71,8 +70,7 @@ func currentLoss(f Facts) *Loss {
 	}
 }
 
-// agentPod is the one of the agents' pods that works: one that is Ready before the
-// others, then the newest.
+// agentPod returns the agent's working pod: preferably a Ready one, then the newest.
 func agentPod(pods []*corev1.Pod) *corev1.Pod {
 	if len(pods) == 0 {
 		return nil
@@ -94,7 +92,7 @@ func nodeReady(node *corev1.Node) bool {
 	})
 }
 
-// claimerLoss is nil while whoever claimed the event, or may claim it, is there.
+// claimerLoss returns nil while the claimer of the event, or its possible claimer, works.
 func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *Loss {
 	switch by := e.Status.ClaimedBy; {
 	case by == nil && f.Central:
@@ -102,7 +100,7 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 	case by == nil || by.Kind == lifecyclev1alpha1.NodeAgent:
 		return AgentLoss(f, now)
 	case f.Central:
-		return nil // it is this controller, or the one before it
+		return nil // this controller claimed it, or its predecessor
 	default:
 		return &Loss{
 			Reason: lifecyclev1alpha1.ReasonClaimModeChanged, Since: f.Since,
@@ -111,10 +109,8 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 	}
 }
 
-// silence is that the agent of a claimed event leaves it alone although it is over,
-// since when that is so; nil while it is not over, and where no agent has claimed it.
-// Whether that is long enough is the caller's to judge: an agent that works is silent
-// for some seconds.
+// silence returns the loss of an agent that has not ended its event after the deadline or the deletion, or nil. A working agent
+// needs some seconds as well: the caller compares the time.
 func silence(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *Loss {
 	by := e.Status.ClaimedBy
 	over := overSince(e)
@@ -127,8 +123,7 @@ func silence(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *Loss {
 	}
 }
 
-// overSince is when the event's deadline passes, or when it was deleted, if that was
-// before. Zero: neither.
+// overSince returns the earlier of the event's deadline and its deletion. Zero: neither.
 func overSince(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	var over time.Time
 	if e.Status.SLA != nil {
@@ -140,8 +135,8 @@ func overSince(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	return over
 }
 
-// overruled is since when an event has ended whose agent was silent; zero for any other.
-// One that came to itself, and has ended it after all, has [SilentAfter] to wind it up.
+// overruled returns the end of an event whose agent was silent, or zero. An agent that works again has [SilentAfter] to wind
+// the event up.
 func overruled(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	stalled, finished := stalledBy(e), lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished)
 	if stalled == nil || stalled.Reason != lifecyclev1alpha1.ReasonAgentNotResponding || finished == nil {
@@ -150,12 +145,12 @@ func overruled(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	return finished.LastTransitionTime.Time
 }
 
-// unattended says whether whoever would wind the event up is dead. If not, the
-// decision says when that has to be asked again.
+// unattended returns whether the process that would wind the event up is dead. If not, the decision has the time of the next
+// check.
 func unattended(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) (bool, Decision) {
 	byController := e.Status.ClaimedBy == nil || e.Status.ClaimedBy.Kind == lifecyclev1alpha1.Controller
 	if f.Central && byController {
-		return false, Decision{} // the loop of this node does
+		return false, Decision{} // the loop of this node winds it up
 	}
 	if f.Node == nil {
 		return true, Decision{}

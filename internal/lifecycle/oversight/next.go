@@ -13,8 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// Next is the controller's next step for the node: the first that any of its events
-// needs, the oldest event first.
+// Next returns the controller's next step for the node: the first step that one of its events needs, the oldest event first.
 func Next(f Facts, now time.Time) Decision {
 	decision := Decision{}
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {

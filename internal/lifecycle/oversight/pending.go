@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// awaitNode gives a Node that does not exist a minute. The time runs from the note,
-// which a restart does not lose.
+// awaitNode gives a Node that does not exist [NodeTimeout]. The time starts with the condition, so a restart does not lose it.
 func awaitNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	noted := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionClaimable)
 	if noted == nil || noted.Reason != lifecyclev1alpha1.ReasonNodeNotFound {
@@ -29,7 +28,7 @@ func awaitNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Deci
 		fmt.Sprintf("spec.bindingNode: there is no Node %q", f.NodeName), now)
 }
 
-// controllers are the reasons of ConditionClaimable that are the controller's.
+// controllers lists the reasons of ConditionClaimable that only the controller writes.
 var controllers = []string{
 	lifecyclev1alpha1.ReasonNodeNotFound,
 	lifecyclev1alpha1.ReasonAgentMissing,
@@ -37,11 +36,10 @@ var controllers = []string{
 	lifecyclev1alpha1.ReasonNodeNotReady,
 }
 
-// noteAgent says that there is nobody to claim the event. What an agent has said there
-// is replaced only when the agent's pod is gone, because then it cannot write any more:
-// its token is bound to the pod. And that once: an agent whose pod is not where, or not
-// labelled as, we look for it writes all the same, and the two would overwrite each
-// other. No clock tells which note is newer: that of the node may be wrong.
+// noteAgent records the absence of an agent that could claim the event. It replaces the note of an agent only after that
+// agent's pod was deleted: the token is bound to the pod, so the agent can no longer write. It does so once: an agent whose pod
+// has another namespace or other labels still writes, and the two would overwrite each other. Times do not decide, because the
+// node's clock may be wrong.
 func noteAgent(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	loss := AgentLoss(f, now)
 	if loss == nil || f.Central {
@@ -64,11 +62,11 @@ func noteClaimable(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, 
 	return note(e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionFalse, reason, message, now)
 }
 
-// letGo takes the finalizer off an event that was deleted before it was claimed, where
-// its creator has set it and there is no agent to do so.
+// letGo removes the claim finalizer from an event that was deleted before its claim, if its creator has set the finalizer and no
+// agent works.
 func letGo(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	if !protected(e) {
-		return Decision{} // somebody else's finalizer
+		return Decision{} // another finalizer holds it
 	}
 	dead, decision := unattended(f, e, now)
 	if !dead {

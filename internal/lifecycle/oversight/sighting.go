@@ -11,17 +11,16 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// Sighting is what the controller remembers of a node while its agent is lost. It is
-// forgotten with a restart, and then begins anew.
+// Sighting is the controller's memory of a node whose agent is lost. A restart forgets it.
 type Sighting struct {
-	// Since is since when the agent is lost. Zero: it is not.
+	// Since is the start of the loss. Zero: the agent is not lost.
 	Since time.Time
-	// Told are the events on which it was noted that no pod of the agent is there. Who
-	// says something else on them after that is an agent that the controller cannot see.
+	// Told are the events on which the controller has noted AgentMissing. Another note on them comes from an agent that the
+	// controller cannot find.
 	Told map[types.UID]bool
 }
 
-// Look is the sighting after a look at the node: at f, which has the sighting before.
+// Look returns the sighting after a look at the facts, which have the previous one.
 func Look(f Facts, now time.Time) Sighting {
 	loss := AgentLoss(f, now)
 	if loss == nil || len(f.Events) == 0 {
@@ -29,7 +28,7 @@ func Look(f Facts, now time.Time) Sighting {
 	}
 	seen := Sighting{Since: loss.Since}
 	if loss.Reason != lifecyclev1alpha1.ReasonAgentMissing {
-		return seen // there is a pod: when that has gone, its agent cannot write any more
+		return seen // the agent's pod exists; after its deletion the agent cannot write
 	}
 	for _, e := range f.Events {
 		if f.Lost.Told[e.UID] {
@@ -39,7 +38,7 @@ func Look(f Facts, now time.Time) Sighting {
 	return seen
 }
 
-// After is the sighting once the step was performed.
+// After returns the sighting after the step.
 func (s Sighting) After(step Step) Sighting {
 	write, ok := step.(WriteStatus)
 	if !ok {

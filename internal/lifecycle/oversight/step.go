@@ -11,16 +11,14 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
 )
 
-// Decision is one step and the time at which to ask again if nothing changes before.
+// Decision is one step, and the time of the next decision if no fact changes before.
 type Decision = decision.Of[Step]
 
-// Step is one thing to do. Each may be done twice: a crash after it is as if it had
-// not been done.
+// Step is one action. A repetition is harmless: after a crash, the step may run again.
 type Step interface{ isStep() }
 
 type (
-	// WriteStatus replaces the status of an event, provided that the event is still as
-	// it was seen.
+	// WriteStatus replaces the status of an event, provided that the event has not changed since.
 	WriteStatus struct {
 		Event  *lifecyclev1alpha1.LifecycleEvent
 		Status lifecyclev1alpha1.LifecycleEventStatus
@@ -54,7 +52,7 @@ func (ReleaseCordon) isStep() {}
 func (Unprotect) isStep()     {}
 func (Delete) isStep()        {}
 
-// Ends says whether the step ends its event.
+// Ends returns whether the step ends its event.
 func (s WriteStatus) Ends() bool {
 	return s.Status.ClaimStatus.Terminal() && !s.Event.Status.ClaimStatus.Terminal()
 }

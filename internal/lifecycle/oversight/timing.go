@@ -5,20 +5,18 @@ package oversight
 import "time"
 
 const (
-	// NodeTimeout is how long an event waits for a Node that does not exist: it may be
-	// about to register.
+	// NodeTimeout limits the wait for a Node that does not exist: it may be about to register.
 	NodeTimeout = 60 * time.Second
-	// DeadAfter is how long an agent may be lost before it counts as dead, from when the
-	// controller has seen it first. It takes a rolling update, or a restart, less.
+	// DeadAfter is the time between the first sign of an agent's loss and its treatment as dead. A rolling update, or a
+	// restart, takes less.
 	DeadAfter = 40 * time.Second
-	// DeadlineGrace is how much longer than its deadline an event of a dead agent goes
-	// on: one that is alive after all ends it first, and tells the driver.
+	// DeadlineGrace extends the deadline of an event whose agent is dead: an agent that works after all ends the event first,
+	// and informs the driver.
 	DeadlineGrace = 30 * time.Second
-	// SilentAfter is how long after its deadline, or its deletion, an event of an agent
-	// that is Ready may stay claimed. An agent that works needs some seconds. Deadlines are
-	// written by the clock of the node: one that is this far behind is taken for silent.
+	// SilentAfter limits the time between the deadline, or the deletion, of an event and its end by a Ready agent. A working
+	// agent needs some seconds. The clock of the node sets deadlines: an agent whose clock is this late counts as silent.
 	SilentAfter = 2 * time.Minute
-	// CancelAfter is how long an event may be both canceled and stalled: then nobody is
-	// expected to undo its cordon any more.
+	// CancelAfter limits the time for which an event is both canceled and stalled: after it, no agent is expected to undo the
+	// event's cordon.
 	CancelAfter = 2 * time.Minute
 )

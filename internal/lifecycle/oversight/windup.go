@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// windUp brings an event that has ended to its deletion, where nobody else does.
+// windUp brings an ended event to its deletion, if no agent does so.
 func windUp(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	dead, decision := unattended(f, e, now)
 	if !dead {
@@ -50,10 +50,10 @@ func release(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisi
 	}
 }
 
-// deleteAfterTTL deletes an event that has ended and been kept for long enough.
+// deleteAfterTTL deletes an ended event after its time to live.
 func deleteAfterTTL(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	if e.DeletionTimestamp != nil {
-		return Decision{} // somebody else's finalizer
+		return Decision{} // another finalizer holds it
 	}
 	if finished := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionFinished); finished != nil {
 		if at := finished.LastTransitionTime.Add(f.FinishedEventTTL); now.Before(at) {

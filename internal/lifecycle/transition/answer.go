@@ -27,7 +27,7 @@ const (
 	maxUID      = 128 // bytes; a UID has 36
 )
 
-// broken says how an answer breaks the contract, so that its event fails.
+// broken is a violation of the contract by an answer. It fails the event.
 type broken struct{ reason, message string }
 
 // checkAnswer compares an answer with the contract. It returns nil where the answer keeps it.
@@ -44,7 +44,7 @@ func checkAnswer(answer Answer, kind CallKind, driver lifecyclev1alpha1.ClaimedD
 	case answer.Malformed != "":
 		return invalid("%s", answer.Malformed)
 	case answer.NodeName != "" && answer.NodeName != nodeName:
-		return invalid("node_name %q; it was asked for node %q", answer.NodeName, nodeName)
+		return invalid("node_name %q; the request was for node %q", answer.NodeName, nodeName)
 	case answer.State == "" && kind != CallStart:
 		return invalid("an empty lifecycle_condition; want %q or %q", driver.Start, driver.End)
 	case answer.State != "" && answer.State != driver.Start && answer.State != driver.End:
@@ -64,8 +64,7 @@ func stateBy(answer Answer, driver lifecyclev1alpha1.ClaimedDriver) string {
 	return driver.Start
 }
 
-// checkConditions returns "" where all conditions of the answer can be written, else the
-// field that cannot.
+// checkConditions returns the first field of the answer's conditions that the API server would refuse, or "".
 func checkConditions(answer Answer) string {
 	if why := checkList("event_conditions", answer.EventConditions, ownConditions); why != "" {
 		return why
@@ -162,7 +161,7 @@ func checkList(field string, conditions []Condition, taken []string) string {
 	seen := map[string]bool{}
 	for i, c := range conditions {
 		if seen[c.Type] {
-			return fmt.Sprintf("%s[%d].type %q, which is there twice", field, i, c.Type)
+			return fmt.Sprintf("%s[%d].type %q, which occurs twice", field, i, c.Type)
 		}
 		seen[c.Type] = true
 		if why := checkCondition(c, taken); why != "" {

@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// drive moves a claimed and protected event on: it writes what the driver answered, marks
-// the Node, and calls the driver again.
+// drive writes the driver's answer into a claimed and protected event, marks the Node, and calls the driver again.
 func (w *work) drive() Decision {
 	if w.call.Answer != nil && !w.reachedEnd {
 		if w.broken != nil {
@@ -85,7 +84,7 @@ func (w *work) noteAvailability() Decision {
 		return waitUntil(register) // the agent has only begun to look
 	case !w.driver.Registered:
 		value, reason = metav1.ConditionFalse, lifecyclev1alpha1.ReasonDriverMissing
-		message = fmt.Sprintf("driver %q is not registered on node %q: the event goes on when it returns", w.claim.Name, w.facts.NodeName)
+		message = fmt.Sprintf("driver %q is not registered on node %q: the event continues when the driver registers again", w.claim.Name, w.facts.NodeName)
 	case w.call.Failures >= 3 && noted == lifecyclev1alpha1.ReasonDriverNotReady:
 		return Decision{} // the first failure is enough: each later text may differ
 	case w.call.Failures >= 3:

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// sweep deletes events that have ended: claimed ones after they are wound up, and those that
-// ended without a claim. From the latter it takes the finalizer that their creator has set.
+// sweep deletes ended events. It removes the claim finalizer from events that ended without a claim: their creator has set
+// it. An event that this agent has claimed is wound up first.
 func sweep(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
 	for _, e := range events {
@@ -41,8 +41,8 @@ func deleteAfterTTL(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time
 	return do(Delete{Event: e})
 }
 
-// forgetDrain marks the Node's drain as over when its event is gone: a person has removed
-// the event's finalizer, or the API with all its objects.
+// forgetDrain marks the Node's drain as finished when its event no longer exists: a person has removed the event's
+// finalizer, or the CRD with all its objects.
 func forgetDrain(f *Facts, now time.Time) Decision {
 	if f.Node == nil {
 		return Decision{}
@@ -52,7 +52,7 @@ func forgetDrain(f *Facts, now time.Time) Decision {
 		return Decision{}
 	}
 	begin := signature.FindString(nodeCondition(f.Node, corev1.NodeDrainInProgress).Message)
-	return writeConditions(f.Node, drainOver(corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonEventGone, begin+" is gone"), true, now)
+	return writeConditions(f.Node, drainOver(corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonEventGone, begin+" no longer exists"), true, now)
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away for

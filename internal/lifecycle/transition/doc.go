@@ -15,7 +15,6 @@
 // work.go derives what the phases of the event in work need. timing.go has all timeouts. answer.go compares a driver's
 // answer with the contract and folds it into the status. node.go writes the Node's conditions.
 //
-// The event's status and finalizers record what has been done, memory does not: after a
-// crash at any point, Next gives the step that was not done, or one that may be done
-// twice. What is in memory (calls to drivers and their last answers) only saves calls.
+// The event's status and finalizers record the finished steps. After a crash at any point, Next returns the missing step, or
+// a step that is safe to repeat. The memory of calls to drivers and their last answers only saves calls.
 package transition

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// ending says why a claimed event ends before its driver has reached the end state.
+// ending is the outcome of a claimed event whose driver has not reached the end state.
 type ending struct {
 	phase           lifecyclev1alpha1.ClaimStatus
 	reason, message string
@@ -46,14 +46,14 @@ func (w *work) endsEarly() *ending {
 // the phase by [LastEndTimeout] at most.
 func (w *work) endEarly(end ending) Decision {
 	giveUp := end.since.Add(LastEndTimeout)
-	if end.since.Before(w.facts.Since) { // it was over before the agent began to look
+	if end.since.Before(w.facts.Since) { // it ended before the agent started
 		giveUp = w.facts.Since.Add(LastEndTimeout)
 	}
 	if protected(w.event) && !w.driverTold() && w.now.Before(giveUp) {
 		return w.tellDriver().Or(waitUntil(giveUp))
 	}
 	return writeIfChanged(w.event, PurposeFinish, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
-		// The driver's final status: nothing that it did until it was told to stop is lost.
+		// The driver's final report covers its work until it stopped.
 		if w.call.AnsweredKind == CallLastEnd && w.broken == nil {
 			foldConditions(status, w.event, w.answer, w.now)
 		}
@@ -61,8 +61,8 @@ func (w *work) endEarly(end ending) Decision {
 	})
 }
 
-// driverTold returns whether the driver knows that the event is over, or is not there to be
-// told. After the agent has restarted, a driver at work may not be registered yet.
+// driverTold returns whether the driver knows the end of the event, or is not registered. After a restart of the agent, a
+// working driver may register late.
 func (w *work) driverTold() bool {
 	if !w.driver.Registered {
 		return !w.driver.Unseen || !w.now.Before(w.facts.Since.Add(LastEndTimeout))
@@ -87,7 +87,7 @@ func (w *work) tellDriver() Decision {
 }
 
 // windUp brings an event that has ended to its deletion. The node is free for the next
-// event when the finalizer is gone, and not before the driver has stopped.
+// event when the finalizer is removed, after the driver has stopped.
 func (w *work) windUp() Decision {
 	// A driver that reached the end, or reported that it failed, has stopped.
 	reason := finishedReason(w.event)

@@ -20,7 +20,7 @@ type Facts struct {
 	Node *corev1.Node
 	// CordonedFor are the UIDs of the events that the Node is cordoned for.
 	CordonedFor []types.UID
-	// Claimer is who we are: events that others claimed are not ours to drive.
+	// Claimer is the identity of this process. It drives only the events with that claimedBy.
 	Claimer lifecyclev1alpha1.Claimer
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
@@ -30,34 +30,33 @@ type Facts struct {
 	Drivers func(name string) Driver
 	// Calls to drivers by event UID, as far as we remember.
 	Calls map[types.UID]Call
-	// ReportedAt is when the progress of an event was written last, as far as we
+	// ReportedAt is the time of the last write of an event's progress, as far as we
 	// remember.
 	ReportedAt map[types.UID]time.Time
-	// Since is when we began to look at the node.
+	// Since is the start of this process.
 	Since time.Time
-	// HomeSince is when the API moved to the group that it is in. Events older than
-	// that come from a storage of long ago. Zero: it never moved.
+	// HomeSince is the time of the API's move to its present group. Older events come from an outdated storage. Zero: the
+	// API never moved.
 	HomeSince time.Time
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time between the end of an event and its deletion.
 	FinishedEventTTL time.Duration
 }
 
-// Driver is what is known of a driver on the node.
+// Driver is the state of a driver on the node.
 type Driver struct {
 	Registered bool
-	// MissingSince is since when it is not registered.
+	// MissingSince is the time of the deregistration.
 	MissingSince time.Time
-	// Unseen: it has not registered since we began to look. A process that has been at
-	// work since before that may still come.
+	// Unseen: the driver has not registered since this process started. A driver that started earlier may still register.
 	Unseen bool
-	// Checking is the event for which its readiness was asked for last, and since when.
+	// Checking is the event of the last readiness check, and CheckingSince its time.
 	Checking      types.UID
 	CheckingSince time.Time
-	// Ready is whether it answered that check.
+	// Ready: the driver answered that check.
 	Ready bool
 }
 
-// CallKind is which call to a driver.
+// CallKind is a kind of call to a driver.
 type CallKind string
 
 // The kinds of calls.
@@ -74,28 +73,28 @@ type Call struct {
 	Generation int64
 	StartedAt  time.Time
 	EndedAt    time.Time
-	// Failures counts the calls in a row that ended with "ask again".
+	// Failures counts the consecutive calls that ended with a retryable error.
 	Failures int
-	// Failure says what the last of them said.
+	// Failure is the last of these errors.
 	Failure string
 	// Answer is the last answer to a call of any kind. It stays while the next call is
 	// in flight.
 	Answer *Answer
-	// AnsweredKind is the kind of call that Answer answers; empty where there is none.
+	// AnsweredKind is the kind of the call that Answer answers. It is empty if Answer is nil.
 	AnsweredKind CallKind
 }
 
-// Answer is what a driver said.
+// Answer is a driver's answer.
 type Answer struct {
-	// Generation of the event at which it was asked.
+	// Generation of the event in the request.
 	Generation int64
 	// State is the lifecycle_condition.
 	State string
-	// NodeName is the node that the driver speaks of; empty: the one asked for.
+	// NodeName is the node in the answer. Empty: the node of the request.
 	NodeName string
 	// Error is not empty when the transition failed for good.
 	Error string
-	// Malformed is not empty when the answer could not be read; it says why.
+	// Malformed is the cause if the answer could not be decoded.
 	Malformed string
 	Message   string
 	Progress  *lifecyclev1alpha1.Progress
@@ -104,10 +103,9 @@ type Answer struct {
 	BlockersTotal   int32
 	NodeConditions  []Condition
 	EventConditions []Condition
-	// LeftToResponders are the pods that the driver leaves to responders. Nil: it says
-	// nothing of that.
+	// LeftToResponders are the pods that the driver leaves to responders. Nil: no change of the last list.
 	LeftToResponders []lifecyclev1alpha1.PodReference
-	// Waits says that the driver holds its answers until there is something to say.
+	// Waits: the driver delays its answers until they differ from the last one.
 	Waits bool
 }
 

@@ -118,7 +118,7 @@ func TestWhichOfTheConditionsIsBadIsSaid(t *testing.T) {
 		"all are good":                      {Answer{EventConditions: []Condition{a, b}, NodeConditions: []Condition{a, b}}, ""},
 		"the second one of the event":       {Answer{EventConditions: []Condition{a, bad}}, `event_conditions[1].status "Yes"; want "True", "False" or "Unknown"`},
 		"the first one of the node":         {Answer{EventConditions: []Condition{a}, NodeConditions: []Condition{bad}}, `node_conditions[0].status "Yes"; want "True", "False" or "Unknown"`},
-		"one is there twice":                {Answer{EventConditions: []Condition{a, b, a}}, `event_conditions[2].type "A", which is there twice`},
+		"one is there twice":                {Answer{EventConditions: []Condition{a, b, a}}, `event_conditions[2].type "A", which occurs twice`},
 		"the event's own":                   {Answer{EventConditions: []Condition{{"Finished", "True", "R", ""}}}, `event_conditions[0].type "Finished", which is not the driver's to set`},
 		"what is the node's may be of both": {Answer{EventConditions: []Condition{{"Ready", "True", "R", ""}}, NodeConditions: []Condition{{"Finished", "True", "R", ""}}}, ""},
 	} {

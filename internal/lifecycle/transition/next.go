@@ -11,8 +11,7 @@ import (
 )
 
 // Next decides the next step for the node: first for the event in work, then for the
-// events that wait, then the clean-up. None of them keeps another one from its step for
-// longer than its own step takes.
+// events that wait, then the clean-up. Each delays the others by one step at most.
 func Next(f Facts, now time.Time) Decision {
 	events := lifecycleevent.OldestFirst(f.Events)
 	decision := Decision{}
@@ -26,8 +25,8 @@ func Next(f Facts, now time.Time) Decision {
 		Or(forgetTransitions(&f, now))
 }
 
-// inWork returns the event in work among those that this agent has claimed: one that has
-// ended and is not wound up yet, or else the oldest claimed one.
+// inWork returns the event in work among the events that this agent has claimed: an ended event that is not wound up yet,
+// otherwise the oldest claimed event.
 func inWork(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent) *lifecyclev1alpha1.LifecycleEvent {
 	var claimed *lifecyclev1alpha1.LifecycleEvent
 	for _, e := range events {

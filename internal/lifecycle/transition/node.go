@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// markNode writes the Node's conditions that differ from what the event makes of them.
-// They are output: no decision reads them.
+// markNode writes the Node's conditions that differ from the conditions of the event. They are output: no decision reads
+// them.
 func (w *work) markNode() Decision {
 	if w.facts.Node == nil {
 		return Decision{}
@@ -25,7 +25,7 @@ func (w *work) markNode() Decision {
 	return writeConditions(w.facts.Node, w.wantedConditions(), w.event.Status.ClaimStatus.Terminal(), w.now)
 }
 
-// writeConditions writes the conditions that are due, or wakes when the first one is.
+// writeConditions writes the due conditions, or wakes at the first due time.
 func writeConditions(node *corev1.Node, conditions []corev1.NodeCondition, last bool, now time.Time) Decision {
 	decision := Decision{}
 	var changed []corev1.NodeCondition
@@ -45,8 +45,7 @@ func writeConditions(node *corev1.Node, conditions []corev1.NodeCondition, last 
 	return do(MarkNode{Conditions: changed})
 }
 
-// wantedConditions are the Node's conditions by the event: its own, and those that its
-// driver has asked for.
+// wantedConditions returns the Node's conditions for the event: the agent's own, and the driver's.
 func (w *work) wantedConditions() []corev1.NodeCondition {
 	e, node := w.event, w.facts.Node
 	conditions := []corev1.NodeCondition{lifecycleCondition(e)}
@@ -74,8 +73,7 @@ func (w *work) wantedConditions() []corev1.NodeCondition {
 }
 
 // lifecycleCondition returns the condition of KEP-5683. Its reason is the state reached.
-// For an event that ended without reaching its end it is False, and its reason says how
-// the event ended.
+// For an event that ended without reaching its end it is False, with the reason of the event's end.
 func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeCondition {
 	c := corev1.NodeCondition{
 		Type:    lifecyclev1alpha1.NodeConditionLifecycleTransition,
@@ -135,7 +133,7 @@ func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *c
 // Several writers share the Node's conditions of a drain: the agent for one event after
 // another, people, kubectl. A message of the agent begins with the event and its UID. The
 // latest writer is right: the agent leaves a condition alone that another one has written
-// while an event goes on, until that event ends.
+// during an event, until that event ends.
 
 // ofDrain returns whether the condition is about a drain.
 func ofDrain(t corev1.NodeConditionType) bool {

@@ -41,7 +41,7 @@ func admitOne(f *Facts, e, first *lifecyclev1alpha1.LifecycleEvent, awaited map[
 		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonInvalidParameters, message, now)
 	}
 	if f.Node == nil {
-		return Decision{} // it may yet come; the controller says what is missing
+		return Decision{} // it may register later; the controller reports the missing Node
 	}
 	if len(e.Spec.Gates) > 0 {
 		return note(e, lifecyclev1alpha1.ReasonGated, "spec.gates: waiting for "+gateNames(e.Spec.Gates), now)
@@ -114,7 +114,7 @@ func claimed(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, t *lifecyclev1alpha1
 	return *status
 }
 
-// note writes why e is not claimed, unless its condition says so already.
+// note writes the obstacle to the claim of e into its condition Claimable.
 func note(e *lifecyclev1alpha1.LifecycleEvent, reason, message string, now time.Time) Decision {
 	message = reasons.Advised(lifecyclev1alpha1.ConditionClaimable, reason, message)
 	return writeIfChanged(e, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
@@ -127,7 +127,7 @@ func Applies(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) bool {
 	return doesNotApply(t, node) == ""
 }
 
-// doesNotApply returns why t does not apply to the node, or "".
+// doesNotApply returns the cause if t does not apply to the node, or "".
 func doesNotApply(t *lifecyclev1alpha1.LifecycleTransition, node *corev1.Node) string {
 	switch {
 	case t.Spec.AllNodes != nil && *t.Spec.AllNodes:

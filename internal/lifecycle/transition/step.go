@@ -11,28 +11,26 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
 )
 
-// Decision is one step and the time at which to ask again if nothing changes before.
+// Decision is one step, and the time of the next decision if no fact changes before.
 type Decision = decision.Of[Step]
 
-// Step is one thing to do. Each may be done twice: a crash after it is as if it had
-// not been done.
+// Step is one action. A repetition is harmless: after a crash, the step may run again.
 type Step interface{ isStep() }
 
-// Purpose says what a status is written for.
+// Purpose is the cause of a write of the status.
 type Purpose string
 
 // The purposes of a WriteStatus.
 const (
-	PurposeNote     Purpose = "note"     // why it is not claimed, or who is missing
+	PurposeNote     Purpose = "note"     // an obstacle
 	PurposeClaim    Purpose = "claim"    // Pending to Claimed
 	PurposeState    Purpose = "state"    // the driver reached start or end
-	PurposeProgress Purpose = "progress" // how far it is
+	PurposeProgress Purpose = "progress" // progress of the driver
 	PurposeFinish   Purpose = "finish"   // to a terminal phase
 )
 
 type (
-	// WriteStatus replaces the status of an event, provided that the event is still as
-	// it was seen.
+	// WriteStatus replaces the status of an event, provided that the event has not changed since.
 	WriteStatus struct {
 		Purpose Purpose
 		Event   *lifecyclev1alpha1.LifecycleEvent

@@ -5,20 +5,18 @@ package transition
 import "time"
 
 const (
-	// ReadinessTimeout is how long a registered driver may take to answer before an
-	// event that needs it fails (KEP-5683, claim failure).
+	// ReadinessTimeout limits the first answer of a registered driver. After it, the event fails (KEP-5683, claim failure).
 	ReadinessTimeout = 30 * time.Second
-	// DeregistrationTimeout is how long a driver may be away before its transitions of
-	// this node are deleted (KEP-5683).
+	// DeregistrationTimeout is the time between the deregistration of a driver and the deletion of its transitions of this
+	// node (KEP-5683).
 	DeregistrationTimeout = 30 * time.Second
-	// PollInterval is how often End is called for a driver that does not wait.
+	// PollInterval is the interval of End calls to a driver that does not wait.
 	PollInterval = 10 * time.Second
-	// LastEndTimeout is how long a terminal phase waits for the driver to answer its
-	// last End. The event itself waits longer: until the driver answers or is gone.
+	// LastEndTimeout limits the delay of a terminal phase by the driver's answer to its last End. The event itself stays
+	// until the driver answers or deregisters.
 	LastEndTimeout = 10 * time.Second
 
-	// registerTimeout is how long a driver may take to be seen after we began to look,
-	// before a claimed event says that it is missing.
+	// registerTimeout is the time after the start of this process before a claimed event reports a missing driver.
 	registerTimeout = 10 * time.Second
 	// notReadyAfter keeps a driver that answers at once from being noted as not ready.
 	notReadyAfter = time.Second
@@ -30,7 +28,7 @@ const (
 	// waitInterval keeps a driver that claims to wait and does not from being called in
 	// a tight loop.
 	waitInterval = 100 * time.Millisecond
-	// retryBase and retryCap bound the backoff after calls that ended with "ask again".
+	// retryBase and retryCap bound the backoff after retryable errors.
 	retryBase = 500 * time.Millisecond
 	retryCap  = PollInterval
 )

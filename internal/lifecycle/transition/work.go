@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// work is the event in work with what its phases need, derived once for each decision.
+// work is the event in work and the derived facts of its phases, computed once for each decision.
 type work struct {
 	facts *Facts
 	event *lifecyclev1alpha1.LifecycleEvent
@@ -19,12 +19,12 @@ type work struct {
 
 	// claim names the driver and its two states, as they were at the claim.
 	claim lifecyclev1alpha1.ClaimedDriver
-	// driver is what the node knows of that driver.
+	// driver is the state of that driver on the node.
 	driver Driver
 	call   Call
 	// answer is the driver's last answer. It is empty before the first one.
 	answer Answer
-	// broken says how the answer breaks the contract. It is nil where there is no answer.
+	// broken is the answer's violation of the contract, or nil.
 	broken *broken
 	// reachedEnd: the driver has reported the end state, and the event's status has it.
 	reachedEnd bool

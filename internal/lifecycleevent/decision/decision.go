@@ -4,8 +4,8 @@ package decision
 
 import "time"
 
-// Of is one step of a room's kind, and the time at which to ask again if nothing changes
-// before. S is an interface.
+// A decision of type Of is one step of a package's kind, and the time of the next decision if no fact changes before. S is an
+// interface.
 type Of[S any] struct {
 	// Step is nil when there is nothing to do now.
 	Step S
@@ -13,7 +13,7 @@ type Of[S any] struct {
 	Wake time.Time
 }
 
-// Or is d, or other where d has no step; then with the earlier time of the two.
+// Or returns d if it has a step, otherwise other with the earlier time of the two.
 func (d Of[S]) Or(other Of[S]) Of[S] {
 	if any(d.Step) != nil {
 		return d

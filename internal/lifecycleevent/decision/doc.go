@@ -3,7 +3,7 @@
 // Package decision has the answer of the pure packages that decide one step at a time.
 //
 //	one rule           ──▶ Of[Step] ──┐
-//	the next rule      ──▶ Of[Step] ──┴─ Or ──▶ the first step, or the earliest time to ask again
+//	the next rule      ──▶ Of[Step] ──┴─ Or ──▶ the first step, or the earliest time of the next decision
 //
-// It knows nothing of the steps.
+// The package does not depend on the kinds of steps.
 package decision

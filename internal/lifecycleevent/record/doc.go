@@ -5,7 +5,6 @@
 //
 //	a step of transition or oversight ── compare and swap ──▶ API server
 //
-// It writes as the process itself, never as the node. Each write holds only if the
-// object is still as it was seen when the step was decided; if not, the write is
-// [ErrStale]: the change that came in between gives another step. It decides nothing.
+// It writes as the process itself, never as the node. A write fails with [ErrStale] if the object has changed since the
+// decision: the next decision then starts from the change. It decides nothing.
 package record

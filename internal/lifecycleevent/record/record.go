@@ -14,7 +14,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// ErrStale means that the object has changed since the step was decided, or is gone.
+// ErrStale means that the object has changed since the step was decided, or no longer exists.
 var ErrStale = errors.New("the object has changed since")
 
 // Recorder writes events.
@@ -32,8 +32,7 @@ func (r *Recorder) Create(ctx context.Context, event *lifecyclev1alpha1.Lifecycl
 	return created, wrap("create", event, r.client.Create(ctx, created))
 }
 
-// Change makes of an event as it was seen what changed says, but for its status. It
-// returns the event as the API server has it then.
+// Change replaces an event by changed, except for its status. It returns the event as stored by the API server.
 func (r *Recorder) Change(ctx context.Context, seen, changed *lifecyclev1alpha1.LifecycleEvent) (after *lifecyclev1alpha1.LifecycleEvent, err error) {
 	after = changed.DeepCopy()
 	return after, wrap("change", seen, r.patch(ctx, after, seen))
@@ -71,7 +70,7 @@ func (r *Recorder) RemoveGate(ctx context.Context, seen *lifecyclev1alpha1.Lifec
 }
 
 // patch writes the difference. Finalizers and gates are lists, which a merge patch
-// replaces as a whole: without the resource version, those of others could be lost.
+// replaces as a whole: without the resource version, entries of other writers could be lost.
 func (r *Recorder) patch(ctx context.Context, changed, seen *lifecyclev1alpha1.LifecycleEvent) error {
 	return r.client.Patch(ctx, changed, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
 }
