@@ -77,7 +77,7 @@ func TestTheOnlyNodeIsDrainedWithAWarning(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, harness.Options{})
 	env.Controller(t, "leader", "").AwaitLeading()
-	node := env.Node(t, "only")
+	node := env.Worker(t, "worker-1", "only")
 	node.Agent("")
 	node.SetAgentReady(true)
 	const looked = "example.com/looked"

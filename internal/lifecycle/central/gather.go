@@ -33,6 +33,7 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 			facts.Peers = append(facts.Peers, peerOf(n))
 		}
 	}
+	facts.OnlyNode = len(facts.Peers) == 0
 	facts.PeerEvents, err = o.peerEvents(ctx, o.Cached, node, client.UnsafeDisableDeepCopy)
 	return facts, err
 }
@@ -106,10 +107,12 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 		if facts.Peers, err = o.livePeers(ctx, cached.Peers, facts); err != nil {
 			return nil, err
 		}
-	} else if slices.ContainsFunc(facts.Events, oversight.Guarded) {
+	}
+	if cached.OnlyNode {
 		if facts.Peers, err = o.anyPeer(ctx, cached.NodeName); err != nil {
 			return nil, err
 		}
+		facts.OnlyNode = len(facts.Peers) == 0
 	}
 	fresh := oversight.Next(facts, o.Clock.Now()).Step
 	if subject(fresh) != subject(step) {

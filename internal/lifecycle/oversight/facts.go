@@ -34,9 +34,10 @@ type Facts struct {
 	// Transitions by name.
 	Transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 
-	// Peers are the other nodes, and PeerEvents their events. Only guards need
-	// them: they may be missing if no event of the node is Guarded.
+	// Peers are the other nodes, without nodes that make no difference, and PeerEvents their events. OnlyNode: the cluster
+	// has no other node. Only guards need them: they may be missing if no event of the node is Guarded.
 	Peers      []Peer
+	OnlyNode   bool
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 
 	// Central: the controller claims the events, and not the agents.

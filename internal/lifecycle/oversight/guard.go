@@ -30,7 +30,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
 	for _, o := range objections(f, e) {
-		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && len(f.Peers) == 0 && !f.StrictGuards {
+		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && f.OnlyNode && !f.StrictGuards {
 			reason, message = lifecyclev1alpha1.ReasonOnlyNode,
 				fmt.Sprintf("node %q is the only Node of the cluster: evicted pods stay Pending until the node returns to service", f.NodeName)
 			continue

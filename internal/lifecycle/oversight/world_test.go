@@ -85,6 +85,7 @@ func (w *world) facts(node string) Facts {
 			f.Peers = append(f.Peers, PeerOf(n, len(w.cordons[name]) > 0))
 		}
 	}
+	f.OnlyNode = len(f.Peers) == 0
 	f.Lost = Look(f, w.now)
 	w.lost[node] = f.Lost
 	return f
