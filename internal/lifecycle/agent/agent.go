@@ -52,6 +52,7 @@ type Config struct {
 	Cached Readers
 	Live   Readers // the same, from the API server
 
+	Wake     func() // starts a pass
 	Drivers  Drivers
 	Calls    *dispatch.Dispatcher
 	Recorder *record.Recorder
@@ -62,7 +63,7 @@ type Config struct {
 // Drivers knows which drivers are registered: a [plugins.Registry].
 type Drivers interface {
 	Driver(name string) plugins.State
-	Check(name, key string)
+	Check(name string, done func())
 }
 
 // Readers read what the agent decides on.

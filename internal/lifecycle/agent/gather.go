@@ -41,18 +41,18 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 	return facts, nil
 }
 
-// readinessCheck is the event for which a driver's readiness was asked for last.
+// readinessCheck is the last event for which the agent checked a driver.
 type readinessCheck struct {
 	event types.UID
 	since time.Time
 }
 
-// driver is what is known of a driver.
+// driver returns the facts about a driver.
 func (a *Agent) driver(name string) transition.Driver {
 	state := a.Drivers.Driver(name)
 	if !state.Registered {
 		delete(a.checking, name)
-		// Before the registry runs, it does not know since when it has looked.
+		// Before the registry runs, its time is zero.
 		since := state.MissingSince
 		if since.Before(a.Since) {
 			since = a.Since
@@ -61,16 +61,16 @@ func (a *Agent) driver(name string) transition.Driver {
 	}
 	a.seen[name] = true
 	check, checking := a.checking[name]
-	ready := checking && state.ReadyFor == string(check.event)
+	ready := checking && !state.ReadyAt.Before(check.since)
 	if checking && !ready {
-		// A check is lost when the driver registers anew; one that goes on is not repeated.
-		a.Drivers.Check(name, string(check.event))
+		// The check has no result yet, or was lost because the driver has registered again.
+		a.Drivers.Check(name, a.Wake)
 	}
 	return transition.Driver{Registered: true, Checking: check.event, CheckingSince: check.since, Ready: ready}
 }
 
-// checkDriver asks whether a driver answers.
+// checkDriver starts a check of a driver for an event.
 func (a *Agent) checkDriver(name string, event types.UID) {
 	a.checking[name] = readinessCheck{event: event, since: a.Clock.Now()}
-	a.Drivers.Check(name, string(event))
+	a.Drivers.Check(name, a.Wake)
 }

@@ -135,9 +135,9 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
 		FinishedEventTTL: p.options.FinishedEventTTL,
 		HomeSince:        p.homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
-		Cached:  Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
-		Live:    Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
-		Drivers: drivers, Calls: p.calls,
+		Cached: Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
+		Live:   Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
+		Wake:   wake, Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
 	})
 	if err := loop.Add(p.manager, "agent", p.health.Loop(agent), 1,

@@ -101,16 +101,15 @@ func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 	if err != nil && !apierrors.IsNotFound(err) { // of a Node that does not exist, nothing is to be remembered
 		return nil, err
 	}
-	drivers := &sharedDrivers{registry: f.drivers, asked: map[string]string{}}
 	wake := func() { f.waker.Wake(node) }
 	a := agent.New(agent.Config{
 		NodeName:         node,
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name},
 		FinishedEventTTL: f.FinishedEventTTL,
 		HomeSince:        homeSince, Since: f.Clock.Now(), Clock: f.Clock,
-		Cached:  readers(f.Cached),
-		Live:    readers(f.Live),
-		Drivers: drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
+		Cached: readers(f.Cached),
+		Live:   readers(f.Live),
+		Wake:   wake, Drivers: f.drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
 		Recorder: f.Recorder, Node: writer, Observer: f.Observer.Node(node),
 	})
 	f.mu.Lock()
@@ -154,30 +153,4 @@ func (f *Fleet) Wait() {
 	for _, node := range f.nodes() {
 		f.of(node).Calls.Wait()
 	}
-}
-
-// checkKey is what drivers are checked for, whichever node wants to know: else the
-// checks of many nodes would take each other's place and none would end.
-const checkKey = "all nodes"
-
-// sharedDrivers is what one node's loop sees of the drivers that all nodes share. A
-// driver that has answered for any of them has answered for all.
-type sharedDrivers struct {
-	registry agent.Drivers
-	asked    map[string]string // the key that this node asked for last, by driver
-}
-
-// Driver is the state of a driver.
-func (s *sharedDrivers) Driver(name string) plugins.State {
-	state := s.registry.Driver(name)
-	if state.ReadyFor == checkKey {
-		state.ReadyFor = s.asked[name]
-	}
-	return state
-}
-
-// Check finds out whether a driver is ready.
-func (s *sharedDrivers) Check(name, key string) {
-	s.asked[name] = key
-	s.registry.Check(name, checkKey)
 }

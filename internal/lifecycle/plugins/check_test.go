@@ -4,55 +4,48 @@ package plugins
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
 
 func TestCheck(t *testing.T) {
-	t.Run("a driver that answers is ready, for the key that was asked for", func(t *testing.T) {
+	t.Run("a driver that answers is ready, each time", func(t *testing.T) {
 		h := run(t, nil)
 		newStranger("d", "").serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
-		h.awaitReady(t, "d", "event 1")
-		h.awaitReady(t, "d", "event 2")
+		h.awaitReady(t, "d", time.Now())
+		h.awaitReady(t, "d", time.Now())
 	})
 
 	t.Run("a driver that is not registered", func(t *testing.T) {
 		h := run(t, nil)
-		h.Check("d", "event")
-		if got := h.Driver("d"); got.ReadyFor != "" {
+		h.Check("d", h.notice)
+		if got := h.Driver("d"); !got.ReadyAt.IsZero() {
 			t.Errorf("state is %+v", got)
 		}
 	})
 
 	t.Run("a driver that has frozen is never ready", func(t *testing.T) {
-		clock := newAlarmClock()
-		h := run(t, clock)
+		h := run(t, nil, func(r *Registry) { r.checkLimit = 200 * time.Millisecond })
 		endpoint := filepath.Join(tempDir(t), "slm.sock")
-		listenAt(t, endpoint) // nobody accepts
+		listenAt(t, endpoint) // no process accepts
 		newStranger("d", endpoint).serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
-		clock.awaitCalls(t)
-		h.Check("d", "event")
-		eventually(t, "the reason is known", func() bool { return strings.Contains(h.Driver("d").NotReady, "does not answer") })
-		clock.ring(clock.delays, checkLimit)
-		got := h.await(t, "d", "given up", func(State) bool { return checkOf(h, "d") == nil })
-		if got.ReadyFor != "" || !strings.Contains(got.NotReady, "does not answer") {
+		h.Check("d", h.notice)
+		got := h.await(t, "d", "given up", func(State) bool { return !isChecked(h, "d") })
+		if !got.ReadyAt.IsZero() {
 			t.Errorf("state is %+v", got)
 		}
 	})
 
-	t.Run("a driver whose endpoint is not there says so while it is being checked", func(t *testing.T) {
+	t.Run("a driver whose endpoint appears later becomes ready", func(t *testing.T) {
 		h := run(t, nil)
 		endpoint := filepath.Join(tempDir(t), "slm.sock")
 		newStranger("d", endpoint).serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
-		h.Check("d", "event")
-		eventually(t, "the reason is known", func() bool { return strings.Contains(h.Driver("d").NotReady, "no such file") })
-
+		h.Check("d", h.notice)
 		newStranger("d", "").serve(t, endpoint)
-		h.awaitReady(t, "d", "event") // it is tried again
+		h.await(t, "d", "ready", func(s State) bool { return !s.ReadyAt.IsZero() })
 	})
 
 	t.Run("a driver that wakes up becomes ready", func(t *testing.T) {
@@ -61,54 +54,36 @@ func TestCheck(t *testing.T) {
 		frozen := listenAt(t, endpoint)
 		newStranger("d", endpoint).serve(t, filepath.Join(h.dir, "d-reg.sock"))
 		h.awaitRegistered(t, "d")
-		h.Check("d", "event")
-		eventually(t, "the reason is known", func() bool { return strings.Contains(h.Driver("d").NotReady, "does not answer") })
+		h.Check("d", h.notice)
 		newStranger("d", "").serveOn(t, frozen)
-		h.awaitReady(t, "d", "event")
+		h.await(t, "d", "ready", func(s State) bool { return !s.ReadyAt.IsZero() })
 	})
 
-	t.Run("the same key is not checked twice at a time", func(t *testing.T) {
-		h := run(t, nil)
-		endpoint := filepath.Join(tempDir(t), "slm.sock")
-		listenAt(t, endpoint)
-		newStranger("d", endpoint).serve(t, filepath.Join(h.dir, "d-reg.sock"))
-		h.awaitRegistered(t, "d")
-		h.Check("d", "event")
-		first := checkOf(h, "d")
-		h.Check("d", "event")
-		if checkOf(h, "d") != first {
-			t.Error("there is another check")
-		}
-		h.Check("d", "other event")
-		if checkOf(h, "d") == first {
-			t.Error("the check for the other key did not take its place")
-		}
-	})
-
-	t.Run("what was found of one instance does not hold for the next", func(t *testing.T) {
+	t.Run("the result of one instance does not hold for the next", func(t *testing.T) {
 		h := run(t, nil)
 		newStranger("d", "").serve(t, filepath.Join(h.dir, "d-1-reg.sock"))
 		h.awaitRegistered(t, "d")
-		h.awaitReady(t, "d", "event")
+		h.awaitReady(t, "d", time.Now())
 		second := filepath.Join(h.dir, "d-2-reg.sock")
 		newStranger("d", "/nowhere").serve(t, second)
 		h.awaitEndpoint(t, "d", "/nowhere")
-		if got := h.Driver("d"); got.ReadyFor != "" {
+		if got := h.Driver("d"); !got.ReadyAt.IsZero() {
 			t.Errorf("state is %+v", got)
 		}
-		h.Check("d", "event")
-		remove(t, second) // the check goes on with the older one
-		h.await(t, "d", "ready", func(s State) bool { return s.ReadyFor == "event" })
+		since := time.Now()
+		h.Check("d", h.notice)
+		remove(t, second)
+		h.awaitReady(t, "d", since) // the agent checks the older one
 	})
 }
 
-func checkOf(h *house, name string) *check {
+func isChecked(h *house, name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.drivers[name].check
+	return h.newest(name).stopCheck != nil
 }
 
-// eventually waits for what OnChange does not tell of.
+// eventually waits for a change that OnChange does not report.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)

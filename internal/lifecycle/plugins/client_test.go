@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -47,7 +48,7 @@ func TestStranger(t *testing.T) {
 	d.answer = &driverv1.LifecycleTransitionResponse{LifecycleCondition: "e", NodeName: "n1"}
 	d.serve(t, filepath.Join(h.dir, "kep-reg.sock"))
 	h.awaitRegistered(t, "kep.example.com")
-	h.awaitReady(t, "kep.example.com", "u")
+	h.awaitReady(t, "kep.example.com", time.Now())
 
 	got, err := h.start(t, "kep.example.com")
 	if err != nil {
@@ -157,14 +158,14 @@ func TestKit(t *testing.T) {
 	}
 	stopOld := serveKit(t, h, "old", "I am old")
 	h.awaitEndpoint(t, name, endpoint("old"))
-	h.awaitReady(t, name, "u")
+	h.awaitReady(t, name, time.Now())
 	if _, err := h.start(t, name); err != nil {
 		t.Fatal(err)
 	}
 
 	stopNew := serveKit(t, h, "new", "I am new")
 	h.awaitEndpoint(t, name, endpoint("new"))
-	h.awaitReady(t, name, "u")
+	h.awaitReady(t, name, time.Now())
 	h.awaitMessage(t, name, "I am new")
 
 	stopNew()

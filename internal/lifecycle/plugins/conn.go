@@ -10,33 +10,28 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// maxAnswer limits what a driver can make the agent read.
+// maxAnswer limits the size of a driver's answer.
 const maxAnswer = 4 << 20
 
-// reconnect is quick: the other end is on the same machine.
+// reconnect has short delays: the driver is on the same machine.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 	MinConnectTimeout: 20 * time.Second,
 }
 
-// connect makes a connection to a unix socket, when the first call is made. If
-// dialed is not nil, it is told how each attempt to connect went.
-func connect(path string, dialed func(error)) (*grpc.ClientConn, error) {
-	dial := func(ctx context.Context, _ string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-		if dialed != nil {
-			dialed(err)
-		}
-		return conn, err
-	}
-	// Not the unix resolver: it reads the path as a URL. The authority is the one that
-	// it would give, because servers in other languages refuse a path there.
+// connect returns a connection to a unix socket. The first call opens it.
+func connect(path string) (*grpc.ClientConn, error) {
+	// gRPC's unix resolver reads the path as a URL, so the dialer has the path. The
+	// authority is the resolver's, because servers in other languages reject a path there.
 	conn, err := grpc.NewClient("passthrough:///driver",
 		grpc.WithAuthority("localhost"),
-		grpc.WithContextDialer(dial),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(reconnect),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
@@ -50,6 +45,35 @@ func connect(path string, dialed func(error)) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// closeConn closes a connection. The only error there is says that it was closed
-// before.
-func closeConn(conn *grpc.ClientConn) { _ = conn.Close() }
+// isReady waits until the process at the endpoint answers, or until ctx ends. A
+// connection is Ready when it has received the settings of HTTP/2.
+func isReady(ctx context.Context, endpoint string) bool {
+	conn, err := connect(endpoint)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }() // it fails only for a closed connection
+	for {
+		state := conn.GetState()
+		if state == connectivity.Ready {
+			return true
+		}
+		conn.Connect()
+		if !conn.WaitForStateChange(ctx, state) {
+			return false
+		}
+	}
+}
+
+// awaitLoss returns when the driver has closed the connection, or ctx has ended. The
+// kernel closes it when the process dies, although the socket's file remains. The
+// connection may still be Connecting after the first answer.
+func awaitLoss(ctx context.Context, conn *grpc.ClientConn) {
+	state := conn.GetState()
+	for state == connectivity.Connecting || state == connectivity.Ready {
+		if !conn.WaitForStateChange(ctx, state) {
+			return
+		}
+		state = conn.GetState()
+	}
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugins knows which lifecycle drivers are registered on the node, and
-// whether they are ready.
+// Package plugins knows the lifecycle drivers that are registered on the node, and
+// whether they answer.
 //
 //	registration directory ── fsnotify, every 10 s ──▶ scan: socket files
 //	                                                     │ one follower per file
@@ -9,11 +9,11 @@
 //	                                                              │
 //	agent ── Driver, Names, Check, Client ───────────────────────┘── OnChange ──▶ agent
 //
-// What is in the directory decides. fsnotify only wakes the scan; events that are
-// lost are made good by the next one. A driver is registered while its socket is
-// there and some process listens; a process that has frozen stays registered, and is
-// found out by Check.
+// The contents of the directory decide. fsnotify only starts a scan, so a lost
+// notification does no harm: the next scan finds the change. A driver is registered
+// while its socket exists and a process listens there. A frozen process stays
+// registered; Check detects it.
 //
-// It does not call drivers on behalf of events, knows nothing of events and
-// transitions, and writes nothing to the API server.
+// The package knows nothing of events and transitions, and makes no calls for them. It
+// writes nothing to the API server.
 package plugins

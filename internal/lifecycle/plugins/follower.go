@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
@@ -23,16 +21,18 @@ import (
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
 )
 
-// What drivers can be called, as in the CRD's validation of spec.driver: no transition could
-// name any other, and names are listed on the Node with commas between them.
+// maxName and namePattern equal the CRD's validation of spec.driver: no transition could
+// have another name. The agent also lists names on the Node, separated by commas.
 const maxName = 253
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
 
-// registrationTimeout is for each of the two calls of a registration.
+// registrationTimeout limits each of the two calls of a registration.
 const registrationTimeout = 5 * time.Second
 
-// follower keeps one registration socket registered while somebody listens there.
+var errNoAnswer = fmt.Errorf("it did not answer within %s", registrationTimeout)
+
+// follower keeps one registration socket registered while a process listens there.
 type follower struct {
 	socket socketFile
 	cancel context.CancelFunc
@@ -42,7 +42,7 @@ type follower struct {
 func (r *Registry) startFollower(ctx context.Context, socket socketFile) *follower {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &follower{socket: socket, cancel: cancel, done: make(chan struct{})}
-	go func() { // watch.drop waits for it
+	go func() { // stop waits for it
 		defer close(f.done)
 		defer r.deregister(socket.path)
 		r.follow(ctx, socket)
@@ -50,8 +50,13 @@ func (r *Registry) startFollower(ctx context.Context, socket socketFile) *follow
 	return f
 }
 
-// follow registers the socket, again and again: when it was refused because there was
-// an older one, when the process was not ready, when the connection was lost.
+func (f *follower) stop() {
+	f.cancel()
+	<-f.done
+}
+
+// follow registers the socket, repeatedly: after a rejection (for example because of an
+// older instance), when the process was not ready, and after the loss of the connection.
 func (r *Registry) follow(ctx context.Context, socket socketFile) {
 	logger := klog.FromContext(ctx).WithValues("socket", socket.path)
 	fresh := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 30 * time.Second}
@@ -78,26 +83,26 @@ func (r *Registry) follow(ctx context.Context, socket socketFile) {
 	}
 }
 
-// attend registers the driver behind the socket, and returns when its connection was
-// lost, or when it cannot be registered now.
+// attend registers the driver behind the socket. It returns after the loss of the
+// connection, or at once if the driver cannot be registered now.
 func (r *Registry) attend(ctx context.Context, socket socketFile) (registered bool, err error) {
-	conn, err := connect(socket.path, nil)
+	conn, err := connect(socket.path)
 	if err != nil {
 		return false, err
 	}
-	defer closeConn(conn)
+	defer func() { _ = conn.Close() }() // it fails only for a closed connection
 	client := registerapi.NewRegistrationClient(conn)
 
-	info, err := r.info(ctx, client)
+	info, err := getInfo(ctx, client)
 	if err != nil {
 		r.deregisterIfRefused(ctx, socket)
-		return false, fmt.Errorf("ask who it is: %w", err)
+		return false, fmt.Errorf("get the driver's name: %w", err)
 	}
 	if err := r.admit(socket, info); err != nil {
 		r.deregister(socket.path)
-		return false, errors.Join(err, r.notify(ctx, client, err))
+		return false, errors.Join(err, notify(ctx, client, err))
 	}
-	if err := r.notify(ctx, client, nil); err != nil {
+	if err := notify(ctx, client, nil); err != nil {
 		r.deregister(socket.path)
 		return false, err
 	}
@@ -106,40 +111,28 @@ func (r *Registry) attend(ctx context.Context, socket socketFile) (registered bo
 	return true, nil
 }
 
-func (r *Registry) info(ctx context.Context, client registerapi.RegistrationClient) (*registerapi.PluginInfo, error) {
-	ctx, cancel := r.withTimeout(ctx)
+func getInfo(ctx context.Context, client registerapi.RegistrationClient) (*registerapi.PluginInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, registrationTimeout, errNoAnswer)
 	defer cancel()
 	info, err := client.GetInfo(ctx, &registerapi.InfoRequest{})
 	return info, withCause(ctx, err)
 }
 
-// notify tells the driver the outcome: registered, or why not.
-func (r *Registry) notify(ctx context.Context, client registerapi.RegistrationClient, refusal error) error {
-	ctx, cancel := r.withTimeout(ctx)
+// notify tells the driver that it is registered, or the reason for its rejection.
+func notify(ctx context.Context, client registerapi.RegistrationClient, rejection error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, registrationTimeout, errNoAnswer)
 	defer cancel()
-	status := &registerapi.RegistrationStatus{PluginRegistered: refusal == nil}
-	if refusal != nil {
-		status.Error = refusal.Error()
+	status := &registerapi.RegistrationStatus{PluginRegistered: rejection == nil}
+	if rejection != nil {
+		status.Error = rejection.Error()
 	}
 	if _, err := client.NotifyRegistrationStatus(ctx, status); err != nil {
-		return fmt.Errorf("tell it the outcome: %w", withCause(ctx, err))
+		return fmt.Errorf("notify the driver of the outcome: %w", withCause(ctx, err))
 	}
 	return nil
 }
 
-var errNoAnswer = fmt.Errorf("it did not answer within %s", registrationTimeout)
-
-// withTimeout is context.WithTimeoutCause with the registry's clock.
-func (r *Registry) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := r.clock.AfterFunc(registrationTimeout, func() { cancel(errNoAnswer) })
-	return ctx, func() {
-		timer.Stop()
-		cancel(nil)
-	}
-}
-
-// withCause is err, or the reason for which the call was ended.
+// withCause returns err, or the reason for the end of the call's ctx.
 func withCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -147,10 +140,10 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// admit registers what the driver says it is, if it makes sense.
+// admit registers the driver, if its answer is valid.
 func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error {
 	endpoint := info.GetEndpoint()
-	if endpoint == "" { // as the registration API has it: the same socket serves both
+	if endpoint == "" { // as in the registration API: the registration socket has both services
 		endpoint = socket.path
 	}
 	switch {
@@ -168,30 +161,15 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 		return fmt.Errorf("supported versions are [%s], must have %q among them",
 			strings.Join(info.GetSupportedVersions(), " "), driverv1.ServiceName)
 	}
-	return r.register(info.GetName(), instance{socket: socket, endpoint: endpoint})
+	return r.register(&instance{name: info.GetName(), endpoint: endpoint, socket: socket})
 }
 
-// awaitLoss returns when the other end has closed the connection, as the kernel does
-// when the process dies: this is noticed at once, where a file that is left behind
-// tells nothing.
-//
-// A call may have been answered before the connection calls itself Ready.
-func awaitLoss(ctx context.Context, conn *grpc.ClientConn) {
-	state := conn.GetState()
-	for state == connectivity.Connecting || state == connectivity.Ready {
-		if !conn.WaitForStateChange(ctx, state) {
-			return
-		}
-		state = conn.GetState()
-	}
-}
-
-// deregisterIfRefused finds out whether nobody listens any more. This is for good: a
-// socket that was left by its process is never listened to again.
+// deregisterIfRefused deregisters a socket on which no process listens. That is
+// permanent: no process can listen again on the socket of a dead one.
 func (r *Registry) deregisterIfRefused(ctx context.Context, socket socketFile) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket.path)
 	if err == nil {
-		_ = conn.Close() // nothing was sent on it
+		_ = conn.Close() // the connection is unused
 		return
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {

@@ -3,6 +3,7 @@
 package plugins
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -20,47 +22,60 @@ import (
 // ErrNotRegistered means that no instance of the driver is registered.
 var ErrNotRegistered = errors.New("not registered on this node")
 
+// checkLimit ends a check without a result. The agent then starts another check, while
+// an event still needs one.
+const checkLimit = time.Minute
+
 // Options of a [Registry].
 type Options struct {
-	// Dir is the registration directory. It is created with mode 0700 if absent.
+	// Dir is the registration directory. Run creates it with mode 0700 if it is absent.
 	Dir string
-	// Clock is for tests. Nil: the real one.
-	Clock clock.WithTickerAndDelayedExecution
-	// OnChange is called after the state of any driver has changed: look again. It
-	// is called from several goroutines and must not block.
+	// Clock is for tests. Nil: the real clock.
+	Clock clock.WithTicker
+	// OnChange is called after each registration and deregistration. Several goroutines
+	// call it, and it must not block.
 	OnChange func()
 }
 
-// Registry is the drivers of one node. Its methods may be called at any time, from
-// any goroutine.
+// Registry holds the drivers of one node. Several goroutines may use it, also before and
+// after Run.
 type Registry struct {
 	dir      string
-	clock    clock.WithTickerAndDelayedExecution
+	clock    clock.WithTicker
 	onChange func()
-	// rescan is rescanEvery, and newWatcher is fsnotify's, but in tests.
-	rescan     time.Duration
-	newWatcher func() (*fsnotify.Watcher, error)
+	// Tests replace rescan (rescanEvery), checkLimit and newWatcher (fsnotify's).
+	rescan, checkLimit time.Duration
+	newWatcher         func() (*fsnotify.Watcher, error)
 
-	// checks are the readiness checks that are going on. Run waits for them.
+	// checks counts the readiness checks in progress. Run waits for them.
 	checks sync.WaitGroup
 
-	mu      sync.Mutex
-	logger  klog.Logger
-	running bool
-	since   time.Time // when Run began
-	drivers map[string]*driver
+	mu     sync.Mutex
+	logger klog.Logger
+	since  time.Time // the start of Run
+	// instances are in the order of the age of their socket files: the order is the same
+	// after a restart of the agent.
+	instances    []*instance
+	missingSince map[string]time.Time // by the name of a driver that has left
 }
 
-// New is a registry that knows of no driver until it is run.
+// instance is a registered process of a driver.
+type instance struct {
+	name, endpoint string
+	socket         socketFile
+
+	// Only the newest instance of a driver has a connection and a check.
+	conn      *grpc.ClientConn   // nil before the first call
+	stopCheck context.CancelFunc // nil without a check in progress
+	checked   []func()           // called at the end of the check
+	readyAt   time.Time
+}
+
+// New returns a registry without drivers. Run finds them.
 func New(options Options) *Registry {
 	r := &Registry{
-		dir:      filepath.Clean(options.Dir),
-		clock:    options.Clock,
-		onChange: options.OnChange,
-		drivers:  map[string]*driver{},
-
-		rescan:     rescanEvery,
-		newWatcher: fsnotify.NewWatcher,
+		dir: filepath.Clean(options.Dir), clock: options.Clock, onChange: options.OnChange, missingSince: map[string]time.Time{},
+		rescan: rescanEvery, checkLimit: checkLimit, newWatcher: fsnotify.NewWatcher,
 	}
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
@@ -71,64 +86,172 @@ func New(options Options) *Registry {
 	return r
 }
 
-// State is what is known of a driver.
+// State is the state of a driver.
 type State struct {
-	// Registered: an instance of the driver has registered, and is still there.
+	// Registered means that an instance of the driver is registered.
 	Registered bool
-	// Endpoint is the socket of the newest instance.
-	Endpoint string
-	// MissingSince is when the last instance went, or for a driver that has not been
-	// seen, when Run began. Zero while the driver is registered.
+	// MissingSince is the time at which the last instance left. For a driver that has
+	// never registered, it is the start of Run. It is zero while the driver is registered.
 	MissingSince time.Time
-	// ReadyFor is the key of the last [Registry.Check] that found the newest instance
-	// ready.
-	ReadyFor string
-	// NotReady says, for people, what a check that is going on, or the last one that
-	// gave up, has found. Empty if there is nothing to say.
-	NotReady string
+	// ReadyAt is the time at which the newest instance last passed a [Registry.Check].
+	ReadyAt time.Time
 }
 
-// Driver is the state of the driver with that name.
+// Driver returns the state of the driver with that name.
 func (r *Registry) Driver(name string) State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d, ok := r.drivers[name]
-	if !ok {
-		return State{MissingSince: r.since}
+	if newest := r.newest(name); newest != nil {
+		return State{Registered: true, ReadyAt: newest.readyAt}
 	}
-	return d.state()
+	if left, ok := r.missingSince[name]; ok {
+		return State{MissingSince: left}
+	}
+	return State{MissingSince: r.since}
 }
 
-// Names of the drivers that are registered, sorted.
+// Names returns the names of the registered drivers, sorted.
 func (r *Registry) Names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string
-	for name, d := range r.drivers {
-		if d.newest() != nil {
-			names = append(names, name)
-		}
+	for _, i := range r.instances {
+		names = append(names, i.name)
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
-// Client is for calls to the newest instance of a driver. Its connection is made when
-// it is needed, and made again when it was lost. When the newest instance is another
-// one, calls end with code Canceled: ask for a client before each call.
+// Client returns a client for calls to the newest instance of a driver. It connects with
+// the first call, and again after the loss of a connection. When a newer instance
+// registers, calls to the older one end with code Canceled: get a client for each call.
 func (r *Registry) Client(name string) (driverv1.SLMPluginClient, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d, ok := r.drivers[name]
-	if !ok || d.newest() == nil {
+	newest := r.newest(name)
+	if newest == nil {
 		return nil, fmt.Errorf("driver %s: %w", name, ErrNotRegistered)
 	}
-	if d.conn == nil {
-		conn, err := connect(d.newest().endpoint, nil)
+	if newest.conn == nil {
+		conn, err := connect(newest.endpoint)
 		if err != nil {
 			return nil, fmt.Errorf("driver %s: %w", name, err)
 		}
-		d.conn = conn
+		newest.conn = conn
 	}
-	return driverv1.NewSLMPluginClient(d.conn), nil
+	return driverv1.NewSLMPluginClient(newest.conn), nil
+}
+
+// Check checks whether the newest instance of a driver answers, sets State.ReadyAt if it
+// does, and then calls done, which must not block. It uses a new connection: a frozen
+// process accepts connections, but does not send anything on them. A check ends when the
+// instance is ready, when it is no longer the newest, or after a minute. All callers for
+// an instance share one check.
+func (r *Registry) Check(name string, done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	newest := r.newest(name)
+	if newest == nil {
+		return
+	}
+	newest.checked = append(newest.checked, done)
+	if newest.stopCheck != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), r.checkLimit)
+	newest.stopCheck = cancel
+	r.checks.Go(func() {
+		defer cancel()
+		for _, done := range r.finishCheck(newest, isReady(ctx, newest.endpoint)) {
+			done()
+		}
+	})
+}
+
+func (r *Registry) finishCheck(of *instance, ready bool) (checked []func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ready {
+		of.readyAt = r.clock.Now()
+	}
+	checked, of.checked, of.stopCheck = of.checked, nil, nil
+	return checked
+}
+
+// newest returns the newest instance of a driver, or nil. The caller holds the lock.
+func (r *Registry) newest(name string) *instance {
+	for _, i := range slices.Backward(r.instances) {
+		if i.name == name {
+			return i
+		}
+	}
+	return nil
+}
+
+// register adds the instance. It replaces an instance with the same socket.
+func (r *Registry) register(added *instance) error {
+	changed, err := r.add(added)
+	if changed {
+		r.logger.Info("Driver registered", "driver", added.name, "endpoint", added.endpoint, "socket", added.socket.path)
+		r.onChange()
+	}
+	return err
+}
+
+func (r *Registry) add(added *instance) (changed bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, have := range r.instances {
+		switch sameEndpoint := have.endpoint == added.endpoint; {
+		case sameEndpoint && have.socket == added.socket && have.name == added.name:
+			return false, nil
+		case sameEndpoint && have.socket.path != added.socket.path:
+			return false, fmt.Errorf("endpoint %s is registered already, by driver %s with %s", added.endpoint, have.name, have.socket.path)
+		}
+	}
+	r.remove(added.socket.path)
+	before := r.newest(added.name)
+	r.instances = append(r.instances, added)
+	slices.SortStableFunc(r.instances, func(a, b *instance) int { return a.socket.modified.Compare(b.socket.modified) })
+	if before != nil && r.newest(added.name) == added {
+		before.disconnect()
+	}
+	return true, nil
+}
+
+// deregister removes the instance that has registered with the socket.
+func (r *Registry) deregister(path string) {
+	r.mu.Lock()
+	gone := r.remove(path)
+	r.mu.Unlock()
+	if gone != nil {
+		r.logger.Info("Driver deregistered", "driver", gone.name, "socket", path)
+		r.onChange()
+	}
+}
+
+// remove removes and returns an instance, or returns nil. The caller holds the lock.
+func (r *Registry) remove(path string) *instance {
+	at := slices.IndexFunc(r.instances, func(i *instance) bool { return i.socket.path == path })
+	if at < 0 {
+		return nil
+	}
+	gone := r.instances[at]
+	gone.disconnect()
+	r.instances = slices.Delete(r.instances, at, at+1)
+	if r.newest(gone.name) == nil {
+		r.missingSince[gone.name] = r.clock.Now()
+	}
+	return gone
+}
+
+// disconnect ends the calls and the check of an instance that is no longer the newest.
+func (i *instance) disconnect() {
+	if i.conn != nil {
+		_ = i.conn.Close() // it fails only for a closed connection
+		i.conn = nil
+	}
+	if i.stopCheck != nil {
+		i.stopCheck()
+	}
 }

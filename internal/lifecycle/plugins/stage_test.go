@@ -57,15 +57,10 @@ type house struct {
 	changed chan struct{}
 }
 
-func run(t *testing.T, clock clock.WithTickerAndDelayedExecution, prepare ...func(*Registry)) *house {
+func run(t *testing.T, clock clock.WithTicker, prepare ...func(*Registry)) *house {
 	t.Helper()
 	h := &house{dir: filepath.Join(tempDir(t), "r"), changed: make(chan struct{}, 1)}
-	h.Registry = New(Options{Dir: h.dir, Clock: clock, OnChange: func() {
-		select {
-		case h.changed <- struct{}{}:
-		default:
-		}
-	}})
+	h.Registry = New(Options{Dir: h.dir, Clock: clock, OnChange: h.notice})
 	for _, do := range prepare {
 		do(h.Registry)
 	}
@@ -79,6 +74,13 @@ func run(t *testing.T, clock clock.WithTickerAndDelayedExecution, prepare ...fun
 		}
 	})
 	return h
+}
+
+func (h *house) notice() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
 }
 
 // await waits, from change to change, until the driver's state is as it should be.
@@ -111,13 +113,24 @@ func (h *house) awaitGone(t *testing.T, name string) State {
 
 func (h *house) awaitEndpoint(t *testing.T, name, endpoint string) {
 	t.Helper()
-	h.await(t, name, "at "+endpoint, func(s State) bool { return s.Endpoint == endpoint })
+	h.await(t, name, "at "+endpoint, func(State) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		newest := h.newest(name)
+		return newest != nil && newest.endpoint == endpoint
+	})
 }
 
-func (h *house) awaitReady(t *testing.T, name, key string) {
+// awaitReady checks the driver again after each change, as the agent does.
+func (h *house) awaitReady(t *testing.T, name string, since time.Time) {
 	t.Helper()
-	h.Check(name, key)
-	h.await(t, name, "ready for "+key, func(s State) bool { return s.ReadyFor == key })
+	h.await(t, name, "ready", func(s State) bool {
+		if !s.ReadyAt.Before(since) {
+			return true
+		}
+		h.Check(name, h.notice)
+		return false
+	})
 }
 
 // stranger is a driver of somebody else's: it is written against the contract of
@@ -259,41 +272,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// alarmClock is a fake clock that tells of each delayed function and ticker that is
-// set.
-type alarmClock struct {
-	*clocktesting.FakeClock
-
-	delays, tickers chan time.Duration
-}
-
-func newAlarmClock() alarmClock {
-	return alarmClock{clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)), make(chan time.Duration, 1000), make(chan time.Duration, 10)}
-}
-
-func (c alarmClock) AfterFunc(d time.Duration, do func()) clock.Timer {
-	defer func() { c.delays <- d }()
-	return c.FakeClock.AfterFunc(d, do)
-}
-
-func (c alarmClock) NewTicker(d time.Duration) clock.Ticker {
-	defer func() { c.tickers <- d }()
-	return c.FakeClock.NewTicker(d)
-}
-
-// awaitCalls waits until no call of a registration is going on any more: a driver is
-// registered before it has been told. What is left is the ticker.
-func (c alarmClock) awaitCalls(t *testing.T) {
-	t.Helper()
-	eventually(t, "the registration is over", func() bool { return c.Waiters() == 1 })
-}
-
-// ring waits until something is set for d, and lets the time pass.
-func (c alarmClock) ring(set <-chan time.Duration, d time.Duration) {
-	for got := range set {
-		if got == d {
-			c.Step(d)
-			return
-		}
-	}
+// stillClock is a clock that stands still: nothing is tried again.
+func stillClock() *clocktesting.FakeClock {
+	return clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
 }

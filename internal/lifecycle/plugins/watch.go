@@ -6,44 +6,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
 )
 
-// watch is what Run keeps. It belongs to Run's goroutine.
+// rescanEvery is the interval of the scans without a notification.
+const rescanEvery = 10 * time.Second
+
+// watch is the state of Run, and only its goroutine uses it.
 type watch struct {
-	registry  *Registry
+	*Registry
+
 	logger    klog.Logger
 	followers map[string]*follower
-	notify    *fsnotify.Watcher // nil: none could be had, the ticker has to do
-	unwatched error             // of the last scan: directories that could not be watched
-	complaint string
+	notify    *fsnotify.Watcher // nil: without notifications, the ticker finds the changes
+	complaint string            // the error of the last scan
 }
 
-func (w *watch) open() {
+// Run follows the registration directory until ctx ends. It fails only if it cannot
+// create the directory; it logs later errors, and tries again. When it returns, no driver
+// is registered, and everything that it started has ended. Call it once.
+func (r *Registry) Run(ctx context.Context) error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return fmt.Errorf("make registration directory: %w", err)
+	}
+	logger := klog.FromContext(ctx)
+	r.mu.Lock()
+	r.since, r.logger = r.clock.Now(), logger
+	r.mu.Unlock()
+	w := &watch{Registry: r, logger: logger, followers: map[string]*follower{}}
 	var err error
-	if w.notify, err = w.registry.newWatcher(); err != nil {
-		w.logger.Error(err, "No file notifications; drivers are noticed later", "every", w.registry.rescan.String())
+	if w.notify, err = r.newWatcher(); err != nil {
+		logger.Error(err, "No file notifications: drivers are found later", "every", r.rescan.String())
+	} else {
+		defer func() { _ = w.notify.Close() }() // the process can do nothing about an error
 	}
+	ticker := r.clock.NewTicker(r.rescan)
+	defer ticker.Stop()
+	for w.update(ctx); w.await(ctx, ticker.C()); {
+		w.update(ctx)
+	}
+	for _, f := range w.followers {
+		f.stop()
+	}
+	r.checks.Wait() // the followers have canceled them
+	return nil
 }
 
-func (w *watch) close() {
-	if w.notify != nil {
-		_ = w.notify.Close() // there is nothing to be done for what cannot be closed
-	}
-	for path := range w.followers {
-		w.followers[path].cancel()
-	}
-	for path := range w.followers {
-		w.drop(path)
-	}
-}
-
-// sleep returns when it is time to look again, and false when ctx has ended.
-func (w *watch) sleep(ctx context.Context, tick <-chan time.Time) bool {
+// await returns true when it is time for a scan, and false when ctx has ended.
+func (w *watch) await(ctx context.Context, tick <-chan time.Time) bool {
 	var events <-chan fsnotify.Event
 	var errs <-chan error
 	if w.notify != nil {
@@ -51,62 +69,109 @@ func (w *watch) sleep(ctx context.Context, tick <-chan time.Time) bool {
 	}
 	select {
 	case <-ctx.Done():
-		return false
 	case <-tick:
 	case <-events:
-	case err := <-errs: // events were lost, most likely: look what there is
-		w.logger.V(1).Info("File notifications failed; the directory is read again", "reason", fmt.Sprint(err))
+	case err := <-errs: // some events are probably lost
+		w.logger.V(1).Info("File notifications failed; scanning the directory", "reason", fmt.Sprint(err))
 	}
 	return ctx.Err() == nil
 }
 
-// rescan makes one follower of each socket that is there.
-func (w *watch) rescan(ctx context.Context) {
-	found, err := w.scan()
-	w.complain(errors.Join(err, w.unwatched))
+// update starts a follower for each new socket, and stops those of removed sockets.
+func (w *watch) update(ctx context.Context) {
+	found, unwatched, err := w.scan()
+	w.complain(errors.Join(err, unwatched))
 	if err != nil {
-		return // what cannot be read has not gone
+		return // the sockets may still exist
 	}
 	for path, f := range w.followers {
 		if found[path] != f.socket {
-			w.drop(path)
+			f.stop()
+			delete(w.followers, path)
 		}
 	}
 	for path, socket := range found {
 		if _, ok := w.followers[path]; !ok {
-			w.followers[path] = w.registry.startFollower(ctx, socket)
+			w.followers[path] = w.startFollower(ctx, socket)
 		}
 	}
 }
 
-func (w *watch) scan() (map[string]socketFile, error) {
-	// It may have been deleted. Nothing tells of that while a driver lives whose socket
-	// was in it, so that it is found at the next tick.
-	if err := os.MkdirAll(w.registry.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make registration directory: %w", err)
+// scan finds the sockets. unwatched are directories without notifications.
+func (w *watch) scan() (found map[string]socketFile, unwatched, err error) {
+	// If the directory was deleted, there may be no notification of that while the driver
+	// of a socket lives: the next tick finds it.
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make registration directory: %w", err)
 	}
-	w.unwatched = nil
-	return scan(w.registry.dir, func(dir string) {
+	found, err = scan(w.dir, func(dir string) {
 		if w.notify != nil {
-			w.unwatched = errors.Join(w.unwatched, w.notify.Add(dir))
+			unwatched = errors.Join(unwatched, w.notify.Add(dir))
 		}
 	})
+	return found, unwatched, err
 }
 
-func (w *watch) drop(path string) {
-	w.followers[path].cancel()
-	<-w.followers[path].done
-	delete(w.followers, path)
-}
-
-// complain logs an error when it is another one than before.
+// complain logs an error once, until it changes.
 func (w *watch) complain(err error) {
-	if err == nil {
-		w.complaint = ""
-		return
+	complaint := ""
+	if err != nil {
+		complaint = err.Error()
 	}
-	if err.Error() != w.complaint {
-		w.complaint = err.Error()
-		w.logger.Error(err, "Trouble with the registration directory; trying again", "every", w.registry.rescan.String())
+	if complaint != "" && complaint != w.complaint {
+		w.logger.Error(err, "Trouble with the registration directory; trying again", "every", w.rescan.String())
 	}
+	w.complaint = complaint
+}
+
+// socketFile identifies a socket. Another socket at the same path has another inode, or
+// another time if the inode is used again.
+type socketFile struct {
+	path          string
+	device, inode uint64
+	modified      time.Time
+}
+
+// scan returns the sockets in the directory and in its subdirectories, one level deep,
+// except hidden ones. It calls visit for each directory before it reads it, so a watch
+// that visit adds misses no socket that the scan misses.
+func scan(dir string, visit func(dir string)) (map[string]socketFile, error) {
+	found := map[string]socketFile{}
+	subdirs, err := scanOne(dir, visit, found)
+	if err != nil {
+		return nil, err
+	}
+	for _, subdir := range subdirs {
+		if _, err := scanOne(subdir, visit, found); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func scanOne(dir string, visit func(dir string), found map[string]socketFile) (subdirs []string, err error) {
+	visit(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read registration directory: %w", err)
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		switch {
+		case strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir():
+			subdirs = append(subdirs, path)
+		case entry.Type()&fs.ModeSocket != 0:
+			info, err := entry.Info()
+			if err != nil {
+				continue // the file was removed
+			}
+			socket := socketFile{path: path, modified: info.ModTime()}
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+				socket.device, socket.inode = uint64(stat.Dev), stat.Ino //nolint:unconvert // int32 on some platforms
+			}
+			found[path] = socket
+		}
+	}
+	return subdirs, nil
 }
