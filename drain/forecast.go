@@ -9,24 +9,18 @@ import (
 	"k8s.io/kubectl/pkg/util/podutils"
 )
 
-// forecast is what budgets would allow, one eviction after the other.
+// forecast predicts the status of budgets, one eviction after the other.
 type forecast struct {
 	by map[string][]*budget
-	// coming counts, by budget, the ready pods that will take the place of some that left.
+	// coming counts the ready replacements to come.
 	coming map[*budget]int32
-	// still are budgets that nobody computes now.
-	still map[*budget]bool
 }
 
 func newForecast(s Snapshot) *forecast {
-	f := &forecast{by: map[string][]*budget{}, coming: map[*budget]int32{}, still: map[*budget]bool{}}
+	f := &forecast{by: map[string][]*budget{}, coming: map[*budget]int32{}}
 	for namespace, pdbs := range s.Budgets {
 		for _, pdb := range pdbs {
-			b := newBudget(pdb.DeepCopy())
-			f.by[namespace] = append(f.by[namespace], b)
-			if o := refusalOf(b); o != nil && (o.reason == BudgetNotObserved || o.reason == BudgetSyncFailed) {
-				f.still[b] = true
-			}
+			f.by[namespace] = append(f.by[namespace], newBudget(pdb.DeepCopy()))
 		}
 	}
 	for _, n := range s.Nodes {
@@ -39,13 +33,13 @@ func newForecast(s Snapshot) *forecast {
 	return f
 }
 
-// leaves takes the health of a pod that is sent away from the budgets that select it, until a replacement is ready. From then
-// on there are both pods, until the one has ended.
+// leaves subtracts the health of an evicted pod from its budgets until a replacement is ready. From then on both pods count,
+// until the evicted pod has ended.
 func (f *forecast) leaves(pod *corev1.Pod, replaced bool) {
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
 		f.take(b, pod)
-		if !isStartedAgain(pod) {
-			continue
+		if metav1.GetControllerOfNoCopy(pod) == nil || isFinished(pod) {
+			continue // no controller starts it again
 		}
 		b.count(1)
 		if replaced && podutils.IsPodReady(pod) {
@@ -54,26 +48,22 @@ func (f *forecast) leaves(pod *corev1.Pod, replaced bool) {
 	}
 }
 
-// ended is told that a pod is gone.
+// ended counts the end of an evicted pod.
 func (f *forecast) ended(pod *corev1.Pod) {
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
 		b.count(-1)
 	}
 }
 
-// count is told that there are more pods. A budget that wants a number of pods counts those that there are; others go by the
-// scale of their controllers, which stays the same.
+// count adds pods. A budget with a number of available pods counts the present pods; other budgets depend on the
+// scale of the controllers, which stays the same.
 func (b *budget) count(more int32) {
 	if m := b.Spec.MinAvailable; b.Spec.MaxUnavailable == nil && (m == nil || m.Type == intstr.Int) {
 		b.Status.ExpectedPods += more
 	}
 }
 
-func isStartedAgain(pod *corev1.Pod) bool {
-	return metav1.GetControllerOfNoCopy(pod) != nil && !isFinished(pod)
-}
-
-// completed takes a pod that has ended by itself from the budgets that select it.
+// completed counts the end of a pod that has ended by itself.
 func (f *forecast) completed(pod *corev1.Pod) {
 	for _, b := range guards(pod, f.by[pod.Namespace]) {
 		f.take(b, pod)
@@ -89,11 +79,11 @@ func (f *forecast) take(b *budget, pod *corev1.Pod) {
 	b.Status.DisruptionsAllowed = max(0, b.Status.DisruptionsAllowed-1)
 }
 
-// settle lets the replacements become ready, and the controller of budgets count them.
+// settle lets the replacements become ready, and the controller of budgets count them, if it computes the budget.
 func (f *forecast) settle() {
 	for b, n := range f.coming {
 		delete(f.coming, b)
-		if f.still[b] {
+		if o := refusalOf(b); o != nil && (o.reason == BudgetNotObserved || o.reason == BudgetSyncFailed) {
 			continue
 		}
 		b.Status.CurrentHealthy += n

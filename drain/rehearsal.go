@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rehearsal plays drains through without a cluster: what they decide is done to a copy of the snapshot, which then does
-// what a calm cluster would.
+// rehearsal runs drains without a cluster: it applies their decisions to a copy of the snapshot, which then behaves as a calm
+// cluster.
 type rehearsal struct {
 	snapshot   Snapshot
 	began, now time.Time
@@ -28,33 +28,33 @@ type rehearsed struct {
 	own     string
 	node    nodeFacts
 	statics map[types.UID]Removal
-	// found are the pods at the beginning, pods those that are left.
+	// found are the pods at the beginning, pods the remaining pods.
 	found, pods []*corev1.Pod
 	rules       map[string][]Rule
 	rulesBad    map[string]bool
 	reading     []obstacle
-	courses     map[types.UID]course
-	// kept are pods that were overdue when the drain began, because of their finalizers.
-	kept    map[types.UID]bool
-	leaving []leaver
-	// status, held and wake are those of the last decision.
+	courses     map[types.UID]*course
+	leaving     []leaver
+	// status and wake belong to the last decision.
 	status Status
-	held   map[types.NamespacedName]*Blocker
 	wake   time.Time
 }
 
-// course is what has become of a pod.
+// course is the treatment of a pod so far.
 type course struct {
 	sent  bool
 	by    means
 	round int
 	after time.Duration
-	// taken: the pod is static, and its manifest was taken away.
+	// taken: the pod is static, and its manifest was removed.
 	taken bool
-	// awaited: the drain has waited until it ended by itself.
+	// awaited: the drain has waited until the pod ended by itself.
 	awaited bool
-	// held is the last thing that held it. Nil: nothing did.
-	held *Blocker
+	ended   bool
+	// kept: the pod was overdue when the drain began, because of its finalizers.
+	kept bool
+	// held is the blocker in the last decision, last the latest blocker of all decisions. Nil: none.
+	held, last *Blocker
 }
 
 func newRehearsal(s Snapshot, now time.Time) *rehearsal {
@@ -64,14 +64,14 @@ func newRehearsal(s Snapshot, now time.Time) *rehearsal {
 func (r *rehearsal) add(n NodeSnapshot) {
 	d := &rehearsed{
 		memory: newMemory(), request: n.Request, own: r.snapshot.OwnNamespace, node: nodeFactsOf(n.Node),
-		found: scope(n.Node.Name, n.Pods), rules: map[string][]Rule{}, rulesBad: map[string]bool{},
-		courses: map[types.UID]course{}, kept: map[types.UID]bool{},
+		found: scope(n.Node.Name, n.Pods), rules: map[string][]Rule{}, rulesBad: map[string]bool{}, courses: map[types.UID]*course{},
 	}
 	d.statics = staticsOf(n.Node, d.found, r.snapshot.StaticPods)
 	d.node.unschedulable, d.node.tainted, d.node.attached = true, true, nil
 	d.pods = slices.Clone(d.found)
 	for _, pod := range d.found {
-		d.kept[pod.UID] = isTerminating(pod) && len(pod.Finalizers) > 0 && !r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
+		kept := isTerminating(pod) && len(pod.Finalizers) > 0 && !r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
+		d.courses[pod.UID] = &course{kept: kept}
 	}
 	for _, pod := range covered(d.found, n.Request, d.own) {
 		namespace := pod.Namespace
@@ -89,23 +89,19 @@ func (r *rehearsal) add(n NodeSnapshot) {
 	r.drains = append(r.drains, d)
 }
 
-// play goes on until nothing happens any more. It ends: each pod is sent away, completed and ended once, and each limit of
-// time passes once.
+// play continues until no drain acts any longer. It ends: each pod is evicted, completed and ended once, and each limit of time
+// passes once.
 func (r *rehearsal) play() {
 	for {
 		sent := r.decideAll()
-		switch {
-		case r.settle() || sent:
-			r.round++
-		case r.complete() || r.advance():
-			r.round++
-		default:
+		if !r.settle() && !sent && !r.complete() && !r.advance() {
 			return
 		}
+		r.round++
 	}
 }
 
-// decideAll lets the drains send all that can be sent before anything else happens, and tells whether that is anything.
+// decideAll lets the drains send all requests that need no event before them, and reports whether they sent one.
 func (r *rehearsal) decideAll() (sent bool) {
 	for again := true; again; sent = sent || again {
 		again = false
@@ -124,129 +120,99 @@ func (d *rehearsed) decide(r *rehearsal) []send {
 	p := decide(d.facts(r))
 	d.keep(p.notes)
 	d.status, d.wake = p.status, p.wake
-	d.held = map[types.NamespacedName]*Blocker{}
+	held := map[types.NamespacedName]*Blocker{}
 	for i, b := range p.status.Blockers {
-		d.held[b.Pod] = &p.status.Blockers[i]
+		held[b.Pod] = &p.status.Blockers[i]
 	}
 	for _, pod := range d.pods {
-		if b := d.holding(pod); b != nil {
-			c := d.courses[pod.UID]
-			c.held = b
-			d.courses[pod.UID] = c
+		c := d.courses[pod.UID]
+		if c.held = held[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]; c.held != nil {
+			c.last = c.held
 		}
 	}
 	return p.evict
 }
 
-// holding is what held a pod at the last decision.
-func (d *rehearsed) holding(pod *corev1.Pod) *Blocker {
-	return d.held[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]
-}
-
 func (d *rehearsed) facts(r *rehearsal) facts {
-	f := facts{
+	return facts{
 		now: r.now, nodeName: d.request.NodeName, request: d.request, own: d.own, node: d.node,
 		podsKnown: true, pods: d.pods, statics: d.statics, budgets: r.budgets.by,
-		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading, responders: Responders{Known: true},
+		ruled: true, rules: d.rules, rulesBad: d.rulesBad, reading: d.reading, responders: Responders{Known: true}, memory: d.memory,
 	}
-	d.fill(&f)
-	return f
 }
 
-// takeAway has somebody take away the static pods whose turn has come, and tells whether there were any.
+// takeAway removes the manifests of static pods whose removal is due, and reports whether there were any.
 func (d *rehearsed) takeAway(r *rehearsal) (taken bool) {
 	for _, pod := range d.status.Static {
-		c := d.courses[pod.UID]
-		if c.taken || d.statics[pod.UID].Trouble != "" {
-			continue
+		if c := d.courses[pod.UID]; !c.taken && d.statics[pod.UID].Trouble == "" {
+			c.taken, c.round, c.after = true, r.round, r.now.Sub(r.began)
+			taken = true
 		}
-		c.taken, c.round, c.after = true, r.round, r.now.Sub(r.began)
-		d.courses[pod.UID] = c
-		taken = true
 	}
 	return taken
 }
 
-// accept is what the server does with what a drain sends.
+// accept applies a request, as the server would.
 func (r *rehearsal) accept(d *rehearsed, s send) {
-	c := d.courses[s.pod.UID]
-	if s.by != byKill {
+	grace := graceOf(s.pod)
+	if d.request.GracePeriodSeconds != nil {
+		grace = *d.request.GracePeriodSeconds
+	}
+	if s.by == byKill {
+		grace = 1
+	} else {
+		c := d.courses[s.pod.UID]
 		c.sent, c.by, c.round, c.after = true, s.by, r.round, r.now.Sub(r.began)
 		r.budgets.leaves(s.pod, !r.snapshot.Unreplaced[s.pod.UID])
 	}
-	d.courses[s.pod.UID] = c
-	d.replace(s.pod, r.terminating(s.pod, s.by, d.request))
-}
-
-func (r *rehearsal) terminating(pod *corev1.Pod, by means, request Request) *corev1.Pod {
-	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
-	switch {
-	case by == byKill:
-		grace = 1
-	case request.GracePeriodSeconds != nil:
-		grace = *request.GracePeriodSeconds
-	case pod.Spec.TerminationGracePeriodSeconds != nil:
-		grace = *pod.Spec.TerminationGracePeriodSeconds
-	}
-	pod = pod.DeepCopy()
+	pod := s.pod.DeepCopy()
 	pod.DeletionTimestamp = &metav1.Time{Time: r.now.Add(time.Duration(grace) * time.Second)}
 	pod.DeletionGracePeriodSeconds = &grace
-	return pod
+	d.pods[slices.IndexFunc(d.pods, func(p *corev1.Pod) bool { return p.UID == pod.UID })] = pod
 }
 
-func (d *rehearsed) replace(old, pod *corev1.Pod) {
-	d.pods[slices.IndexFunc(d.pods, func(p *corev1.Pod) bool { return p.UID == old.UID })] = pod
-}
-
-// settle lets pods end and their replacements become ready, and tells whether a pod has ended.
+// settle lets pods end and their replacements become ready, and reports whether a pod has ended.
 func (r *rehearsal) settle() (ended bool) {
 	r.budgets.settle()
 	for _, d := range r.drains {
-		ended = d.remove(func(pod *corev1.Pod) bool {
-			ends := d.courses[pod.UID].taken && d.node.ready || !isMirror(pod) && isTerminating(pod) && d.confirms(pod) && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
-			if ends {
-				r.budgets.ended(pod)
+		ended = d.remove(r.budgets.ended, func(pod *corev1.Pod, c *course) bool {
+			if isMirror(pod) {
+				return c.taken && d.node.ready
 			}
-			return ends
+			// The kubelet confirms the end, or the server itself for a pod without running containers when it was evicted. For a pod
+			// that finalizers keep since before the drain, no deletion has an effect.
+			confirmed := !c.kept && (d.node.ready || isFinished(pod) && c.sent)
+			return isTerminating(pod) && confirmed && r.now.Before(pod.DeletionTimestamp.Add(overdueAfter))
 		}) || ended
 	}
 	return ended
 }
 
-// confirms reports whether somebody says that a pod has ended: its kubelet, or the server itself for a pod that had nothing
-// left to end when it was sent away. Nobody does of one that finalizers keep since before the drain, however often it is
-// deleted.
-func (d *rehearsed) confirms(pod *corev1.Pod) bool {
-	if d.kept[pod.UID] {
-		return false
-	}
-	return d.node.ready || isFinished(pod) && d.courses[pod.UID].sent
-}
-
-// complete lets the pods end whose completion is waited for, and tells whether there were any.
+// complete ends the pods whose completion the drains wait for, and reports whether there were any.
 func (r *rehearsal) complete() (ended bool) {
 	for _, d := range r.drains {
-		ended = d.remove(func(pod *corev1.Pod) bool {
-			if b := d.holding(pod); b == nil || b.Reason != WaitingForCompletion || !d.node.ready {
-				return false
-			}
-			c := d.courses[pod.UID]
-			c.awaited = true
-			d.courses[pod.UID] = c
-			r.budgets.completed(pod)
-			return true
+		ended = d.remove(r.budgets.completed, func(_ *corev1.Pod, c *course) bool {
+			c.awaited = c.held != nil && c.held.Reason == WaitingForCompletion && d.node.ready
+			return c.awaited
 		}) || ended
 	}
 	return ended
 }
 
-func (d *rehearsed) remove(is func(*corev1.Pod) bool) bool {
+// remove ends pods, and reports whether there were any.
+func (d *rehearsed) remove(count func(*corev1.Pod), ends func(*corev1.Pod, *course) bool) bool {
 	before := len(d.pods)
-	d.pods = slices.DeleteFunc(d.pods, is)
+	d.pods = slices.DeleteFunc(d.pods, func(pod *corev1.Pod) bool {
+		c := d.courses[pod.UID]
+		if c.ended = ends(pod, c); c.ended {
+			count(pod)
+		}
+		return c.ended
+	})
 	return len(d.pods) < before
 }
 
-// advance moves the time to when one of the drains looks again, and tells whether one does.
+// advance moves the time to the next decision of a drain, and reports whether there is one.
 func (r *rehearsal) advance() bool {
 	var next time.Time
 	for _, d := range r.drains {
