@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Source is a kind of objects that an API server shows.
+// Source lists and watches the objects of a kind.
 type Source struct {
 	// Name of the watch in logs.
 	Name string
@@ -27,11 +27,11 @@ type Source struct {
 	Fields, Labels string
 	// Heard, if set, is called in the place of Store.Heard after each attempt to read.
 	Heard func(context.Context, error)
-	// NoStreaming keeps the watch from beginning with a list, which a fake clientset cannot do.
+	// NoStreaming disables watches that begin with a list, which a fake clientset does not support.
 	NoStreaming bool
 }
 
-// From returns the Source that two methods of a typed client make.
+// From returns a Source from two methods of a typed client.
 func From[L runtime.Object](
 	name string, object runtime.Object, list func(context.Context, metav1.ListOptions) (L, error), begin cache.WatchFuncWithContext,
 ) Source {
@@ -48,12 +48,35 @@ func (s *Store[T]) Run(ctx context.Context, from Source) {
 	Fill(ctx, s, from)
 }
 
-// Start does what Run does in a goroutine of its own. stop ends it, and returns when it has ended.
+// RunOptional is Run for a kind that the server may not serve. absent receives the error of each attempt to read. If it returns
+// true, RunOptional waits before it tries again.
+func (s *Store[T]) RunOptional(ctx context.Context, from Source, c clock.Clock, pause time.Duration, absent func(error) bool) {
+	for ctx.Err() == nil {
+		attempt, stop := context.WithCancel(ctx)
+		from.Heard = func(ctx context.Context, err error) {
+			if ctx.Err() == nil && absent(err) {
+				stop()
+				return
+			}
+			s.Heard(ctx, err)
+		}
+		s.Run(attempt, from)
+		stop()
+		timer := c.NewTimer(pause)
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// Start runs Run in a goroutine. stop ends it, and waits for its end.
 func (s *Store[T]) Start(ctx context.Context, from Source) (stop func()) {
 	return Start(ctx, func(ctx context.Context) { s.Run(ctx, from) })
 }
 
-// Start runs a function in a goroutine of its own. stop ends its context, and returns when it has returned.
+// Start runs a function in a goroutine. stop ends its context, and waits for its end.
 func Start(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -88,8 +111,7 @@ func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
 		Logger: &logger,
 		Name:   from.Name,
 		Clock:  cancelableClock{done: ctx.Done()},
-		// The default grows to a minute. Who waits so long after an outage has lost more than the few requests that this
-		// costs.
+		// The default grows to a minute: after an outage, that costs more than these few requests.
 		Backoff: &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
 	}).RunWithContext(ctx)
 }
@@ -103,8 +125,8 @@ func (from Source) heard(ctx context.Context, err error) {
 // IsWatchListSemanticsUnSupported tells the Reflector not to begin a watch with a list.
 func (from Source) IsWatchListSemanticsUnSupported() bool { return from.NoStreaming }
 
-// cancelableClock's timers fire when the watch ends: the Reflector waits for its clock without a look at its context while
-// it cannot reach the server.
+// cancelableClock fires its timers when the watch ends: while the server is away, the Reflector waits for its clock and ignores
+// its context.
 type cancelableClock struct {
 	clock.RealClock
 	done <-chan struct{}
@@ -126,7 +148,7 @@ func (c cancelableClock) After(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// Signal wakes a loop. It carries nothing: the loop looks at what there is.
+// Signal wakes a loop. It carries no data: the loop reads the current state.
 type Signal chan struct{}
 
 // NewSignal returns a Signal.

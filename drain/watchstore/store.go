@@ -11,34 +11,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Options say what a Store keeps, and whom it tells. Convert is required.
+// Options define the items of a Store. Convert is required.
 type Options[T any] struct {
-	// Convert returns what to keep of an object. If wanted is false, the object is left out.
+	// Convert returns the item of an object. If wanted is false, the Store keeps no item.
 	Convert func(obj any) (item T, wanted bool)
 	// Index, if set, is the key by which Indexed finds items.
 	Index func(T) types.UID
-	// Same, if set, reports that two versions of an item do not differ in what matters (Change.Differs, Revision).
+	// Same, if set, reports that the difference between two versions of an item does not matter (Change.Differs, Revision).
 	Same func(before, after T) bool
 	// Changed, if set, is called after each change and after each attempt to read. It is called without the lock, and
 	// never by two goroutines at a time.
 	Changed func(Change[T])
 }
 
-// Change is what a Store tells of one change.
+// Change describes one change of a Store.
 type Change[T any] struct {
 	// UID of the object. Empty after a new list, which may have changed every item, and after an attempt to read.
 	UID types.UID
-	// Before and After are the versions that are kept. Nil: none.
+	// Before and After are the items. Nil: none.
 	Before, After *T
-	// Differs reports a change that matters by Options.Same. It is always true where an item has come or gone and after a
+	// Differs reports a change that matters by Options.Same. It is always true for a new or removed item and after a
 	// new list, and never after an attempt to read.
 	Differs bool
 }
 
-// Store keeps the newest version of each object that a watch shows, as T. It implements cache.ReflectorStore.
+// Store keeps the newest version of each object of a watch, as T. It implements cache.ReflectorStore.
 //
 // The key is the UID: a name may pass to another object between two events, and a watch may show the end of the old
-// object after the beginning of the new one.
+// object after the begin of the new object.
 type Store[T any] struct {
 	options Options[T]
 
@@ -62,7 +62,7 @@ func (s *Store[T]) List() (items []T, synced bool) {
 	return items, synced
 }
 
-// ListRevision returns what List does, and the revision of the items.
+// ListRevision is List with the revision of the items.
 func (s *Store[T]) ListRevision() (items []T, revision int, synced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Store[T]) Err() error {
 	return s.err
 }
 
-// Heard records how an attempt to read went. ctx is that of the attempt.
+// Heard records the result of an attempt to read, with the context of the attempt.
 func (s *Store[T]) Heard(ctx context.Context, err error) {
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return // the watch has ended; or the version was too old, and the Reflector lists again at once
@@ -185,10 +185,10 @@ func (s *Store[T]) Replace(objs []any, _ string) error {
 	return nil
 }
 
-// Resync implements cache.ReflectorStore. There is nothing to do again.
+// Resync implements cache.ReflectorStore.
 func (s *Store[T]) Resync() error { return nil }
 
-// change puts a version in the place of the one before. Nil: the object is gone.
+// change replaces an item. Nil: the object does not exist.
 func (s *Store[T]) change(uid types.UID, after *T) {
 	s.mu.Lock()
 	c := Change[T]{UID: uid, After: after}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,47 +18,54 @@ import (
 	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/drain/watchstore"
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
 const (
-	// probeEvery is how long the answer that Evictions are not served counts while drains go on. The first drain after a
-	// time without asks anew: they may have been installed since.
+	// probeEvery is the pause between two attempts to read Evictions that the server does not serve, while drains run. After a
+	// time without drains, the first drain tries again at once: an administrator may have installed Evictions since.
 	probeEvery = 10 * time.Minute
-	// doubtFor is how long the server must say that Evictions are not served, once they were: of several API servers, one
+	// doubtFor delays the belief that the server does not serve Evictions after it has served them: one of several API servers
 	// may be older, or have the feature off.
 	doubtFor = 5 * time.Second
 )
 
-// Reader reads Evictions. It runs nothing while there is no Follow.
+// Reader reads Evictions. It runs no goroutine without a Follow.
 type Reader struct {
 	evictions  lifecycleclient.EvictionInterface
 	namespaces metadata.ResourceInterface
 	clock      clock.Clock
+	watches    watchstore.Shared[struct{}, *listener, *watching]
 
 	mu sync.Mutex
-	// watch is nil while there is no Follow. users are the callers of Follow.
-	watch *watching
-	users map[*listener]struct{}
-	// absent is when the server said that Evictions are not served. Zero: they may be served.
-	absent time.Time
-	// wasRead: Evictions were read. missed is when the first answer after that said that they are not served. Zero: no
-	// answer said so.
+	// absent: the server does not serve Evictions, by its last answer.
+	absent bool
+	// wasRead: an earlier read succeeded. missed is the time of the first answer after it by which Evictions are absent. Zero:
+	// none.
 	wasRead bool
 	missed  time.Time
 }
 
 var _ drain.ResponderReader = (*Reader)(nil)
 
-// listener is told of the pods whose responders have changed. No pods: any may have.
+// listener receives the pods whose responders have changed. No pods: any pod may have changed.
 type listener = func(pods ...types.UID)
+
+// watching are the two watches.
+type watching struct {
+	evictions *watchstore.Store[eviction] // by the UID of the pod
+	surges    *watchstore.Store[string]   // names of namespaces
+}
 
 // New returns a reader with the given credentials. It makes no request.
 func New(self *rest.Config, c clock.Clock) (*Reader, error) {
 	config := rest.CopyConfig(self)
-	// Where Evictions are custom resources, the server has no other form of them.
+	// If Evictions are custom resources, the server has no other form of them.
 	config.AcceptContentTypes, config.ContentType = "", runtime.ContentTypeJSON
 	evictions, err := lifecycleclient.NewForConfig(config)
 	if err != nil {
@@ -70,25 +78,28 @@ func New(self *rest.Config, c clock.Clock) (*Reader, error) {
 	return &Reader{
 		evictions:  evictions.Evictions(metav1.NamespaceAll),
 		namespaces: objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")),
-		clock:      c, users: map[*listener]struct{}{},
+		clock:      c,
 	}, nil
 }
 
 // Follow implements drain.ResponderReader.
-func (r *Reader) Follow(ctx context.Context, tell func(pods ...types.UID)) {
-	w := r.join(ctx, &tell)
-	defer r.leave(w, &tell)
-	tell() // the responders may be known already
+func (r *Reader) Follow(ctx context.Context, changed func(pods ...types.UID)) {
+	_, leave := r.watches.Join(struct{}{}, &changed, func() (*watching, func()) {
+		return r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
+	})
+	defer leave()
+	changed() // the responders may be known already
 	<-ctx.Done()
 }
 
 // Responders implements drain.ResponderReader.
 func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
+	w, running := r.watches.Get(struct{}{})
 	r.mu.Lock()
-	w, absent := r.watch, r.isKnownAbsent()
+	absent := r.absent
 	r.mu.Unlock()
 	switch {
-	case w == nil:
+	case !running:
 		return drain.Responders{} // the Follow of this drain has not begun
 	case absent:
 		return drain.Responders{Known: true}
@@ -108,71 +119,111 @@ func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
 	return all
 }
 
-// isKnownAbsent reports whether the server has said lately that it does not serve Evictions. It is called with the lock.
-func (r *Reader) isKnownAbsent() bool {
-	return !r.absent.IsZero() && r.clock.Now().Before(r.absent.Add(probeEvery))
-}
-
-// join begins the watches, or shares them, and tells of each change until leave is called.
-func (r *Reader) join(ctx context.Context, tell *listener) *watching {
+// start begins the watches. It watches namespaces only after a successful read of Evictions.
+func (r *Reader) start(ctx context.Context) (w *watching, stop func()) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.users[tell] = struct{}{}
-	if r.watch == nil {
-		r.absent = time.Time{}
-		r.watch = r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
-	}
-	return r.watch
-}
-
-// leave ends the use of the watches. The last user waits for their end.
-func (r *Reader) leave(w *watching, tell *listener) {
-	r.mu.Lock()
-	delete(r.users, tell)
-	last := len(r.users) == 0
-	if last {
-		r.watch = nil
-	}
+	r.absent = false
 	r.mu.Unlock()
-	if last {
-		w.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	w = r.newWatching()
+	var running sync.WaitGroup
+	var begin sync.Once
+	from := watchstore.From("responders", &evictionv1alpha1.Eviction{}, r.evictions.List, r.evictions.Watch)
+	running.Go(func() {
+		w.evictions.RunOptional(ctx, from, r.clock, probeEvery, func(err error) bool {
+			if err == nil {
+				begin.Do(func() { running.Go(func() { r.watchNamespaces(ctx, w) }) })
+			}
+			if !r.learn(err, w.evictions.Len()) {
+				return false
+			}
+			klog.FromContext(ctx).Info("No Evictions are read: drains leave no pods to responders", "reason", err.Error(), "nextAttempt", probeEvery.String())
+			r.tell()
+			return true
+		})
+	})
+	return w, func() {
+		cancel()
+		running.Wait()
 	}
 }
 
-// tell tells all listeners.
+func (r *Reader) newWatching() *watching {
+	return &watching{
+		evictions: watchstore.New(watchstore.Options[eviction]{
+			Convert: func(obj any) (eviction, bool) {
+				e, ok := obj.(*evictionv1alpha1.Eviction)
+				if !ok || e.Spec.Target.Pod == nil {
+					return eviction{}, false
+				}
+				return toEviction(e), true
+			},
+			Index: func(e eviction) types.UID { return e.pod },
+			Same:  func(before, after eviction) bool { return before == after },
+			Changed: func(c watchstore.Change[eviction]) {
+				switch {
+				case c.UID == "":
+					r.tell()
+				case !c.Differs:
+				case c.Before == nil:
+					r.tell(c.After.pod)
+				case c.After == nil:
+					r.tell(c.Before.pod)
+				default:
+					r.tell(c.Before.pod, c.After.pod)
+				}
+			},
+		}),
+		surges: watchstore.New(watchstore.Options[string]{
+			Convert: func(obj any) (string, bool) {
+				o, ok := obj.(*metav1.PartialObjectMetadata)
+				if !ok {
+					return "", false
+				}
+				return o.Name, true
+			},
+			Same: func(before, after string) bool { return before == after },
+			Changed: func(c watchstore.Change[string]) {
+				if c.UID == "" || c.Differs {
+					r.tell()
+				}
+			},
+		}),
+	}
+}
+
+// watchNamespaces watches the namespaces that opt in to surge.
+func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
+	from := watchstore.From("responders", &metav1.PartialObjectMetadata{}, r.namespaces.List, r.namespaces.Watch)
+	from.Labels = surge.Responder + "=true"
+	w.surges.Run(ctx, from)
+}
+
+// tell calls all listeners.
 func (r *Reader) tell(pods ...types.UID) {
-	r.mu.Lock()
-	all := make([]listener, 0, len(r.users))
-	for tell := range r.users {
-		all = append(all, *tell)
-	}
-	r.mu.Unlock()
-	for _, tell := range all {
-		tell(pods...)
+	for _, changed := range r.watches.Users(struct{}{}) {
+		(*changed)(pods...)
 	}
 }
 
-// present records that Evictions were read.
-func (r *Reader) present() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.absent, r.missed, r.wasRead = time.Time{}, time.Time{}, true
-}
-
-// notThere records that the server has said that it serves no Evictions, and reports whether to believe that.
-func (r *Reader) notThere() bool {
+// learn records the result of a read of Evictions, and reports whether the server serves no Evictions that the reader may read.
+// known counts the known Evictions.
+func (r *Reader) learn(err error, known int) (absent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()
-	if r.wasRead && r.missed.IsZero() {
+	switch {
+	case err == nil:
+		r.absent, r.missed, r.wasRead = false, time.Time{}, true
+		return false
+	case known > 0 || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+		return false
+	case r.wasRead && r.missed.IsZero():
 		r.missed = now
-	}
-	if r.wasRead && now.Before(r.missed.Add(doubtFor)) {
+		return false
+	case r.wasRead && now.Before(r.missed.Add(doubtFor)):
 		return false
 	}
-	r.absent, r.missed, r.wasRead = now, time.Time{}, false
+	r.absent, r.missed, r.wasRead = true, time.Time{}, false
 	return true
 }
-
-// isAbsent reports that an answer means that there are no Evictions that may be read.
-func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }

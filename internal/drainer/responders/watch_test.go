@@ -13,16 +13,14 @@ import (
 // A cluster may have thousands of Evictions, each of which changes every few seconds.
 func TestADrainIsToldOfWhichPodsSomethingIsNew(t *testing.T) {
 	_, reader := newServer(t)
-	w := &watching{}
-	w.evictions = reader.newEvictions()
-	reader.watch = w
+	w := reader.newWatching()
 	woken := 0
 	changed := func(pods ...types.UID) {
 		if len(pods) == 0 || slices.Contains(pods, "cart") {
 			woken++
 		}
 	}
-	reader.users[&changed] = struct{}{}
+	reader.watches.Join(struct{}{}, &changed, func() (*watching, func()) { return w, func() {} })
 
 	of := func(uid, message string) *evictionv1alpha1.Eviction {
 		e := newEviction(uid, 0, inTurn("example.com/backup", "Active", message))

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,23 +18,33 @@ import (
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// Reader reads DrainRules. It runs nothing while there is no Follow.
+// probeEvery is the pause between two attempts to read DrainRules that are not installed, while drains run.
+const probeEvery = 10 * time.Minute
+
+// Reader reads DrainRules. It runs no goroutine without a Follow.
 type Reader struct {
 	own        string
 	rules      ruleClient
 	namespaces metadata.ResourceInterface
-
-	mu    sync.Mutex
-	watch *ruleWatch // nil while there is no Follow
+	watches    watchstore.Shared[struct{}, watchstore.Signal, *ruleWatch]
 }
 
 var _ drain.RuleReader = (*Reader)(nil)
+
+// ruleWatch watches all DrainRules.
+type ruleWatch struct {
+	*watchstore.Store[*rule]
+	// absent: the server does not know DrainRules.
+	absent atomic.Bool
+}
 
 // New returns a reader with the given credentials. The rules of the cluster are in
 // ownNamespace. It makes no request.
@@ -72,17 +84,48 @@ func newRuleClient(self *rest.Config) (ruleClient, error) {
 		func() *slipwayv1alpha1.DrainRuleList { return &slipwayv1alpha1.DrainRuleList{} }), nil
 }
 
+// start begins the watch of all DrainRules.
+func (r *Reader) start(ctx context.Context) (w *ruleWatch, stop func()) {
+	logger := klog.FromContext(ctx)
+	wakeAll := func() {
+		for _, user := range r.watches.Users(struct{}{}) {
+			user.Poke()
+		}
+	}
+	w = &ruleWatch{Store: watchstore.New(watchstore.Options[*rule]{
+		Convert: func(obj any) (*rule, bool) { return toRule(logger, obj, r.own), true },
+		Changed: func(watchstore.Change[*rule]) { wakeAll() },
+	})}
+	from := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch)
+	return w, watchstore.Start(ctx, func(ctx context.Context) {
+		w.RunOptional(ctx, from, clock.RealClock{}, probeEvery, func(err error) bool {
+			// If rules are known, one of several servers may not know the kind yet: they still apply.
+			absent := apierrors.IsNotFound(err) && w.Len() == 0
+			if absent || err == nil {
+				w.absent.Store(absent)
+			}
+			if absent {
+				wakeAll()
+			}
+			return absent
+		})
+	})
+}
+
 // Follow implements drain.RuleReader.
-func (r *Reader) Follow(ctx context.Context, namespace string, tell func([]drain.Rule, error)) {
+func (r *Reader) Follow(ctx context.Context, namespace string, report func([]drain.Rule, error)) {
 	f := &follower{reader: r, namespace: namespace, wake: watchstore.NewSignal()}
-	f.rules = r.join(ctx, f.wake)
-	defer r.leave(f.rules, f.wake)
+	rules, leave := r.watches.Join(struct{}{}, f.wake, func() (*ruleWatch, func()) {
+		return r.start(context.WithoutCancel(ctx)) // it may outlive the Follow that began it
+	})
+	defer leave()
 	defer f.endLabels()
-	var told *answer
+	f.rules = rules
+	var reported *answer
 	for {
-		if now := f.look(ctx); now != nil && (told == nil || now.key != told.key) {
-			tell(now.rules, now.err)
-			told = now
+		if now := f.look(ctx); now != nil && (reported == nil || now.key != reported.key) {
+			report(now.rules, now.err)
+			reported = now
 		}
 		select {
 		case <-f.wake:
@@ -98,15 +141,18 @@ type follower struct {
 	namespace string
 	wake      watchstore.Signal
 	rules     *ruleWatch
-	// labels of the namespace, watched while a rule selects by them. Nil: no rule does.
+	// labels are the labels of the namespace, watched while a rule selects by them. Nil: no rule does.
 	labels *watchstore.Store[labels.Set]
 	end    func()
 }
 
 // look returns the rules of the namespace. Nil: they are not known yet.
 func (f *follower) look(ctx context.Context) *answer {
-	all, known, err := f.rules.list()
-	switch {
+	if f.rules.absent.Load() {
+		return pick(nil, f.namespace, nil)
+	}
+	all, known := f.rules.List()
+	switch err := f.rules.Err(); {
 	case err != nil:
 		return failed(err)
 	case !known:
@@ -122,7 +168,7 @@ func (f *follower) look(ctx context.Context) *answer {
 		return failed(err)
 	case !known:
 		return nil
-	case len(namespaces) == 0: // a namespace that is gone has no labels
+	case len(namespaces) == 0: // a deleted namespace has no labels
 		return pick(all, f.namespace, nil)
 	default:
 		return pick(all, f.namespace, namespaces[0])
@@ -150,9 +196,8 @@ func (f *follower) beginLabels(ctx context.Context) {
 }
 
 func (f *follower) endLabels() {
-	if f.labels == nil {
-		return
+	if f.labels != nil {
+		f.end()
+		f.labels = nil
 	}
-	f.end()
-	f.labels = nil
 }
