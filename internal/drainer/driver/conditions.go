@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-k8s/slipway/driverkit"
 )
 
-// Reasons of the conditions of a drain. ConditionPodsLeft has that of what is left, such as
-// [drain.PodSkipped], where all that is left has the same.
+// Reasons of the conditions of a drain. If all left pods and volumes have the same reason, such as [drain.PodSkipped],
+// ConditionPodsLeft has it too.
 const (
 	ReasonReached    = "Reached"
 	ReasonDraining   = "Draining"
@@ -24,19 +24,25 @@ const (
 	ReasonEscalated  = "Escalated"
 )
 
-// maxNamed is how many objects a condition names.
+// maxNamed limits the objects in the message of a condition.
 const maxNamed = 10
 
-// conditions says what blockers and progress do not. The agent keeps a condition until
-// it is told otherwise, and after a restart nothing of it is known here: so what can
-// end is always said, and what cannot is only said when it is so.
+// conditions supplements blockers and progress. The agent keeps a condition until the driver changes it, and a restarted
+// driver knows no earlier condition: so conditions always includes each condition that can end.
 func conditions(request drain.Request, s drain.Status) []driverkit.Condition {
 	all := []driverkit.Condition{podsLeft(request.NodeName, s.Left)}
 	if request.Hold || s.Reached {
 		all = append(all, targetsReached(s.Reached, request.Hold))
 	}
 	if len(s.Overridden) > 0 {
-		all = append(all, budgetsOverridden(s))
+		var names []string
+		for _, pod := range s.Overridden {
+			names = append(names, "Pod "+pod.String())
+		}
+		all = append(all, driverkit.Condition{
+			Type: lifecyclev1alpha1.ConditionBudgetsOverridden, Status: metav1.ConditionTrue, Reason: ReasonEscalated,
+			Message: fmt.Sprintf("%d deleted although the eviction was not accepted: %s", len(names), named(names)),
+		})
 	}
 	return all
 }
@@ -47,10 +53,10 @@ func targetsReached(reached, hold bool) driverkit.Condition {
 	}
 	c := driverkit.Condition{
 		Type: lifecyclev1alpha1.ConditionTargetsReached, Status: metav1.ConditionTrue, Reason: ReasonReached,
-		Message: "nothing is left to move",
+		Message: "all targets have moved",
 	}
 	if hold {
-		c.Message += "; what comes is evicted, until spec.parameters.hold is false"
+		c.Message += "; new pods are evicted until spec.parameters.hold is false"
 	}
 	return c
 }
@@ -66,36 +72,25 @@ func podsLeft(node string, left []drain.Blocker) driverkit.Condition {
 		if string(l.Reason) != c.Reason {
 			c.Reason = ReasonLeftBehind
 		}
-		names = append(names, leftBehind(node, l))
+		names = append(names, leftBehind(blocker(node, l)))
 	}
 	c.Message = fmt.Sprintf("%d left on the node: %s", len(left), named(names))
 	return c
 }
 
-// leftBehind is what is left, why, and because of what.
-func leftBehind(node string, l drain.Blocker) string {
-	b := blocker(node, l)
-	if l.Reason == drain.VolumeAttached && b.By != "" {
-		return fmt.Sprintf("%s (%s)", b.By, b.Reason)
-	}
-	if b.By == "" {
+// leftBehind returns a left pod or volume with its reason and the object that causes it.
+func leftBehind(b driverkit.Blocker) string {
+	switch {
+	case b.By == "":
 		return fmt.Sprintf("%s (%s)", b.Object, b.Reason)
-	}
-	return fmt.Sprintf("%s (%s, %s)", b.Object, b.Reason, b.By)
-}
-
-func budgetsOverridden(s drain.Status) driverkit.Condition {
-	var names []string
-	for _, pod := range s.Overridden {
-		names = append(names, "Pod "+pod.String())
-	}
-	return driverkit.Condition{
-		Type: lifecyclev1alpha1.ConditionBudgetsOverridden, Status: metav1.ConditionTrue, Reason: ReasonEscalated,
-		Message: fmt.Sprintf("%d deleted although the eviction was not accepted: %s", len(names), named(names)),
+	case b.Reason == string(drain.VolumeAttached):
+		return fmt.Sprintf("%s (%s)", b.By, b.Reason)
+	default:
+		return fmt.Sprintf("%s (%s, %s)", b.Object, b.Reason, b.By)
 	}
 }
 
-// named lists the first of the names, and says how many more there are.
+// named lists the first names, and counts the rest.
 func named(names []string) string {
 	if len(names) <= maxNamed {
 		return strings.Join(names, ", ")
@@ -103,39 +98,31 @@ func named(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
-// nodeConditions are what the drain makes of the Node's conditions DrainInProgress and
-// Drained (KEP-5683). The agent names the event in them, and writes them as seldom as
-// they need it; how a drain has failed, it says without the driver.
+// nodeConditions returns the Node's conditions DrainInProgress and Drained (KEP-5683) during a drain. The agent adds the event,
+// limits the writes, and reports the failure of a drain without the driver.
 func nodeConditions(request drain.Request, s drain.Status) []driverkit.Condition {
 	pods := fmt.Sprintf("%d/%d pods", s.Done, s.Total)
 	switch {
 	case s.Reached && !request.Hold:
-		return draining(metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonDrainCompleted, metav1.ConditionTrue,
-			lifecyclev1alpha1.NodeReasonDrainCompleted, pods)
+		all := draining(metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonDrainCompleted, lifecyclev1alpha1.NodeReasonDrainCompleted, pods)
+		all[1].Status, all[1].Message = metav1.ConditionTrue, pods
+		return all
 	case len(s.Blockers) > 0 && s.Moving == 0:
-		return goingOn(lifecyclev1alpha1.NodeReasonDrainBlocked, pods)
+		return inProgress(lifecyclev1alpha1.NodeReasonDrainBlocked, pods)
 	default:
-		return goingOn(lifecyclev1alpha1.NodeReasonAdminRequested, pods)
+		return inProgress(lifecyclev1alpha1.NodeReasonAdminRequested, pods)
 	}
 }
 
-// goingOn are the conditions of a drain that has not reached its end.
-func goingOn(reason, pods string) []driverkit.Condition {
-	return draining(metav1.ConditionTrue, reason, metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonDrainStarted, pods)
+// inProgress returns the conditions of a drain that has not reached its end.
+func inProgress(reason, pods string) []driverkit.Condition {
+	return draining(metav1.ConditionTrue, reason, lifecyclev1alpha1.NodeReasonDrainStarted, pods)
 }
 
-func draining(inProgress metav1.ConditionStatus, reason string, drained metav1.ConditionStatus, drainedReason, pods string) []driverkit.Condition {
-	c := driverkit.Condition{Type: string(corev1.NodeDrained), Status: drained, Reason: drainedReason}
-	if drained == metav1.ConditionTrue {
-		c.Message = pods
-	}
+// draining returns DrainInProgress, and Drained as False.
+func draining(status metav1.ConditionStatus, reason, drainedReason, pods string) []driverkit.Condition {
 	return []driverkit.Condition{
-		{Type: string(corev1.NodeDrainInProgress), Status: inProgress, Reason: reason, Message: pods}, c,
+		{Type: string(corev1.NodeDrainInProgress), Status: status, Reason: reason, Message: pods},
+		{Type: string(corev1.NodeDrained), Status: metav1.ConditionFalse, Reason: drainedReason},
 	}
-}
-
-// nodeReturned are the conditions of a node that is in service again.
-func nodeReturned() []driverkit.Condition {
-	return draining(metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonNodeReturned, metav1.ConditionFalse,
-		lifecyclev1alpha1.NodeReasonNodeReturned, "")
 }

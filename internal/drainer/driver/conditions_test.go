@@ -35,7 +35,7 @@ func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 	}})
 	want := driverkit.Answer{
 		Message: "m", Progress: &driverkit.Progress{Total: 5, Done: 2}, BlockersTotal: 10,
-		EventConditions: []driverkit.Condition{noneLeft}, NodeConditions: goingOn("DrainBlocked", "2/5 pods"),
+		EventConditions: []driverkit.Condition{noneLeft}, NodeConditions: inProgress("DrainBlocked", "2/5 pods"),
 		Blockers: []driverkit.Blocker{
 			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted", By: "PodDisruptionBudget shop/cart", Message: "why"},
 			{Object: "Pod shop/cart-0", Reason: "MultipleBudgets", By: "PodDisruptionBudget shop/cart, PodDisruptionBudget shop/shop"},
@@ -76,13 +76,13 @@ func TestConditionsSayWhatBlockersDoNot(t *testing.T) {
 			hold: true, status: drain.Status{Reached: true},
 			want: []driverkit.Condition{noneLeft, {
 				Type: "TargetsReached", Status: "True", Reason: "Reached",
-				Message: "nothing is left to move; what comes is evicted, until spec.parameters.hold is false",
+				Message: "all targets have moved; new pods are evicted until spec.parameters.hold is false",
 			}},
 		},
 		"any drain at its end": {
 			status: drain.Status{Reached: true},
 			want: []driverkit.Condition{noneLeft, {
-				Type: "TargetsReached", Status: "True", Reason: "Reached", Message: "nothing is left to move",
+				Type: "TargetsReached", Status: "True", Reason: "Reached", Message: "all targets have moved",
 			}},
 		},
 		"what is left for one reason": {

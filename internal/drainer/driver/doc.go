@@ -4,11 +4,11 @@
 // and drains or returns the node on the other.
 //
 //	agent ── Start, End ──▶ driverkit ──▶ drain:  node/state (cordon) → drain (evict, wait)
-//	                                 │            └─▶ node/state: which static pods are to be away
-//	                                 └──▶ return: node/state (uncordon what is ours)
+//	                                 │            └─▶ node/state: static pods to remove
+//	                                 └──▶ return: node/state (remove its own cordons)
 //	agent ◀── progress, blockers, conditions ──┘
 //
-// One run per event; one process for a node, or in central mode for all of them. It
-// keeps nothing: a run that is begun again goes on with what the cluster shows. It
+// It has one run for each event, and one process for a node, or in central mode for all nodes. It
+// keeps nothing: after a restart, a run continues from the state of the cluster. It
 // writes no LifecycleEvents, and decides neither which pods leave nor when.
 package driver

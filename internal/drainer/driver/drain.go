@@ -4,7 +4,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,15 +14,15 @@ import (
 	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
 )
 
-// drain cordons the node and evicts its pods. It returns when they are gone.
+// drain cordons the node and evicts its pods. It returns when no pod is left.
 func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
 	request, err := p.request(call)
 	if err != nil {
 		return err
 	}
-	begun := driverkit.Answer{NodeConditions: goingOn(lifecyclev1alpha1.NodeReasonAdminRequested, "")}
+	begun := driverkit.Answer{NodeConditions: inProgress(lifecyclev1alpha1.NodeReasonAdminRequested, "")}
 	if request.Hold {
-		// Newer parameters begin a new run: what was reached with the older ones is no more.
+		// Newer parameters begin a new run, which has not reached its targets.
 		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
 	}
 	report(begun)
@@ -48,12 +47,10 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 	return request, nil
 }
 
-// answer says how far a drain is.
+// answer reports the progress of a drain.
 func answer(request drain.Request, s drain.Status) driverkit.Answer {
 	a := driverkit.Answer{
-		Message:         s.Message,
-		Progress:        &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)},
-		BlockersTotal:   len(s.Blockers),
+		Message: s.Message, Progress: &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)}, BlockersTotal: len(s.Blockers),
 		EventConditions: conditions(request, s), NodeConditions: nodeConditions(request, s),
 	}
 	if s.Named != nil {
@@ -71,23 +68,20 @@ func answer(request drain.Request, s drain.Status) driverkit.Answer {
 func blocker(node string, b drain.Blocker) driverkit.Blocker {
 	object := "Node " + node
 	if b.Pod.Name != "" {
-		object = fmt.Sprintf("Pod %s", b.Pod)
+		object = "Pod " + b.Pod.String()
 	}
-	return driverkit.Blocker{Object: object, Reason: string(b.Reason), By: inTheWay(b), Message: b.Message, Since: b.Since}
+	return driverkit.Blocker{Object: object, Reason: string(b.Reason), By: blocking(b), Message: b.Message, Since: b.Since}
 }
 
-// inTheWay names the object in the way with its kind.
-func inTheWay(b drain.Blocker) string {
+// blocking returns the blocking object with its kind.
+func blocking(b drain.Blocker) string {
 	if b.By == "" {
 		return ""
 	}
 	switch b.Reason {
 	case drain.BudgetExhausted, drain.BudgetImpossible, drain.BudgetNotObserved, drain.BudgetSyncFailed, drain.MultipleBudgets:
-		names := strings.Split(b.By, ", ")
-		for i, name := range names {
-			names[i] = fmt.Sprintf("PodDisruptionBudget %s/%s", b.Pod.Namespace, name)
-		}
-		return strings.Join(names, ", ")
+		kind := "PodDisruptionBudget " + b.Pod.Namespace + "/"
+		return kind + strings.ReplaceAll(b.By, ", ", ", "+kind)
 	case drain.NamespaceTerminating:
 		return "Namespace " + b.By
 	case drain.NodeNotCordoned, drain.NodeTaintMissing, drain.NodeGone, drain.NodeNotReady:

@@ -113,7 +113,7 @@ func TestAReturnSaysWhetherPodsMayRunThereAgain(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := driverkit.Answer{Message: tc.want.Message, EventConditions: []driverkit.Condition{tc.want}, NodeConditions: nodeReturned()}
+			want := driverkit.Answer{Message: tc.want.Message, EventConditions: []driverkit.Condition{tc.want}, NodeConditions: draining("False", "NodeReturned", "NodeReturned", "")}
 			if diff := cmp.Diff(want, returned("n", tc.left)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

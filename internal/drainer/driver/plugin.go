@@ -36,13 +36,13 @@ const (
 	// transition back has the suffix returnSuffix.
 	DefaultDriverName = "drain.slm.k8s.io"
 	returnSuffix      = "-uncordon"
-	// shutdownSuffix is that of the drain before the node's machine goes down.
+	// shutdownSuffix marks the drain before the shutdown of the node's machine.
 	shutdownSuffix = "-shutdown"
 	// DefaultNamespace is Slipway's own.
 	DefaultNamespace = "slipway-system"
-	// DefaultSLA is how long a drain may take, unless the event says otherwise.
+	// DefaultSLA limits a drain, unless the event sets another limit.
 	DefaultSLA = 5 * time.Minute
-	// DefaultEvictionTimeout is how long one eviction request may take.
+	// DefaultEvictionTimeout limits one eviction request.
 	DefaultEvictionTimeout = 30 * time.Second
 )
 
@@ -52,7 +52,7 @@ const (
 	DrainComplete       = "drain-complete"
 	Uncordoning         = "uncordoning"
 	MaintenanceComplete = lifecyclev1alpha1.StateMaintenanceComplete
-	// Those of the drain before a shutdown.
+	// States of the drain before a shutdown.
 	Draining     = shutdown.StateDraining
 	ShuttingDown = shutdown.StateShuttingDown
 )
@@ -61,9 +61,9 @@ const (
 type Options struct {
 	DriverName string
 	NodeName   string
-	// AnyNode: for all nodes, as the process itself. NodeName is then empty.
+	// AnyNode: the driver serves all nodes, as the process itself. NodeName is then empty.
 	AnyNode bool
-	// AsNode are the credentials with which it acts on the Node and its pods. Nil: those of the
+	// AsNode are the credentials for the Node and its pods. Nil: the credentials of the
 	// process.
 	AsNode *rest.Config
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
@@ -78,7 +78,7 @@ type Options struct {
 	EvictionTimeout time.Duration
 	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
 	GracePeriodSeconds int64
-	// Observer counts what drains do. It may be nil.
+	// Observer counts evictions and refusals. It may be nil.
 	Observer drain.Observer
 }
 
@@ -132,41 +132,31 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	}))
 }
 
-// ShutdownTransition is the drain of a node whose machine is being shut down. It is not
-// published by the driver: an administrator applies it. Its events say how long it may take.
+// ShutdownTransition returns the transition of a node whose machine is being shut down. The driver does not publish it: an
+// administrator applies it. Its events define their limit of time.
 func ShutdownTransition(driver string) lifecyclev1alpha1.LifecycleTransition {
-	return lifecyclev1alpha1.LifecycleTransition{
-		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + shutdownSuffix},
-		Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
-			Start: Draining, End: ShuttingDown, Driver: driver, AllNodes: new(true),
-		},
-	}
+	return transition(driver, shutdownSuffix, Draining, ShuttingDown, nil)
 }
 
-// Transitions are the two that the driver publishes: the drain, and the way back. They
-// are called after the driver, with a dot for its slash: names of API objects have none.
+// Transitions returns the two that the driver publishes: the drain, and the return.
 func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
-	name := strings.ReplaceAll(driver, "/", ".")
 	return []lifecyclev1alpha1.LifecycleTransition{
-		{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
-				Start: DrainStarted, End: DrainComplete, Driver: driver,
-				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
-			},
-		},
-		{
-			ObjectMeta: metav1.ObjectMeta{Name: name + returnSuffix},
-			Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
-				Start: Uncordoning, End: MaintenanceComplete, Driver: driver,
-				AllNodes: new(true), SLA: &metav1.Duration{Duration: sla},
-			},
+		transition(driver, "", DrainStarted, DrainComplete, &metav1.Duration{Duration: sla}),
+		transition(driver, returnSuffix, Uncordoning, MaintenanceComplete, &metav1.Duration{Duration: sla}),
+	}
+}
+
+// transition names a transition after the driver, with a dot for its slash: names of API objects have no slash.
+func transition(driver, suffix, start, end string, sla *metav1.Duration) lifecyclev1alpha1.LifecycleTransition {
+	return lifecyclev1alpha1.LifecycleTransition{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + suffix},
+		Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
+			Start: start, End: end, Driver: driver, AllNodes: new(true), SLA: sla,
 		},
 	}
 }
 
-// plugin drains and returns nodes: one, or all of them, which then share the budgets'
-// queues.
+// plugin drains and returns one node, or all nodes, which then share the budgets' queues.
 type plugin struct {
 	options Options
 	nodes   corev1client.NodeInterface

@@ -21,12 +21,11 @@ import (
 const (
 	// ReasonReturned: the node is schedulable.
 	ReasonReturned = "Returned"
-	// ReasonCordonedByOthers: our cordon is undone, and somebody else's remains.
+	// ReasonCordonedByOthers: Slipway's cordon is removed, and the cordon of another owner remains.
 	ReasonCordonedByOthers = "CordonedByOthers"
 )
 
-// returnNode undoes our cordons. Where the node is unschedulable all the same, it is
-// somebody else's to uncordon: the event succeeds and says whose.
+// returnNode removes Slipway's cordons. If another owner has cordoned the node too, the event succeeds and names that owner.
 func (p *plugin) returnNode(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
 	if len(call.Parameters) > 0 {
 		return fmt.Errorf("spec.parameters: transition %q takes none", call.Transition)
@@ -53,12 +52,12 @@ func returned(node string, left *nodestate.Foreign) driverkit.Answer {
 		condition.Message = fmt.Sprintf("node %s stays cordoned: it was cordoned by %s, which is not Slipway's to undo (kubectl uncordon %s)",
 			node, left, node)
 	}
-	return driverkit.Answer{Message: condition.Message, EventConditions: []driverkit.Condition{condition}, NodeConditions: nodeReturned()}
+	conditions := draining(metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonNodeReturned, lifecyclev1alpha1.NodeReasonNodeReturned, "")
+	return driverkit.Answer{Message: condition.Message, EventConditions: []driverkit.Condition{condition}, NodeConditions: conditions}
 }
 
-// persist does what f does until it succeeds, or ctx ends: an API server that is
-// away, or a right that is missing for now, is no failure of the transition. What
-// stands in the way is reported meanwhile. A Node that does not exist is one.
+// persist calls f until it succeeds, or ctx ends, and reports its errors: an unreachable API
+// server, or a missing permission, is no failure of the transition. A missing Node is one.
 func persist(ctx context.Context, report func(driverkit.Answer), f func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 10 * time.Second}
 	return backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {

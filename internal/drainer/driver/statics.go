@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// drainStatics drains, and has the Node wish static pods away when it is their turn. It writes
-// beside the drain, which goes on reporting meanwhile.
+// drainStatics drains, and requests on the Node the removal of due static pods. It writes
+// beside the drain, which continues to report meanwhile.
 func (p *plugin) drainStatics(ctx context.Context, call driverkit.Call, request drain.Request, report func(driverkit.Answer)) error {
 	wishing, stop := context.WithCancel(ctx)
 	w := &wisher{due: make(chan []string, 1), report: report}
@@ -25,28 +25,28 @@ func (p *plugin) drainStatics(ctx context.Context, call driverkit.Call, request 
 	defer writer.Wait()
 	defer stop()
 	return p.drainer.Drain(ctx, request, func(s drain.Status) {
-		w.tell(s)
-		w.say(answer(request, s))
+		w.add(s)
+		w.answer(answer(request, s))
 	})
 }
 
-// wisher is what a drain wants to be wished.
+// wisher collects the static pods whose removal is due, and adds the failure of a write to the answers of the drain.
 type wisher struct {
-	told []drain.PodReference // last
-	due  chan []string        // the newest that is not written yet
+	known []drain.PodReference // the last request
+	due   chan []string        // pods to write
 
 	mu      sync.Mutex
 	report  func(driverkit.Answer)
 	last    driverkit.Answer
-	trouble string // why it could not be written
+	trouble string // the cause of the last failure
 }
 
-// tell is called with each status of the drain, from one goroutine at a time.
-func (w *wisher) tell(s drain.Status) {
-	if len(s.Static) == 0 || slices.Equal(s.Static, w.told) {
+// add receives each status of the drain, from one goroutine at a time.
+func (w *wisher) add(s drain.Status) {
+	if len(s.Static) == 0 || slices.Equal(s.Static, w.known) {
 		return
 	}
-	w.told = s.Static
+	w.known = s.Static
 	var pods []string
 	for _, pod := range s.Static {
 		pods = append(pods, pod.String())
@@ -59,15 +59,15 @@ func (w *wisher) tell(s drain.Status) {
 	w.due <- pods
 }
 
-// say reports what the drain says, and why it could not be written what it wants.
-func (w *wisher) say(a driverkit.Answer) {
+// answer reports an answer of the drain.
+func (w *wisher) answer(a driverkit.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = a
-	w.sayLast()
+	w.repeat()
 }
 
-func (w *wisher) sayLast() {
+func (w *wisher) repeat() {
 	a := w.last
 	if w.trouble != "" {
 		a.Message += "; " + w.trouble
@@ -75,13 +75,13 @@ func (w *wisher) sayLast() {
 	w.report(a)
 }
 
-// fails reports why it could not be written; empty: it was.
-func (w *wisher) fails(why string) {
+// fails reports the failure of a write; empty: its success.
+func (w *wisher) fails(trouble string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.trouble != why {
-		w.trouble = why
-		w.sayLast()
+	if w.trouble != trouble {
+		w.trouble = trouble
+		w.repeat()
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *plugin) wish(ctx context.Context, w *wisher, call driverkit.Call) {
 			if err == nil {
 				w.fails("")
 				faultpoint.Reach(faultpoint.StaticPodsWished)
-			} // else ctx has ended, or there is no Node: the drain says that
+			} // otherwise ctx has ended, or the Node does not exist: the drain reports that
 		}
 	}
 }

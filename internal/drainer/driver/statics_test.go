@@ -24,18 +24,18 @@ func statusWith(names ...string) drain.Status {
 // stay away, too.
 func TestNothingThatIsToBeWishedIsForgotten(t *testing.T) {
 	w := &wisher{due: make(chan []string, 1)}
-	w.tell(statusWith())
+	w.add(statusWith())
 	if len(w.due) != 0 {
 		t.Error("something is to be written for no pods")
 	}
-	w.tell(statusWith("a"))
-	w.tell(statusWith("b"))
-	w.tell(statusWith())
+	w.add(statusWith("a"))
+	w.add(statusWith("b"))
+	w.add(statusWith())
 	due := <-w.due
 	if slices.Sort(due); !slices.Equal(due, []string{"kube-system/a", "kube-system/b"}) {
 		t.Errorf("to be written are %q", due)
 	}
-	w.tell(statusWith("b"))
+	w.add(statusWith("b"))
 	if len(w.due) != 0 {
 		t.Error("the same is to be written again")
 	}
@@ -45,10 +45,10 @@ func TestNothingThatIsToBeWishedIsForgotten(t *testing.T) {
 func TestWhyNothingIsWishedIsSaidBesideTheDrain(t *testing.T) {
 	var said []string
 	w := &wisher{report: func(a driverkit.Answer) { said = append(said, a.Message) }}
-	w.say(driverkit.Answer{Message: "drains", BlockersTotal: 1})
+	w.answer(driverkit.Answer{Message: "drains", BlockersTotal: 1})
 	w.fails("refused")
 	w.fails("refused")
-	w.say(driverkit.Answer{Message: "drains on"})
+	w.answer(driverkit.Answer{Message: "drains on"})
 	w.fails("")
 	w.fails("")
 	if want := []string{"drains", "drains; refused", "drains on; refused", "drains on"}; !slices.Equal(said, want) {

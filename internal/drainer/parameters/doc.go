@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parameters reads what an event asks of a drain.
+// Package parameters reads the parameters of an event that drains a node.
 //
 //	spec.parameters (DrainParameters) ──▶ drain.Request
 //
-// The driver that drains and the command that says beforehand what a drain would do both
-// read by it, so that they mean the same. It is pure, and has no defaults of its own.
+// The driver that drains and the command that predicts a drain both use it, so that they agree. It is pure, and has no
+// defaults.
 package parameters

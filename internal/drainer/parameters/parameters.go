@@ -4,6 +4,7 @@ package parameters
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,8 +15,7 @@ import (
 
 const parametersKind = "DrainParameters"
 
-// parse reads spec.parameters of an event. Fields that it does not know are errors:
-// whoever set them wants something that would not happen.
+// parse reads spec.parameters of an event. Unknown fields are errors: they would have no effect.
 func parse(raw []byte) (*slipwayv1alpha1.DrainParameters, error) {
 	parameters := &slipwayv1alpha1.DrainParameters{}
 	if len(raw) == 0 {
@@ -38,7 +38,7 @@ func parse(raw []byte) (*slipwayv1alpha1.DrainParameters, error) {
 	return parameters, nil
 }
 
-// durations are the fields of which the decoder would not say the names.
+// durations are the fields whose names the errors of the decoder lack.
 var durations = [][]string{
 	{"podTimeout"},
 	{"escalation", "deleteAfter"},
@@ -46,31 +46,27 @@ var durations = [][]string{
 	{"volumeTimeout"},
 }
 
-// checkDurations names the field of a duration that cannot be read, or is negative.
-// Whatever else is wrong is left to the decoder.
+// checkDurations returns an error with the name of the field for an invalid or negative duration. The decoder finds other
+// errors.
 func checkDurations(raw []byte) error {
 	var all map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &all); err != nil {
-		return nil //nolint:nilerr // the decoder says it in the words of the type
+		return nil //nolint:nilerr // the decoder has a better error
 	}
 	for _, path := range durations {
 		value, found, err := unstructured.NestedFieldNoCopy(all, path...)
 		if err != nil || !found || value == nil {
 			continue
 		}
-		field := "spec.parameters"
-		for _, name := range path {
-			field += "." + name
-		}
+		field := "spec.parameters." + strings.Join(path, ".")
 		text, ok := value.(string)
 		if !ok {
 			return fmt.Errorf(`%s: %v is not a duration; want a text such as "90s" or "1h30m"`, field, value)
 		}
-		d, err := time.ParseDuration(text)
-		if err != nil {
+		switch d, err := time.ParseDuration(text); {
+		case err != nil:
 			return fmt.Errorf(`%s: %q is not a duration; want one such as "90s" or "1h30m"`, field, text)
-		}
-		if d < 0 {
+		case d < 0:
 			return fmt.Errorf("%s: %s must not be negative", field, text)
 		}
 	}

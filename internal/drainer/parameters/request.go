@@ -129,7 +129,7 @@ func selectorOf(s *metav1.LabelSelector, path *field.Path) (labels.Selector, err
 	return selector, nil
 }
 
-// StaticPods returns what a drain may expect of a static pod, by what its Node says.
+// StaticPods returns the expected removal of a static pod, as its Node reports it.
 func StaticPods(node *corev1.Node, pod *corev1.Pod) drain.Removal {
 	e := staticpod.Expect(node, pod)
 	return drain.Removal{Left: e.Left, Able: e.Able, Trouble: e.Trouble}

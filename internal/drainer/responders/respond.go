@@ -20,14 +20,14 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 )
 
-// eviction is what is kept of an Eviction.
+// eviction is an Eviction, read.
 type eviction struct {
 	pod types.UID
 	drain.Response
 	created time.Time
 }
 
-// toEviction reads an Eviction. What depends on its pod is left empty.
+// toEviction reads an Eviction. It leaves the fields that depend on the pod empty.
 func toEviction(e *evictionv1alpha1.Eviction) eviction {
 	r := drain.Response{State: drain.EvictionRunning, Eviction: e.Namespace + "/" + e.Name, UID: e.UID}
 	switch failed := apimeta.FindStatusCondition(e.Status.Conditions, string(evictionv1alpha1.EvictionConditionFailed)); {
@@ -68,8 +68,8 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// respond returns what a drain is told of a pod with these Evictions. Of several, the oldest that
-// runs counts, as for the controller; of those that have ended, the newest.
+// respond returns the Response for a pod with these Evictions. The oldest running Eviction counts, as for the controller;
+// if none runs, the newest.
 func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drain.Response {
 	r := drain.Response{}
 	if len(evictions) > 0 {
@@ -101,7 +101,7 @@ func hasOwn(pod *corev1.Pod) bool {
 }
 
 // surged reports whether slipway.dev/surge responds to the pod: the pod or its namespace opts in, and
-// the responder's own rule takes the pod. A drain must not wait for a responder whose turn never comes.
+// the responder's own rule takes the pod. A drain must not wait for a responder that never becomes active.
 func surged(pod *corev1.Pod, surges map[string]bool) bool {
 	wanted, said := surge.OptIn(pod.Labels)
 	return (wanted || !said && surges[pod.Namespace]) && surge.IsCandidate(pod)

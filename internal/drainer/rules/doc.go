@@ -4,12 +4,11 @@
 // driver.
 //
 //	watch: DrainRules of all namespaces ── shared, while there is a Follow ──┐
-//	watch: labels of one namespace ── while a rule selects by them ──────────┴─▶ pick ─▶ tell
+//	watch: labels of one namespace ── while a rule selects by them ──────────┴─▶ pick ─▶ report
 //
-// It asks as the driver itself, not as the node. Watches only wake; what is told is picked
-// anew from what they have shown. At rest it has no watch open.
+// It reads as the driver itself, not as the node. Watches only wake a follower, which picks its rules again from the stores.
+// At rest it has no watch open.
 //
-// A rule that is not understood is an error for the namespaces that it may be about, which
-// holds their drains up: whoever wrote it wanted their pods spared something. It must not
-// write, and decides nothing about pods.
+// A rule that the driver does not understand is an error for the namespaces that it may select: their drains are blocked,
+// because the rule may protect their pods. The package must not write, and decides nothing about pods.
 package rules

@@ -20,11 +20,11 @@ type rule struct {
 	drain.Rule
 	namespace string
 	version   string
-	// namespaces is nil for a rule of its own namespace alone.
+	// namespaces is nil for a rule that applies to its own namespace only.
 	namespaces labels.Selector
 	// ignored rules do not count.
 	ignored bool
-	// problem says why the rule cannot be understood.
+	// problem is the error of a rule that cannot be understood.
 	problem error
 }
 
@@ -54,7 +54,7 @@ func toRule(logger logr.Logger, obj any, own string) *rule {
 	return r
 }
 
-// read returns a selector. One that cannot be read selects everything, and is a problem.
+// read returns a selector. An invalid selector selects everything, and is a problem.
 func (r *rule) read(field string, from metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(&from)
 	if err == nil {
@@ -95,7 +95,7 @@ func (r *rule) applies(namespace string, set labels.Set) bool {
 	}
 }
 
-// answer is what a Follow tells. Two answers with the same key say the same.
+// answer is a report of a Follow. Two answers with the same key are equal.
 type answer struct {
 	rules []drain.Rule
 	err   error
@@ -126,7 +126,7 @@ type Listing struct {
 	all []*rule
 }
 
-// Listed returns the Listing of these DrainRules. Those of the cluster are in ownNamespace.
+// Listed returns the Listing of these DrainRules. The rules of the cluster are in ownNamespace.
 func Listed(items []slipwayv1alpha1.DrainRule, ownNamespace string) Listing {
 	var l Listing
 	for i := range items {
@@ -135,7 +135,7 @@ func Listed(items []slipwayv1alpha1.DrainRule, ownNamespace string) Listing {
 	return l
 }
 
-// For returns what a drain is told of a namespace with these labels. An error is a
+// For returns the rules of a drain for a namespace with these labels. An error is a
 // [drain.ErrBadRule].
 func (l Listing) For(namespace string, set labels.Set) ([]drain.Rule, error) {
 	picked := pick(l.all, namespace, set)
