@@ -13,18 +13,18 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// contention is what one process knows of other processes that evict under the same budgets. They have no queue in common,
-// and all of them see a budget open at once. What they do have in common is the budget: the server enters each eviction into
-// its status, and the watch shows the entries to all in the same order. Hence the rule by which they take turns:
+// contention is the knowledge of one process about other processes that evict under the same budgets. They have no common
+// queue, and all see a budget open at once. But they have the budget in common: the server enters each eviction into
+// its status, and the watch shows the entries to all processes in the same order. Hence their rule:
 //
-// The process whose eviction was entered last goes on without delay. Every other process leaves the budget alone for some
-// quiet time whenever it opens, and after that waits for a turn drawn at random; if the budget closes meanwhile, that has
-// cost nothing. So one process takes all that a budget gives until none of its pods is left, only then there is a draw, and a
-// process that sees no entries but its own never waits.
+// The process of the latest entry continues without delay. Every other process leaves the budget alone for some
+// quiet time whenever it opens, and after that waits for a random time; if the budget closes meanwhile, the wait has
+// cost no time. So one process uses all disruptions of a budget until it has no pods left, only then the processes draw, and a
+// process that sees only its own entries never waits.
 //
 // In the first moments no process sees any entries. Processes that begin together therefore probe: each tries one budget
-// first, and with each eviction that is entered one more of those that it knows nothing of (reach). A process that meets
-// another one under one budget draws for the other budgets too.
+// first, and with each entered eviction one more unknown budget (reach). A process that meets
+// another process under one budget draws for the other budgets too.
 //
 // budgetQueue calls it, with its lock: yields before an eviction; sends, loses, entered and ends during one; sees for each
 // version of a budget; forgets at the end of a watch.
@@ -32,23 +32,23 @@ type contention struct {
 	random func() float64
 	// by are the budgets that are watched, by namespace.
 	by contenders
-	// sent are the reservations by age, and tried those of them that are probes, of which tries are counted.
+	// sent are the reservations by age, and tried the probes among them, of which tries count.
 	sent, tried ages
 	tries       int
 	lag         lag
 	// contested: another process evicts under one of the budgets.
 	contested bool
-	// reach is how many budgets that nothing is known of may be tried at once.
+	// reach is the number of unknown budgets that the process may try at once.
 	reach int
-	// waiting are woken when one more may be tried.
+	// waiting are woken when the process may try one more.
 	waiting map[watchstore.Signal]struct{}
 }
 
-// attempt is what contention keeps of a reservation.
+// attempt is contention's part of a reservation.
 type attempt struct {
-	// probes: nothing was known of the budget when the eviction was sent. counted: among those that are being tried.
+	// probes: the budget was unknown when the eviction began. counted: the reservation counts as a current try.
 	probes, counted bool
-	// lost: the server refused the eviction for the sake of the budget, or what it says is forgotten.
+	// lost: the server refused the eviction because of the budget, or its entry does not count.
 	lost bool
 }
 
@@ -56,7 +56,7 @@ func newContention() contention {
 	return contention{random: rand.Float64, by: contenders{}, lag: lagFirst, reach: 1, waiting: map[watchstore.Signal]struct{}{}}
 }
 
-// yields reports whether to leave a budget alone that is not reserved, and until when.
+// yields reports whether to leave an unreserved budget to other processes, and the end of that.
 func (c *contention) yields(b *budget, now time.Time, wake watchstore.Signal) (until time.Time, yields bool) {
 	of := c.by.of(b)
 	if !of.met {
@@ -71,7 +71,7 @@ func (c *contention) yields(b *budget, now time.Time, wake watchstore.Signal) (u
 	return of.until, now.Before(of.until)
 }
 
-// sends is told of a reservation, one of that many, whose eviction is about to be sent.
+// sends records a reservation, one of that many, before its eviction.
 func (c *contention) sends(b *budget, r *reservation, reserved int) {
 	of := c.by.of(b)
 	of.sent(r.pod)
@@ -83,7 +83,7 @@ func (c *contention) sends(b *budget, r *reservation, reserved int) {
 	}
 }
 
-// loses is told that the server refused an eviction for the sake of the budget. The reservation may have ended.
+// loses records that the server refused an eviction because of the budget. The reservation may have ended.
 func (c *contention) loses(b *budget, r *reservation, pod string, watched bool, now time.Time) {
 	if r != nil {
 		r.lost = true
@@ -95,17 +95,17 @@ func (c *contention) loses(b *budget, r *reservation, pod string, watched bool, 
 	c.by.of(b).lost(pod, now, c.pause(now))
 }
 
-// sees is told of a version of a budget.
+// sees records a version of a budget.
 func (c *contention) sees(b *budget, now time.Time) {
 	if c.by.of(b).saw(b, now, c.pause(now)) {
 		c.contested = true
 	}
 }
 
-// entered is told that the watch has shown the entry of an eviction for the first time.
+// entered records that the watch has shown the entry of an eviction for the first time.
 func (c *contention) entered(r *reservation, now time.Time) { c.lag = c.lag.after(now.Sub(r.taken)) }
 
-// ends is told that a reservation has ended.
+// ends records the end of a reservation.
 func (c *contention) ends(r *reservation) {
 	c.uncount(r)
 	if r.probes && !r.lost {
@@ -114,7 +114,7 @@ func (c *contention) ends(r *reservation) {
 	wakeAll(c.waiting)
 }
 
-// forgets is told that the budgets of a namespace are not watched any more.
+// forgets ends the knowledge about the budgets of a namespace, because their watch has ended.
 func (c *contention) forgets(namespace string, reserved map[types.UID]*reservation) {
 	delete(c.by, namespace)
 	if len(c.by) > 0 {
@@ -126,7 +126,7 @@ func (c *contention) forgets(namespace string, reserved map[types.UID]*reservati
 	}
 }
 
-// pause is how long to leave a budget to other processes now.
+// pause returns the time for which to leave a budget to other processes now.
 func (c *contention) pause(now time.Time) time.Duration {
 	most := c.lag
 	if r := c.sent.oldest(func(r *reservation) bool { return !r.free && !r.seen && !r.expired(now) }); r != nil {
@@ -135,8 +135,8 @@ func (c *contention) pause(now time.Time) time.Duration {
 	return min(most, lagMost).pause(c.random())
 }
 
-// probing counts the budgets that are being tried, and tells when the next of them will not count any more at the latest:
-// one that takes long, as behind a webhook that hangs, must not hold up all others.
+// probing counts the current tries, and returns the latest time at which the next of them will stop counting: a long try, as
+// behind a webhook that hangs, must not block all other budgets.
 func (c *contention) probing(now time.Time) (n int, next time.Time) {
 	oldest := c.tried.oldest(func(r *reservation) bool {
 		if r.counted && !now.Before(r.taken.Add(time.Duration(lagMost))) {
@@ -150,7 +150,7 @@ func (c *contention) probing(now time.Time) (n int, next time.Time) {
 	return c.tries, oldest.taken.Add(time.Duration(lagMost))
 }
 
-// uncount counts a reservation no more among those that are being tried.
+// uncount ends the count of a reservation as a current try.
 func (c *contention) uncount(r *reservation) {
 	if r.counted {
 		r.counted = false
@@ -158,26 +158,26 @@ func (c *contention) uncount(r *reservation) {
 	}
 }
 
-// contender is what contention knows of one budget.
+// contender is the knowledge about one budget.
 type contender struct {
-	// ours are the pods that this process has sent evictions of, until their entries have come and gone.
+	// `ours` are the pods that this process evicts, until their entries have appeared and disappeared.
 	ours map[string]bool
-	// entries and open are those of the newest version of the budget.
+	// entries and open describe the newest version of the budget.
 	entries map[string]metav1.Time
 	open    bool
-	// met: the watch has shown an entry, of any process. drawn: we have drawn before that.
+	// met: the watch has shown an entry, of any process. drawn: this process has drawn before that.
 	met, drawn bool
-	// yields: the newest entry is another process's.
+	// yields: the newest entry belongs to another process.
 	yields bool
-	// until is when our turn comes, if the budget is still open then.
+	// until is the time from which this process may use the budget, if it is still open then.
 	until time.Time
 }
 
-// sent records an eviction that is about to be sent.
+// sent records an eviction before its request.
 func (r *contender) sent(pod string) { r.ours[pod] = true }
 
-// saw takes in a version of the budget, and reports whether it shows another process at work. pause is how long to wait,
-// should it be our lot to wait.
+// saw records a version of the budget, and reports whether it shows an eviction of another process. pause is the time to wait
+// if this process must wait.
 func (r *contender) saw(b *budget, now time.Time, pause time.Duration) (theirs bool) {
 	ours, theirs := r.news(b.Status.DisruptedPods)
 	if ours || theirs {
@@ -194,7 +194,7 @@ func (r *contender) saw(b *budget, now time.Time, pause time.Duration) (theirs b
 	return theirs
 }
 
-// news tells whose evictions are entered that were not before, and forgets those of ours that are not any more.
+// news reports whether new entries are this process's or another's, and forgets its entries that have disappeared.
 func (r *contender) news(entries map[string]metav1.Time) (ours, theirs bool) {
 	for pod, entered := range entries {
 		if before, known := r.entries[pod]; known && before.Equal(&entered) {
@@ -210,17 +210,17 @@ func (r *contender) news(entries map[string]metav1.Time) (ours, theirs bool) {
 	return ours, theirs
 }
 
-// draw sets our turn under a budget that nothing is known of, because of processes that were met under others.
+// draw sets the time for an unknown budget, because this process has met another process under other budgets.
 func (r *contender) draw(until time.Time) { r.drawn, r.until = true, until }
 
-// lost records that the server refused our eviction for the sake of the budget: another process was faster, or something
-// else has closed it. The next version of the budget tells; until then another eviction leads to nothing.
+// lost records that the server refused an eviction because of the budget: another process was faster, or another cause has
+// closed it. Until the next version of the budget shows which, further evictions have no effect.
 func (r *contender) lost(pod string, now time.Time, pause time.Duration) {
 	delete(r.ours, pod)
 	r.until = now.Add(pause)
 }
 
-// contenders are those of all budgets that are watched, by namespace.
+// contenders has the contender of each watched budget, by namespace.
 type contenders map[string]map[types.UID]*contender
 
 func (all contenders) of(b *budget) *contender {
@@ -235,13 +235,13 @@ func (all contenders) of(b *budget) *contender {
 	return of[b.UID]
 }
 
-// lag is how long it lately took from sending an eviction until the watch showed it: so long no other process can know of
-// it. It grows where the server is busy, and where processes collide: the server holds up the slower one by half a second.
-// An eviction that is still under way says more than those before it (pause).
+// lag is the recent time from the begin of an eviction until the watch showed it: no other process can know of it before. It
+// grows with the load of the server, and when processes collide: the server delays the slower process by half a second.
+// An eviction in flight can show a longer lag (pause).
 type lag time.Duration
 
 const (
-	// lagFirst is a guess, for the moments in which many begin at once; lagLeast and lagMost bound what is measured.
+	// lagFirst is a guess, for the moments in which many processes begin at once; lagLeast and lagMost limit the measured lag.
 	lagFirst = lag(200 * time.Millisecond)
 	lagLeast = lag(10 * time.Millisecond)
 	lagMost  = lag(500 * time.Millisecond)
@@ -256,18 +256,18 @@ func (l lag) after(took time.Duration) lag {
 	return min(max(l+(lag(took)-l)/4, lagLeast), lagMost)
 }
 
-// pause is how long to leave a budget to other processes. random is in [0,1).
+// pause returns the time for which to leave a budget to other processes. random is in [0,1).
 func (l lag) pause(random float64) time.Duration {
 	return time.Duration((quiet + random*window) * float64(l))
 }
 
-// ages are reservations in the order in which they began, the oldest first. With many loops under many budgets, each of them
-// asks for each budget in each pass: a question must not look at all reservations.
+// ages are reservations in the order in which they began, the oldest first. Many loops check many budgets in each pass: a check
+// must not visit all reservations.
 type ages struct {
 	all []*reservation
 }
 
-// agesKept is how many reservations may be kept besides twice those that last, until those that have ended are dropped.
+// agesKept limits the reservations, in addition to twice the current ones: above that, ages drops ended reservations.
 const agesKept = 16
 
 // add appends a reservation that begins now, one of that many.
@@ -278,7 +278,7 @@ func (a *ages) add(r *reservation, reserved int) {
 	a.all = append(a.all, r)
 }
 
-// oldest is the oldest reservation that matters; nil: there is none. One that does not matter never will again.
+// oldest returns the oldest reservation that matters, or nil. It drops other reservations: these never matter again.
 func (a *ages) oldest(matters func(*reservation) bool) *reservation {
 	for len(a.all) > 0 {
 		if r := a.all[0]; matters(r) {

@@ -24,9 +24,9 @@ const defaultEvictionTimeout = 30 * time.Second
 type Config struct {
 	// Pods reads the node and its pods, and evicts, within the rate limit of the client. (The default of client-go is 5 requests
 	// a second, and limits the pace of a drain without budgets.) It needs the permissions of a kubelet on its own node:
-	// list and watch on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
+	// the list and watch verbs on pods with the field selector spec.nodeName, list and watch on nodes with the field selector
 	// metadata.name, create on pods/eviction; for an Escalation, delete on pods; and if pods that stay have volume
-	// claims, get on persistentvolumeclaims and persistentvolumes.
+	// claims, the get verb on persistentvolumeclaims and persistentvolumes.
 	Pods corev1client.CoreV1Interface
 
 	// Budgets reads PodDisruptionBudgets (PDBs): list and watch on poddisruptionbudgets in each namespace that has pods on the

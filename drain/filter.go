@@ -123,8 +123,8 @@ func isFinished(pod *corev1.Pod) bool {
 func isTerminating(pod *corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
 
 // hasDaemonSet reports whether a DaemonSet would start the pod again on this node. Kind alone is not enough: other groups, and
-// removed versions, have a DaemonSet too, whose pods kubectl drain removes. The DaemonSet need not exist: without it, the
-// garbage collector removes the pod.
+// removed versions, have a DaemonSet too, whose pods kubectl drain removes. The DaemonSet need not exist: the garbage
+// collector removes the pods of a deleted DaemonSet.
 func hasDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == appsv1.SchemeGroupVersion.String()

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// gather returns the facts as they are now. It sends no request; for a namespace that came or went, it begins or ends the
+// gather returns the current facts. It sends no request; for a namespace that came or went, it begins or ends the
 // watches.
 func (r *run) gather(ctx context.Context) facts {
 	f := r.facts()

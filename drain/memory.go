@@ -23,7 +23,7 @@ type memory struct {
 	nodeSeen   bool
 	gone       int // pods that were in scope and do not exist now
 	last       readAttempt
-	confirmed  bool // the last LIST has shown no pod in scope, and none has come since
+	confirmed  bool // the last LIST has shown no pod in scope, and no pod has come since
 	volumes    volumesInUse
 	claimRead  readAttempt
 	overridden []types.NamespacedName
@@ -91,7 +91,7 @@ func (m *memory) overrode(pod *corev1.Pod) {
 	m.overridden = append(slices.Clip(m.overridden), types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }
 
-// keep keeps the notes of a decision. While pods are left, an earlier LIST counts for nothing.
+// keep stores the notes from a decision. While pods are left, an earlier LIST does not count.
 func (m *memory) keep(n notes) {
 	m.notes = n
 	if n.emptied.IsZero() {

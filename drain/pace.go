@@ -22,7 +22,7 @@ type pacing struct {
 	sends []send
 	// holds are the obstacles of the pods. Nil: the pod only waits for an earlier step or request.
 	holds map[types.UID]*obstacle
-	// notes are the input of the next decision; pace decides about the turns, the refusals and the named pods.
+	// notes are the input of the next decision; pace decides about `turns`, `refusals` and `named`.
 	notes
 	// wake is the time of the next decision if no event comes before.
 	wake time.Time
@@ -41,9 +41,9 @@ type pacing struct {
 	awaitsRules bool
 }
 
-// pace decides which of the pods may leave now, in their order, and finds the obstacles of the others. A step begins when the
+// pace decides which of the pods may leave now, in their order, and finds the obstacles of the other pods. A step begins when the
 // step before it is empty, or its time is over. While the answer to a read of rules is still to come, pace sends no request and
-// begins no turn, but keeps the turns that have begun.
+// begins no step, but keeps the times of steps that have begun.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, fallen: map[types.UID]string{}, idles: map[types.UID]bool{},

@@ -171,7 +171,7 @@ func (l *podLoop) finish(p *pendingEviction, err error) (finished bool) {
 	return true
 }
 
-// end stops the requests for a call, and drops the call once none is in flight.
+// end stops the requests for a call, and drops the call when no request is in flight.
 func (l *podLoop) end(p *pendingEviction) {
 	p.ended = true
 	if !l.tries[p.uid].inFlight {
@@ -196,7 +196,7 @@ func (l *podLoop) learned(a answered, now time.Time) {
 	}
 }
 
-// gather returns the facts as they are now. It reads no node, and treats all nodes as ready.
+// gather returns the current facts. It reads no node, and treats all nodes as ready.
 func (l *podLoop) gather(pending []*pendingEviction) facts {
 	f := l.facts()
 	f.node, f.trials, f.since = nodeFacts{ready: true}, l.trials, l.since

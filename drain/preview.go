@@ -48,7 +48,7 @@ type Outlook struct {
 	Node string
 	// Steps counts the steps in which its pods leave.
 	Steps int
-	// Pods are all pods of the node: first the pods that must leave, in their order, then the others.
+	// Pods are all pods of the node: first the pods that must leave, in their order, then the other pods.
 	Pods []PodOutlook
 }
 
@@ -62,7 +62,7 @@ type PodOutlook struct {
 	// event between them, such as a pod becoming ready elsewhere. 0: none.
 	Round int
 	// After is the end of the limit of time without which the pod would not leave, a deadline or Escalation.DeleteAfter,
-	// counted from the beginning. For WaitCompleted it is the limit of the wait. 0: no limit.
+	// counted from the beginning, or the limit of the wait for WaitCompleted. 0: no limit.
 	After time.Duration
 	// Exemption is the cause of the verdict Skip. Empty: a rule skips the pod.
 	Exemption Exemption
@@ -132,7 +132,7 @@ const (
 // No responder acts there: Preview shows pods that a drain would leave to responders as evicted by the drain, in each
 // Request.Mode.
 //
-// If a budget lets only some pods leave, their order is certain for one node. Between nodes it is a matter of
+// If a budget lets only some pods leave, their order is certain for one node. The order of several nodes is a matter of
 // chance. Pods that recur and are the last of a node may stay after fewer evictions: the drain ends if none of them is
 // present at its last look. Preview assumes detached volumes.
 //

@@ -13,18 +13,18 @@ import (
 	"github.com/slipway-k8s/slipway/drain/watchstore"
 )
 
-// staleFor bounds the wait for the update of a budget that an accepted eviction must have caused. It is reached only if
-// the watch lags, or the update was merged with a later one.
+// staleFor limits the wait for the update of a budget after an accepted eviction. The wait is that long only if the watch lags,
+// or has merged the update with a later update.
 const staleFor = 3 * time.Second
 
-// budgetQueue is shared by all loops of one Drainer: it reserves each budget for the one eviction that is in flight, or
-// whose effect the watch has not shown yet.
+// budgetQueue is common to all loops of one Drainer: it reserves each budget for one eviction, from its begin until the watch
+// shows its effect.
 //
 // Two evictions at once under one budget would make the server write the same object twice; the loser waits half a
 // second and more inside the server. And an eviction sent on a status that our own eviction has made stale would only be
 // refused.
 //
-// What it leaves to other processes is up to contention, which it calls with the lock.
+// contention, which it calls with the lock, decides about budgets that it leaves to other processes.
 type budgetQueue struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -38,15 +38,15 @@ type budgetQueue struct {
 // reservation is one eviction under a budget.
 type reservation struct {
 	pod, namespace string
-	// entry is what the budget said about a pod of that name before, should an earlier eviction of it have failed.
+	// entry is the budget's earlier entry for a pod of that name, after a failed eviction.
 	entry metav1.Time
-	// taken is when the eviction was sent.
+	// taken is the begin of the eviction.
 	taken time.Time
-	// inFlight: the eviction is not answered.
+	// inFlight: the answer is still to come.
 	inFlight bool
 	// seen: the watch has shown the budget with this eviction in it.
 	seen bool
-	// until is when to stop waiting for that, once answered.
+	// until is the end of the wait for that after the answer.
 	until time.Time
 	// waiting are woken when the reservation ends.
 	waiting map[watchstore.Signal]struct{}
@@ -61,8 +61,8 @@ func newBudgetQueue(c clock.PassiveClock) *budgetQueue {
 	}
 }
 
-// busy reports whether the budget is reserved, or left to another process, and until when at most (zero: until an answer
-// comes). wake is poked when that changes, unless the budget is left to another process.
+// busy reports whether the budget is reserved, or left to another process, and the latest end of that (zero: the next answer).
+// It pokes wake when the reservation ends.
 func (q *budgetQueue) busy(b *budget, wake watchstore.Signal) (until time.Time, busy bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,8 +84,8 @@ func (q *budgetQueue) held(b *budget, wake watchstore.Signal) (until time.Time, 
 	return q.yields(b, now, wake)
 }
 
-// reserve reserves the budget for the eviction of a pod, unless it is busy. Then wake is poked as busy says: both are found
-// out under one lock, so that no reservation begins and ends between the two.
+// reserve reserves the budget for the eviction of a pod, unless it is busy. In that case it pokes wake as busy does: both use
+// one lock, so that no reservation begins and ends between the two.
 func (q *budgetQueue) reserve(b *budget, pod string, wake watchstore.Signal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,7 +113,7 @@ func (q *budgetQueue) watch(b *budget) {
 	q.watched[b.Namespace][b.UID] = true
 }
 
-// settle is told that the eviction has been answered. If it has changed the budget, the reservation stays until the watch
+// settle follows the answer to the eviction. If the eviction has changed the budget, the reservation stays until the watch
 // has shown the change.
 func (q *budgetQueue) settle(budget types.UID, changed bool) {
 	q.mu.Lock()
@@ -132,14 +132,14 @@ func (q *budgetQueue) settle(budget types.UID, changed bool) {
 	wakeAll(q.waiting)
 }
 
-// refused is told, before settle, that the server refused the eviction of a pod for the sake of the budget.
+// refused precedes settle if the server refused the eviction of a pod because of the budget.
 func (q *budgetQueue) refused(b *budget, pod string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.loses(b, q.reserved[b.UID], pod, q.watched[b.Namespace][b.UID], q.clock.Now())
 }
 
-// observe is told each version of a budget that the watch shows.
+// observe receives each version of a budget from the watch.
 func (q *budgetQueue) observe(b *budget) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -164,7 +164,8 @@ func (q *budgetQueue) observe(b *budget) {
 	}
 }
 
-// forget is told when the budgets of a namespace are not watched any more. A reservation in flight ends once it is answered.
+// forget ends the knowledge about the budgets of a namespace, because their watch has ended. A reservation in flight ends with
+// its answer.
 func (q *budgetQueue) forget(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -74,7 +74,7 @@ type opening struct {
 // the next.
 type openings map[types.UID]opening
 
-// saw includes the budgets as they are now, and forgets all other budgets: their changes are unknown.
+// saw records the current budgets, and forgets all other budgets: their changes are unknown.
 func (o openings) saw(budgets map[string][]*budget, now time.Time) {
 	looked := map[types.UID]bool{}
 	for _, of := range budgets {

@@ -27,7 +27,7 @@ type Request struct {
 	// gets 1.)
 	GracePeriodSeconds *int64
 
-	// Targets select the pods that leave: the pods that at least one target covers. None means every pod of PodTypeDefault.
+	// Targets select the pods that leave: the pods that at least one target covers. Without targets, every pod of PodTypeDefault leaves.
 	Targets []Target
 
 	// KeepOwnPods keeps the pods of Config.OwnNamespace on the node, because they can run on no other node.
@@ -42,7 +42,7 @@ type Request struct {
 	PodTimeout time.Duration
 
 	// RefuseUnmanaged makes a pod without a controller, which no controller would start again, a Blocker: the drain evicts no
-	// pod while such a pod is in scope. kubectl drain without --force does the same.
+	// pod while such a pod is in scope. kubectl drain refuses it, too, without --force.
 	RefuseUnmanaged bool
 
 	// RefuseLocalStorage treats a pod with an emptyDir volume, whose content would be lost, in the same way, as kubectl
@@ -65,7 +65,7 @@ type Escalation struct {
 	// the pods that were deleted in this way.
 	//
 	// After a break the time begins again. A break is a time in which the pod waits for its step, for its completion or for
-	// responders; a moment in which a budget lets one of its pods leave, for all of them; a time in which no eviction is allowed,
+	// responders; a moment in which a budget lets one of its pods leave, for all its pods; a time in which no eviction is allowed,
 	// because the node is not cordoned, the request refuses a pod, or the rules of the namespace are bad; and a time in which
 	// refusals are unknown: the API server cannot be reached or requests fewer requests, it has not answered an eviction or
 	// deletion in time (EvictionTimedOut), or the watch of the node, of its pods or of the namespace's budgets has failed. The

@@ -63,7 +63,7 @@ type Response struct {
 	// Eviction is its name, and UID its UID.
 	Eviction string
 	UID      types.UID
-	// Responder is the active responder. Empty: none is active. Last: it is the responder that comes last for every pod.
+	// Responder is the active responder. Empty: no responder is active. Last: it is the responder that comes last for every pod.
 	Responder string
 	Last      bool
 	// Since is the time at which the responder became active, Heartbeat the time of its last heartbeat. Zero: unknown, or never.
@@ -88,7 +88,7 @@ const (
 
 // A responder is silent that long after its last heartbeat, or after it became active. The API replaces a responder without a
 // heartbeat for 20 min; the additional minute is for the controller that does so, and for clocks. If no controller has
-// replaced the responder by then, none may be running. The responder that comes last sends a heartbeat every 3 min, and an
+// replaced the responder by then, no controller may be running. The responder that comes last sends a heartbeat every 3 min, and an
 // interruption of it does no harm.
 const (
 	silentAfter     = 20*time.Minute + time.Minute

@@ -59,7 +59,7 @@ var ErrBadRule = errors.New("bad rule")
 type RuleReader interface {
 	// Follow calls report with all rules that may apply to pods of the namespace, and again with each change, until ctx ends;
 	// then it returns. A Drain calls it once for each namespace that has pods in scope, when it sees the first of them, and ends
-	// ctx when none is left. An err reports a failed read: the last reported rules stay in force, unless it is an ErrBadRule.
+	// ctx when it sees no pod there. An err reports a failed read: the last reported rules stay in force, unless it is an ErrBadRule.
 	// Without rules in force, no pod of the namespace leaves.
 	Follow(ctx context.Context, namespace string, report func(rules []Rule, err error))
 }
@@ -67,7 +67,7 @@ type RuleReader interface {
 // treatment is the result of the rules for a pod.
 type treatment struct {
 	behavior Behavior
-	// rule defines the behavior. Empty: none does.
+	// rule defines the behavior. Empty: no rule does.
 	rule  string
 	order int32
 	// deadline limits the wait for the pod from the begin of its step. Zero: without limit.
@@ -114,7 +114,7 @@ func (l leaver) waits(turn, now time.Time) bool {
 	return l.behavior == WaitCompleted && !isFinished(l.pod) && !l.timedOut(turn, now)
 }
 
-// timedOut reports whether the deadline of the pod is over.
+// timedOut reports whether the pod has had its deadline.
 func (l leaver) timedOut(turn, now time.Time) bool {
 	return l.deadline > 0 && !now.Before(turn.Add(l.deadline))
 }

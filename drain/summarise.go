@@ -176,7 +176,7 @@ func headline(leaving []leaver, s *summary, e ending, paced *pacing) string {
 	case e.claims || len(e.volumes) > 0:
 		return gone + ", waiting until their volumes are detached"
 	case len(leaving) == 0:
-		return gone + ", making sure that none is left"
+		return gone + ", checking once more for pods"
 	}
 	ending, blocked := 0, map[types.NamespacedName]bool{}
 	for _, l := range leaving {

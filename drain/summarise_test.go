@@ -35,7 +35,7 @@ func TestSummarise(t *testing.T) {
 		},
 		"an empty node is looked at once more": {
 			change: func(f *facts) { f.gone = 2 },
-			want:   Status{Total: 2, Done: 2, Message: "2 of 2 pods gone, making sure that none is left"},
+			want:   Status{Total: 2, Done: 2, Message: "2 of 2 pods gone, checking once more for pods"},
 		},
 		"a budget in the way is named": {
 			pods:    []*corev1.Pod{newPod("b"), newPod("a")},
@@ -88,7 +88,7 @@ func TestSummarise(t *testing.T) {
 		"a missing taint holds up the end": {
 			change: func(f *facts) { f.node.tainted = false },
 			want: Status{
-				Message:  "0 of 0 pods gone, making sure that none is left",
+				Message:  "0 of 0 pods gone, checking once more for pods",
 				Blockers: []Blocker{{Reason: NodeTaintMissing, By: "w1", Since: noon}},
 			},
 		},

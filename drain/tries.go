@@ -13,13 +13,13 @@ const (
 	// retryFirst and retryCap limit the back-off after a refusal that no budget caused.
 	retryFirst = time.Second
 	retryCap   = 30 * time.Second
-	// outageCap is shorter: requests to an API server that is away cost little, and each pause delays the drain.
+	// outageCap is shorter: requests to an unreachable API server cost little, and each pause delays the drain.
 	outageCap = 8 * time.Second
 	// safetyNet limits the wait for a watch event that should have come long ago.
 	safetyNet = time.Minute
 )
 
-// try is the result of the requests for one pod so far. The zero value: none was sent.
+// try is the result of the requests for one pod so far. The zero value: no request was sent.
 type try struct {
 	// inFlight: the answer is still to come.
 	inFlight bool
