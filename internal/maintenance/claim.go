@@ -3,36 +3,40 @@
 package maintenance
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
+	"github.com/slipway-k8s/slipway/internal/reasons"
+	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// claim is what a maintenance wants of a node that is out for it.
+// claim is the need of a maintenance for a node that is out of service for it.
 type claim struct {
 	Ref
 	m      *maintenance // nil: it was deleted
-	job    *batchv1.Job // nil: there is none
-	record *Record      // nil: the maintenance is not done with the node
-	// drained: the node is drained as far as the maintenance wants, or was when its work began:
-	// pods that come later are evicted, too, but stop nothing.
+	job    *batchv1.Job // nil: it has no Job
+	record *Record      // nil: the maintenance has not completed its part on the node
+	// drained: the node has reached the last step of the maintenance's plan, or had when its work began. The
+	// drain also evicts later pods, which stop no work.
 	drained bool
 	want    want
 	// late is a hook BeforeReturn that was not opened in time, in stage Complete.
 	late *slipwayv1alpha1.MaintenanceHook
 }
 
-// want says whether a maintenance still needs the node out.
+// want is the need of a maintenance for a node.
 type want int
 
 const (
-	leaves want = iota // it does not, though its work is not done
-	done               // it does not: its work is done
-	needs              // it does; also if the node has failed
+	leaves want = iota // it needs the node no longer, without having done its work
+	done               // it has done its work
+	needs              // it needs the node, or the node has failed
 )
 
 func (s *selection) claimOf(n *node, ref Ref) claim {
@@ -52,13 +56,13 @@ func (s *selection) claimOf(n *node, ref Ref) claim {
 	return c
 }
 
-// running reports whether the Job of the maintenance is still at work.
+// running reports whether the Job of the maintenance has not ended.
 func (c claim) running() bool { return c.job != nil && finishedAs(c.job) == nil }
 
-// worked reports whether the work has begun, or was done.
+// worked reports whether the work has begun, or has been done.
 func (c claim) worked() bool { return !c.Worked.IsZero() || c.Begun || c.job != nil }
 
-// selects reports whether nodes may be out for the maintenance, and this is one of its nodes.
+// selects reports whether the maintenance works, and selects the node.
 func (c claim) selects(n *node) bool { return c.m.works() && c.m.selects(n) }
 
 func (s *selection) wantOf(n *node, c claim) (want, *slipwayv1alpha1.MaintenanceHook) {
@@ -67,7 +71,7 @@ func (s *selection) wantOf(n *node, c claim) (want, *slipwayv1alpha1.Maintenance
 		hooks = s.hooksOf(n, c.m, slipwayv1alpha1.BeforeReturn, s.completedSince(c.m))
 	}
 	switch {
-	case c.running(): // whatever else: nobody returns a node in the middle of a reboot
+	case c.running(): // a node must not return in the middle of a reboot
 		return needs, hooks.late
 	case c.m == nil:
 		return leaves, nil
@@ -87,15 +91,15 @@ func (s *selection) wantOf(n *node, c claim) (want, *slipwayv1alpha1.Maintenance
 	}
 }
 
-// completes reports whether the node is drained and asks the hooks BeforeReturn of a maintenance
-// without a rollout in stage Complete. A maintenance that is being deleted asks none.
+// completes reports whether the node is drained and waits for hooks BeforeReturn of a maintenance without
+// a rollout in stage Complete. A deleted maintenance waits for no hooks.
 func (c claim) completes(n *node) bool {
 	return c.m != nil && c.m.Spec.Rollout == nil && c.m.DeletionTimestamp == nil && c.m.Spec.Stage == slipwayv1alpha1.StageComplete &&
 		c.m.selects(n) && c.record == nil && c.drained
 }
 
-// needed reports whether a maintenance needs the node out. A node that has failed for all of them
-// before it was cordoned is not.
+// needed reports whether a maintenance needs the node out of service. A node that has failed for all of
+// its maintenances before its drain cordoned it returns.
 func (s *selection) needed(n *node) bool {
 	if len(s.begins[n.name]) > 0 {
 		return true
@@ -108,17 +112,17 @@ func (s *selection) needed(n *node) bool {
 	})
 }
 
-// staysPaused reports whether a node that is out does not go back because of spec.paused.
+// staysPaused reports whether spec.paused keeps a node from its return.
 func (c claim) staysPaused(n *node) bool {
 	return c.m != nil && c.m.Spec.Paused && !c.m.returns() && !pending(n.drain)
 }
 
-// waitsAgain reports whether a node that is about to begin does not, for a maintenance. The drain
-// of such a node is not claimed yet, so it is not cordoned: its event waits for a hook, a lease,
-// a guard or its agent. If the maintenance may not begin nodes any more, the node waits for its
-// turn again, instead of being taken out whenever it can be; likewise if it waits for a lease
-// while others could begin. The event is deleted when no other maintenance wants it. While the
-// maintenance is paused, an event that only its own hooks hold stays, with their answers.
+// waitsAgain reports whether a node waits again, for a maintenance that has already created the event of
+// its drain. No agent has claimed that event, so the node is not cordoned: the event waits for a hook, a
+// lease, a guard or its agent. If the maintenance may not begin nodes any longer, the node must not leave
+// service at any later time; and if the node waits for a lease, another one may begin in its place. This
+// controller deletes the event if no other maintenance uses it. While the maintenance is paused, an event
+// that waits only for its hooks stays, with their answers.
 func (s *selection) waitsAgain(n *node, m *maintenance) bool {
 	switch {
 	case !n.untouched():
@@ -131,14 +135,14 @@ func (s *selection) waitsAgain(n *node, m *maintenance) bool {
 	}
 }
 
-// hookState says which hooks of a maintenance hold a node up at a point, and which one was not
-// opened in time.
+// hookState has the hooks of a maintenance that hold a node at a point, and a hook that was not opened in
+// time.
 type hookState struct {
 	waiting []string
 	late    *slipwayv1alpha1.MaintenanceHook
 }
 
-// hooksOf returns the state of the hooks of a point that the node has reached at the given time.
+// hooksOf returns the state of the hooks of a point that the node reached at the given time.
 func (v *view) hooksOf(n *node, m *maintenance, point slipwayv1alpha1.HookPoint, since time.Time) (s hookState) {
 	for i := range m.Spec.Hooks {
 		hook := &m.Spec.Hooks[i]
@@ -157,4 +161,68 @@ func (v *view) hooksOf(n *node, m *maintenance, point slipwayv1alpha1.HookPoint,
 		}
 	}
 	return s
+}
+
+// If Slipway takes the leases of nodes, it works on a node only under its lease. It loses the lease if no
+// controller renews it, or if a third party breaks it. Then no work begins on the node, its targets do not
+// rise, its drain does not cordon it again, this controller does not cancel its drain, and the node does not
+// return, until Slipway has the lease again. Package lease takes the lease while the node is out of service.
+// Running evictions and Jobs continue.
+
+// holder returns the current holder of the lease of a node, Slipway or another tool.
+func (v *view) holder(n *node) (held nodelease.Held, is bool) {
+	held = n.Lease
+	return held, v.facts.Leases && held.Holder != "" && (held.Until.IsZero() || !v.alarm.now.After(held.FreeAfter()))
+}
+
+// leaseLost returns the reason for which Slipway must not work on a node; none, if it has the lease or
+// needs none.
+func (v *view) leaseLost(n *node) cause {
+	held, is := v.holder(n)
+	switch {
+	case !v.facts.Leases || !n.exists():
+		return cause{}
+	case is && held.Holder != nodelease.Slipway:
+		return cause{lifecyclev1alpha1.ReasonLeaseLost, leasedTo(held)}
+	case is && (held.Until.IsZero() || held.Valid(v.alarm.now.Add(nodelease.Skew))), !n.underLease():
+		return cause{}
+	}
+	if is { // the watch may not show a renewal at the last moment
+		v.alarm.passed(held.FreeAfter().Add(time.Millisecond))
+	}
+	return cause{lifecyclev1alpha1.ReasonLeaseLost, "Slipway has lost the lease of the node, and takes it again before it continues"}
+}
+
+// leasedByOthers returns the lease of another tool on a node that waits.
+func (v *view) leasedByOthers(n *node) (why cause, is bool) {
+	held, is := v.holder(n)
+	if !is || held.Holder == nodelease.Slipway {
+		return cause{}, false
+	}
+	return cause{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}, true
+}
+
+// waitsForLease returns the same, and makes the next decision due when that lease expires.
+func (v *view) waitsForLease(n *node) cause {
+	why, is := v.leasedByOthers(n)
+	if free := n.Lease.FreeAfter(); is && !free.IsZero() {
+		v.alarm.passed(free.Add(time.Millisecond))
+	}
+	return why
+}
+
+// underLease reports whether Slipway has or takes the lease of a node that it has out of service.
+func (n *node) underLease() bool {
+	return n.drain != nil && claimed(n.drain) || n.Spec.Unschedulable && len(n.CordonedFor) > 0
+}
+
+// maxPurpose limits a purpose in a message, in bytes.
+const maxPurpose = 256
+
+func leasedTo(held nodelease.Held) string {
+	text := fmt.Sprintf("the node is leased to %q", held.Holder)
+	if held.Purpose != "" {
+		text += fmt.Sprintf(" for %q", reasons.Shorten(held.Purpose, maxPurpose))
+	}
+	return text
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// setConditions says whether a maintenance is accepted, makes progress, is drained and is completed.
+// setConditions sets Accepted, Completed, Drained and Progressing.
 func (r report) setConditions(status *slipwayv1alpha1.NodeMaintenanceStatus, now metav1.Time) {
 	set := func(kind string, is bool, why cause) {
 		c := metav1.Condition{
@@ -40,38 +40,30 @@ func (r report) setConditions(status *slipwayv1alpha1.NodeMaintenanceStatus, now
 	set(slipwayv1alpha1.MaintenanceProgressing, progressing, why)
 }
 
-// completed reports whether no node needs anything any more.
+// completed reports whether the maintenance has completed its part on all nodes.
 func (r report) completed(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, cause) {
 	switch {
 	case r.returns() && r.away == 0:
-		return true, cause{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out; %s done with, %d failed, %d not begun",
-			are(int(counts.Returned)), counts.Failed, counts.Waiting)}
+		return true, cause{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("no node is out of service; returned: %d, failed: %d, not begun: %d",
+			counts.Returned, counts.Failed, counts.Waiting)}
 	case r.returns():
-		return false, cause{slipwayv1alpha1.ReasonRunning, are(r.away) + " out"}
+		return false, cause{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("out of service: %d", r.away)}
 	case !r.works():
 		return false, cause{slipwayv1alpha1.ReasonIdle, ""}
 	case counts.Selected == 0:
 		return false, nothingSelected
 	case r.Spec.Rollout != nil && counts.Waiting+counts.Out+counts.Failed == 0:
-		return true, cause{slipwayv1alpha1.ReasonCompleted, are(int(counts.Returned)) + " done with"}
+		return true, cause{slipwayv1alpha1.ReasonCompleted, fmt.Sprintf("returned: %d", counts.Returned)}
 	case counts.Out == 0 && (counts.Waiting == 0 || r.holdUp.reason == slipwayv1alpha1.ReasonWindowOver):
-		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed, %d not begun", counts.Failed, counts.Waiting)}
+		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("failed: %d, not begun: %d", counts.Failed, counts.Waiting)}
 	default:
-		return false, cause{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("%s out, %d waiting", are(int(counts.Out)), counts.Waiting)}
+		return false, cause{slipwayv1alpha1.ReasonRunning, fmt.Sprintf("out of service: %d, waiting: %d", counts.Out, counts.Waiting)}
 	}
 }
 
 var nothingSelected = cause{slipwayv1alpha1.ReasonNoNodes, "spec.nodeSelector selects no node"}
 
-// are counts nodes, as the subject of a sentence.
-func are(count int) string {
-	if count == 1 {
-		return "1 node is"
-	}
-	return fmt.Sprintf("%d nodes are", count)
-}
-
-// drainedAll reports whether all nodes are drained that are to be (KEP-4212).
+// drainedAll reports whether all selected nodes are drained (KEP-4212).
 func (r report) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, cause) {
 	gone := counts.Drained + counts.Returned
 	switch {
@@ -88,14 +80,14 @@ func (r report) drainedAll(counts slipwayv1alpha1.MaintenanceNodeCounts) (bool, 
 	}
 }
 
-// stuck are the reasons for which a node goes no step further until somebody does something.
+// stuck are the reasons for which a node makes no progress until an administrator acts.
 var stuck = map[string]bool{
 	slipwayv1alpha1.ReasonStepRefused: true, slipwayv1alpha1.ReasonJobRefused: true,
 	string(lifecyclev1alpha1.GuardLastSchedulableNode): true, string(lifecyclev1alpha1.GuardSecondControlPlaneNode): true,
 }
 
-// stands is why none of the nodes that are out moves: the first of those that somebody must
-// look at, if the others wait for these.
+// stands returns the reason for which none of the nodes out of service makes progress: that of the first stuck node, if
+// all other ones wait for stuck nodes.
 func (r report) stands() (why cause) {
 	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
 		switch at := r.nodes[name]; {
@@ -110,7 +102,7 @@ func (r report) stands() (why cause) {
 	return why
 }
 
-// progressing reports whether any node makes progress, and why not.
+// progressing reports whether a node makes progress, with the reason.
 func (r report) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, completed bool) (bool, cause) {
 	switch {
 	case completed:
@@ -132,7 +124,7 @@ func (r report) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, comple
 	case r.rollout.Reason != "" && counts.Out == 0 && len(r.rollout.Begin) == 0:
 		return false, cause{r.rollout.Reason, r.rollout.Message}
 	case counts.Out == 0 && counts.Waiting == 0:
-		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("%d failed", counts.Failed)}
+		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("failed: %d", counts.Failed)}
 	default:
 		return true, cause{slipwayv1alpha1.ReasonRunning, r.rollout.Message}
 	}

@@ -20,17 +20,16 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/deadlock"
 )
 
-// Of nodes whose drains wait for each other, which package deadlock finds, one gives way. First
-// the status of each of its maintenances says so. Then a record HeldBack on the Node does, which
-// names the event of its drain: because of that, the drain is canceled. The node begins again
-// when the drains that it gave way to have ended; until then it waits, and takes pods. The record
-// stays until another replaces it, as it counts how often the node gave way.
+// Package deadlock finds nodes whose drains wait for each other, and one of them gives way. First the status of each of
+// its maintenances reports that. Then the Node gets a record HeldBack with the event of its drain, and this controller
+// cancels that drain. The node begins again when the drains that it gave way to have ended; until then it waits, and is
+// schedulable. The record stays until another one replaces it, as it counts how often the node gave way.
 
-// MaxGivesWay is how often a node gives way for a maintenance, until spec.retry is raised: nodes
-// do not take turns for ever at something that does not help.
+// MaxGivesWay limits how often a node gives way for a maintenance, until spec.retry is raised: without a limit, nodes
+// could give way in turn, forever and to no effect.
 const MaxGivesWay = 2
 
-// maxBehind is how many drains a node waits for at most: of a larger cycle, for some of them.
+// maxBehind limits the drains that a node waits for. In a larger cycle, it waits for some of them.
 const maxBehind = 10
 
 const (
@@ -38,14 +37,14 @@ const (
 	kindBudget      = "PodDisruptionBudget "
 )
 
-// deadlocks are the nodes whose drains wait for each other.
+// deadlocks are the deadlocks of this decision.
 type deadlocks struct {
-	// of says what the status is to say of a node, by its name, and of a maintenance, by its UID.
+	// ofNode are the deadlocks of nodes, by name, and of the deadlocks of maintenances, by UID.
 	ofNode map[string]cause
 	of     map[types.UID]cause
-	// records are those of the nodes that give way, by name.
+	// records of the nodes that give way, by name.
 	records map[string][]Record
-	// asks: pods that no node takes have to be watched.
+	// asks: the next decision needs the unschedulable pods.
 	asks bool
 }
 
@@ -68,7 +67,7 @@ func (s *selection) findDeadlocks() deadlocks {
 	return found
 }
 
-// inDeadlock returns what package deadlock has to know of a node that is out.
+// inDeadlock returns the facts of package deadlock on a node that is out of service.
 func (s *selection) inDeadlock(n *node) deadlock.Drain {
 	d := deadlock.Drain{Node: n.name, ComesBack: true}
 	yieldsNow := slices.ContainsFunc(n.refs, func(ref Ref) bool { return s.yields(n, ref) })
@@ -91,8 +90,8 @@ func (s *selection) inDeadlock(n *node) deadlock.Drain {
 	return d
 }
 
-// refusedBy returns the budgets that refuse all pods that a drain has left, and since when. There
-// are none if pods leave, if anything else blocks the drain, or if not all blockers are listed.
+// refusedBy returns the budgets that refuse the evictions of all remaining pods of a drain, with the start of the last
+// refusal. It returns none if pods leave, if something else blocks the drain, or if the status lists not all blockers.
 func refusedBy(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since time.Time) {
 	s := e.Status
 	if ended(e) || !claimed(e) || reached(e) || s.ObservedGeneration != e.Generation || s.Progress == nil ||
@@ -110,7 +109,7 @@ func refusedBy(e *lifecyclev1alpha1.LifecycleEvent) (budgets []string, since tim
 	return slices.Compact(budgets), since
 }
 
-// starvedBudgets returns the budgets that have pods which no node takes.
+// starvedBudgets returns the budgets with unschedulable pods.
 func (v *view) starvedBudgets() (all []deadlock.Budget) {
 	waiting := map[string][]deadlock.Waiting{}
 	for _, u := range v.facts.Unscheduled {
@@ -130,20 +129,17 @@ func (v *view) starvedBudgets() (all []deadlock.Budget) {
 	return all
 }
 
-// unschedulableSince returns when the scheduler first found no node for a pod; zero, if it has
-// not said so.
+// unschedulableSince returns the time since which a pod is unschedulable, or zero.
 func unschedulableSince(pod *corev1.Pod) time.Time {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return c.LastTransitionTime.Time
-		}
+	c := find(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	if c == nil || c.Status != corev1.ConditionFalse || c.Reason != corev1.PodReasonUnschedulable {
+		return time.Time{}
 	}
-	return time.Time{}
+	return c.LastTransitionTime.Time
 }
 
-// fits returns the nodes that are out on which a pod could run, were they not cordoned, by its
-// node affinity and its tolerations. It leaves out what else the scheduler looks at, such as
-// room: a node that might do counts as one that does.
+// fits returns the nodes out of service on which a pod could run if they were uncordoned, by its node affinity and its
+// tolerations. It ignores its other needs, such as resources: a node that might fit counts as fitting.
 func (v *view) fits(pod *corev1.Pod) (names []string) {
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, n := range v.nodes {
@@ -157,7 +153,7 @@ func (v *view) fits(pod *corev1.Pod) (names []string) {
 	return names
 }
 
-// tolerates leaves out the taint of a cordon.
+// tolerates ignores the taint of a cordon.
 func tolerates(pod *corev1.Pod, taints []corev1.Taint) bool {
 	keepsOut := func(t *corev1.Taint) bool {
 		return t.Key != corev1.TaintNodeUnschedulable && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
@@ -166,8 +162,8 @@ func tolerates(pod *corev1.Pod, taints []corev1.Taint) bool {
 	return !found
 }
 
-// resolve says that nodes are in a deadlock, and lets one of them give way when the status of
-// each maintenance that it is out for has said so.
+// resolve reports a deadlock, and lets one of its nodes give way once the status of each of its maintenances has
+// reported that.
 func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 	report := func(n *node, why cause) {
 		found.ofNode[n.name] = why
@@ -183,7 +179,7 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 	}
 	if d.GivesWay == "" {
 		why := cause{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of %s that could run there "+
-			"find no node, and none of these nodes may give way: add room for these pods, relax the budgets, or have spec.nodeSelector select one of them no more: it returns undone",
+			"are unschedulable, and none of these nodes may give way: add nodes for these pods, relax the budgets, or exclude a node from spec.nodeSelector, so that it returns without its work",
 			some(d.Nodes), budgets)}
 		for _, name := range d.Nodes {
 			report(s.byName[name], why)
@@ -192,8 +188,8 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 	}
 	n := s.byName[d.GivesWay]
 	others := slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool { return name == n.name })
-	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and those of %s wait for each other: pods of %s find no node; "+
-		"this node gives way and takes pods again, and begins anew when these drains have ended", some(others), budgets)}
+	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and the drains of %s wait for each other: pods of %s are unschedulable; "+
+		"this node gives way: it is uncordoned, and begins again when these drains have ended", some(others), budgets)}
 	report(n, why)
 	if slices.ContainsFunc(s.claims[n.name], func(c claim) bool { return !c.m.reports(n.name, why.reason) }) {
 		return
@@ -210,8 +206,8 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 	}
 }
 
-// reports reports whether the status of a maintenance names a reason for a node; if it has no
-// room for the node, whether it names the reason at all.
+// reports reports whether the status of a maintenance has a reason for a node; if its list is full, whether it has the
+// reason at all.
 func (m *maintenance) reports(node, reason string) bool {
 	if slices.ContainsFunc(m.Status.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool {
 		return s.Name == node && s.Reason == reason
@@ -222,8 +218,8 @@ func (m *maintenance) reports(node, reason string) bool {
 	return len(m.Status.NodeStatuses) == maxListed && c != nil && c.Reason == reason
 }
 
-// findYielding finds, for nodes that gave way, the nodes whose drains still go on. Those get as
-// much time as any drain before they count as deadlocked again.
+// findYielding finds, for nodes that gave way, the nodes whose drains still continue. These drains get the usual time
+// before they count as deadlocked again.
 func (v *view) findYielding() {
 	drains := map[string]string{}
 	for _, n := range v.nodes {
@@ -248,40 +244,29 @@ func (v *view) findYielding() {
 	}
 }
 
-// yielding returns why a node that gave way does not begin.
+// yielding returns the cause for which a node that gave way does not begin.
 func (n *node) yielding(m *maintenance) cause {
 	r := rawRecord(n.Records, m.UID)
 	if r == nil || r.State != RecordHeldBack || len(n.behind) == 0 {
 		return cause{}
 	}
 	return cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf(
-		"it gave way to nodes whose drains waited for its own, and begins anew when the drains of these have ended: %s", some(n.behind),
+		"the node gave way in a deadlock, and begins again when the drains of these nodes have ended: %s", some(n.behind),
 	)}
 }
 
-// yields reports whether the drain of the node is the one that gives way for a maintenance, and
-// the maintenance has not joined it since. While any of its maintenances is paused, the node
-// stays as it is.
+// yields reports whether the drain of the node gives way for a maintenance, which has not joined it since. While any of
+// its maintenances is paused, the node keeps its state.
 func (v *view) yields(n *node, ref Ref) bool {
 	r := rawRecord(n.Records, ref.UID)
 	return r != nil && r.State == RecordHeldBack && n.drain != nil && r.Event == n.drain.UID && !ref.Since.After(r.At) && !v.pausedFor(n)
 }
 
-// gaveWay returns how often the node gave way for a maintenance since its spec.retry was raised.
+// gaveWay counts how often the node gave way for a maintenance since the last raise of its spec.retry.
 func (n *node) gaveWay(m *maintenance) int {
 	r := rawRecord(n.Records, m.UID)
 	if r == nil || r.State != RecordHeldBack || r.Retry < m.Spec.Retry {
 		return 0
 	}
 	return r.Times
-}
-
-// some names a few, in order.
-func some(names []string) string {
-	const shown = 5
-	names = slices.Sorted(slices.Values(names))
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }

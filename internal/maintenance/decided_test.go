@@ -171,31 +171,31 @@ func TestWhatTheConditionsOfAMaintenanceSay(t *testing.T) {
 		want   said
 	}{
 		"nodes wait": {func(*report) {}, counts{Selected: 3, Waiting: 3}, said{
-			"False Running 0 nodes are out, 3 waiting", "False Draining drained: 0 of 3 nodes", "True Running ",
+			"False Running out of service: 0, waiting: 3", "False Draining drained: 0 of 3 nodes", "True Running ",
 		}},
 		"one is out": {func(*report) {}, counts{Selected: 3, Waiting: 2, Out: 1}, said{
-			"False Running 1 node is out, 2 waiting", "False Draining drained: 0 of 3 nodes", "True Running ",
+			"False Running out of service: 1, waiting: 2", "False Draining drained: 0 of 3 nodes", "True Running ",
 		}},
 		"some are drained, some are back": {func(*report) {}, counts{Selected: 3, Out: 2, Drained: 2, Returned: 1}, said{
-			"False Running 2 nodes are out, 0 waiting", "True Drained ", "True Running ",
+			"False Running out of service: 2, waiting: 0", "True Drained ", "True Running ",
 		}},
 		"all are back": {func(*report) {}, counts{Selected: 2, Returned: 2}, said{
-			"True Completed 2 nodes are done with", "True Drained ", "False Completed ",
+			"True Completed returned: 2", "True Drained ", "False Completed ",
 		}},
 		"all are back, and wait for stage Complete": {func(m *report) { m.Spec.Rollout = nil }, counts{Selected: 2, Returned: 2}, said{
-			"False Incomplete 0 failed, 0 not begun", "True Drained ", "False Incomplete 0 failed",
+			"False Incomplete failed: 0, not begun: 0", "True Drained ", "False Incomplete failed: 0",
 		}},
 		"one has failed, the others are back": {func(*report) {}, counts{Selected: 2, Returned: 1, Failed: 1}, said{
-			"False Incomplete 1 failed, 0 not begun", "False Draining drained: 1 of 2 nodes", "False Incomplete 1 failed",
+			"False Incomplete failed: 1, not begun: 0", "False Draining drained: 1 of 2 nodes", "False Incomplete failed: 1",
 		}},
 		"its window is over": {func(m *report) { m.holdUp = cause{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Returned: 1}, said{
-			"False Incomplete 0 failed, 1 not begun", "False Draining drained: 1 of 2 nodes", "False WindowOver over",
+			"False Incomplete failed: 0, not begun: 1", "False Draining drained: 1 of 2 nodes", "False WindowOver over",
 		}},
 		"its window is over, and one is out": {func(m *report) { m.holdUp = cause{slipwayv1alpha1.ReasonWindowOver, "over"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
-			"False Running 1 node is out, 1 waiting", "False Draining drained: 0 of 2 nodes", "True Running over",
+			"False Running out of service: 1, waiting: 1", "False Draining drained: 0 of 2 nodes", "True Running over",
 		}},
 		"it waits for something else": {func(m *report) { m.holdUp = cause{"Held", "up"} }, counts{Selected: 2, Waiting: 2}, said{
-			"False Running 0 nodes are out, 2 waiting", "False Draining drained: 0 of 2 nodes", "False Held up",
+			"False Running out of service: 0, waiting: 2", "False Draining drained: 0 of 2 nodes", "False Held up",
 		}},
 		"no node is selected": {func(*report) {}, counts{}, said{
 			"False NoNodes spec.nodeSelector selects no node", "False NoNodes spec.nodeSelector selects no node", "False NoNodes spec.nodeSelector selects no node",
@@ -210,42 +210,42 @@ func TestWhatTheConditionsOfAMaintenanceSay(t *testing.T) {
 			"False Idle ", "False Idle ", "False Idle idle",
 		}},
 		"it is in stage Cordon": {func(m *report) { m.Spec.Stage = slipwayv1alpha1.StageCordon }, counts{Selected: 1, Out: 1}, said{
-			"False Running 1 node is out, 0 waiting", "False Idle ", "True Running ",
+			"False Running out of service: 1, waiting: 0", "False Idle ", "True Running ",
 		}},
 		"it is in stage Complete": {func(m *report) { m.Spec.Stage = completes; m.holdUp = cause{"Completed", "c"} }, counts{Selected: 4, Waiting: 1, Returned: 1, Failed: 2}, said{
-			"True Completed no node is out; 1 node is done with, 2 failed, 1 not begun", "False Completed ", "False Completed ",
+			"True Completed no node is out of service; returned: 1, failed: 2, not begun: 1", "False Completed ", "False Completed ",
 		}},
 		"it is in stage Complete, and nothing is selected": {func(m *report) { m.Spec.Stage = completes; m.holdUp = cause{"Completed", "c"} }, counts{}, said{
-			"True Completed no node is out; 0 nodes are done with, 0 failed, 0 not begun", "False NoNodes spec.nodeSelector selects no node", "False Completed ",
+			"True Completed no node is out of service; returned: 0, failed: 0, not begun: 0", "False NoNodes spec.nodeSelector selects no node", "False Completed ",
 		}},
 		"it is paused": {func(m *report) { m.Spec.Paused = true }, counts{Selected: 1, Out: 1}, said{
-			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "False Paused spec.paused is true",
+			"False Running out of service: 1, waiting: 0", "False Draining drained: 0 of 1 nodes", "False Paused spec.paused is true",
 		}},
 		"it is paused in stage Idle": {func(m *report) { m.Spec.Paused, m.Spec.Stage, m.holdUp = true, idles, cause{"Idle", "idle"} }, counts{Selected: 1, Waiting: 1}, said{
 			"False Idle ", "False Idle ", "False Idle idle",
 		}},
 		"it is refused": {func(m *report) { m.refusal = cause{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Waiting: 1}, said{
-			"False Running 0 nodes are out, 1 waiting", "False Draining drained: 0 of 1 nodes", "False Refused r",
+			"False Running out of service: 0, waiting: 1", "False Draining drained: 0 of 1 nodes", "False Refused r",
 		}},
 		"it is refused, and one is out": {func(m *report) { m.refusal = cause{"Refused", "r"}; m.holdUp = m.refusal }, counts{Selected: 1, Out: 1}, said{
-			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "True Running r",
+			"False Running out of service: 1, waiting: 0", "False Draining drained: 0 of 1 nodes", "True Running r",
 		}},
 		"one of its nodes gives way": {func(m *report) { m.deadlock = cause{slipwayv1alpha1.ReasonDeadlockHeldBack, "d"} }, counts{Selected: 1, Out: 1}, said{
-			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "True DeadlockHeldBack d",
+			"False Running out of service: 1, waiting: 0", "False Draining drained: 0 of 1 nodes", "True DeadlockHeldBack d",
 		}},
 		"its nodes wait for each other": {func(m *report) { m.deadlock = cause{slipwayv1alpha1.ReasonDeadlock, "d"} }, counts{Selected: 1, Out: 1}, said{
-			"False Running 1 node is out, 0 waiting", "False Draining drained: 0 of 1 nodes", "False Deadlock d",
+			"False Running out of service: 1, waiting: 0", "False Draining drained: 0 of 1 nodes", "False Deadlock d",
 		}},
 		"the rollout holds them back": {func(m *report) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 1, Waiting: 1}, said{
-			"False Running 0 nodes are out, 1 waiting", "False Draining drained: 0 of 1 nodes", "False Limit l",
+			"False Running out of service: 0, waiting: 1", "False Draining drained: 0 of 1 nodes", "False Limit l",
 		}},
 		"the rollout holds others back": {func(m *report) { m.rollout = rollout.Decision{Reason: "Limit", Message: "l"} }, counts{Selected: 2, Waiting: 1, Out: 1}, said{
-			"False Running 1 node is out, 1 waiting", "False Draining drained: 0 of 2 nodes", "True Running l",
+			"False Running out of service: 1, waiting: 1", "False Draining drained: 0 of 2 nodes", "True Running l",
 		}},
 		"the rollout begins one now": {func(m *report) {
 			m.rollout = rollout.Decision{Reason: "Limit", Message: "l", Begin: []string{"one"}}
 		}, counts{Selected: 2, Waiting: 2}, said{
-			"False Running 0 nodes are out, 2 waiting", "False Draining drained: 0 of 2 nodes", "True Running l",
+			"False Running out of service: 0, waiting: 2", "False Draining drained: 0 of 2 nodes", "True Running l",
 		}},
 	} {
 		o := nodeOut()
@@ -382,15 +382,15 @@ func TestWhatANodeThatIsBackWaitsFor(t *testing.T) {
 	}{
 		"nothing":           {func(*out) {}, cause{}},
 		"its kubelet":       {func(o *out) { o.node.Status.Conditions = nil }, cause{"NodeNotReady", "the node is not Ready"}},
-		"somebody else":     {func(o *out) { o.node.Spec.Unschedulable = true }, cause{"NodeCordoned", "the node was cordoned by somebody else after its return"}},
-		"its DaemonSets":    {func(o *out) { o.node.Unready = []string{"a/b"} }, cause{"DaemonSetPodsNotReady", "1 pods of DaemonSets are not Ready: a/b"}},
-		"what is not known": {func(o *out) { o.node.Checked = false }, cause{"DaemonSetPodsNotReady", "the pods of its DaemonSets are looked at"}},
+		"somebody else":     {func(o *out) { o.node.Spec.Unschedulable = true }, cause{"NodeCordoned", "a third party has cordoned the node after its return"}},
+		"its DaemonSets":    {func(o *out) { o.node.Unready = []string{"a/b"} }, cause{"DaemonSetPodsNotReady", "pods of DaemonSets are not Ready (1): a/b"}},
+		"what is not known": {func(o *out) { o.node.Checked = false }, cause{"DaemonSetPodsNotReady", "the controller is reading the pods of its DaemonSets"}},
 		"what may be kept away": {func(o *out) { o.facts.KeptAwayUnknown = true }, cause{
-			"DaemonSetPodsNotReady", "the pods of its DaemonSets that were kept away are looked at",
+			"DaemonSetPodsNotReady", "the controller is reading the pods of DaemonSets that the node kept away",
 		}},
 		"what was kept away": {func(o *out) {
 			o.facts.KeptAway = []KeptPod{{Namespace: "n", Name: "b", Node: "one"}, {Namespace: "n", Name: "a", Node: "one"}, {Namespace: "n", Name: "c", Node: "two"}}
-		}, cause{"DaemonSetPodsNotReady", "2 pods of DaemonSets are on their way back: n/a, n/b"}},
+		}, cause{"DaemonSetPodsNotReady", "pods of DaemonSets have yet to return (2): n/a, n/b"}},
 		"nothing, as it was cordoned before": {func(o *out) {
 			o.node.Spec.Unschedulable = true
 			o.back.Status.Conditions = []metav1.Condition{{Type: lifecyclev1alpha1.ConditionSchedulable, Status: metav1.ConditionFalse}}

@@ -8,25 +8,26 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
-// move is the next step of one maintenance with a node that is out for it.
+// move is the next step of one maintenance on a node that is out of service for it.
 type move struct {
-	// ref is what the event is to say of the maintenance.
+	// ref is the new entry of the maintenance on the event.
 	ref Ref
-	// status is nil while there is nothing to say.
+	// status is nil if the node keeps its status.
 	status *nodeStatus
-	// record is nil, unless the maintenance is done with the node, or the node has failed.
+	// record is nil, unless the maintenance has completed its part on the node, or the node has failed.
 	record *Record
-	// job is to be created; nil: none.
+	// job is a Job to create, or nil.
 	job *batchv1.Job
 	// gated: the drain must not begin yet.
 	gated bool
-	// forgetsDone: the annotation that says that the work is done was meant for an earlier try.
+	// forgetsDone: the annotation that declares the work done was from an earlier try.
 	forgetsDone bool
 }
 
@@ -35,29 +36,36 @@ func (c claim) at(phase slipwayv1alpha1.MaintenanceNodePhase, why cause, since t
 	return move{ref: c.Ref, status: &nodeStatus{phase: phase, cause: why, since: since}}
 }
 
-// fails is the move of a node that fails. The next status says so, when the record is written.
-func (c claim) fails(n *node, why cause) move {
-	failure := n.failure(c.m, why)
+// fails is the move of a node that fails. The status reports it once the record exists.
+func (c claim) fails(n *node, reason, format string, args ...any) move {
+	failure := n.failure(c.m, cause{reason, fmt.Sprintf(format, args...)})
 	return move{ref: c.Ref, record: &failure}
 }
 
-// out is for a node that is out, or about to be: all its maintenances make a step, and their
-// changes to the event of its drain are written at once.
+// out is for a node that is out of service, or will be soon: all its maintenances make a step, in one write of
+// the event of its drain.
 func (p *plan) out(n *node) (o outcome) {
+	o = newOutcome()
 	if !p.needed(n) {
 		if !pending(n.drain) && p.awaitsLease(n, n.refs, &o) {
 			return o
 		}
 		return p.release(n)
 	}
+	var told []Step
 	changed := n.drain.DeepCopy()
 	refs, gated := p.continued(n, changed, &o)
 	for _, ref := range p.begins[n.name] {
 		gated = gated || p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain)
 		ref.Since = p.second().Time
 		refs = append(refs, ref)
-		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it was not meant for this one
+		delete(changed.Annotations, slipwayv1alpha1.WorkDoneAnnotation) // it is not about this maintenance
 		o.at(ref.UID, slipwayv1alpha1.NodeDraining, cause{}, time.Time{})
+		// KEP-4212: a drain can be ahead of a maintenance that joins it.
+		if m := p.byUID[ref.UID]; m.drains() && drainplan.Exceeds(targetsOf(n.drain), m.plan) {
+			told = append(told, Tell{About: m.NodeMaintenance, Reason: ReasonFastForwarded, Message: fmt.Sprintf(
+				"fast-forwarding %s on node %s: other maintenances have drained it further already", m.Name, n.name)})
+		}
 	}
 	if !gated {
 		removeGate(changed)
@@ -69,24 +77,24 @@ func (p *plan) out(n *node) (o outcome) {
 	setParameters(changed, p.parameters(n, changed))
 	setRefs(changed, refs)
 	o.change(n.drain, changed)
-	o.steps = append(o.steps, p.fastForward(n)...)
+	o.steps = append(o.steps, told...)
 	return o
 }
 
-// continued makes the next step of each maintenance that the node is out for. It returns what the
-// event is to say of them, and whether its drain must not begin yet.
+// continued makes the next step of each maintenance of the node. It returns their new entries on the event, and
+// whether the drain must not begin yet.
 func (p *plan) continued(n *node, changed *lifecyclev1alpha1.LifecycleEvent, o *outcome) (refs []Ref, gated bool) {
 	job := p.jobOn(n)
 	for _, c := range p.claims[n.name] {
 		if c.want == leaves {
 			if c.leave(n, o); c.staysPaused(n) {
-				refs = append(refs, c.Ref) // it returns when that is over
+				refs = append(refs, c.Ref) // it returns after the pause
 			}
 			continue
 		}
 		mv := p.moveOf(n, c, job)
 		if mv.status != nil {
-			o.at(c.UID, mv.status.phase, mv.status.cause, mv.status.since)
+			o.statuses[c.UID] = *mv.status
 		}
 		if mv.record != nil {
 			o.records = append(o.records, *mv.record)
@@ -104,7 +112,7 @@ func (p *plan) continued(n *node, changed *lifecyclev1alpha1.LifecycleEvent, o *
 	return refs, gated
 }
 
-// leave records what became of a node for a maintenance that needs it no more, while others do.
+// leave records the result of a maintenance on a node that only other maintenances need.
 func (c claim) leave(n *node, o *outcome) {
 	switch r := c.record; {
 	case c.m == nil:
@@ -118,20 +126,8 @@ func (c claim) leave(n *node, o *outcome) {
 	}
 }
 
-// fastForward tells the maintenances that join a drain that it is further than they would begin
-// (KEP-4212).
-func (p *plan) fastForward(n *node) (steps []Step) {
-	for _, ref := range p.begins[n.name] {
-		if m := p.byUID[ref.UID]; m.drains() && drainplan.Exceeds(targetsOf(n.drain), m.plan) {
-			steps = append(steps, Tell{About: m.NodeMaintenance, Reason: ReasonFastForwarded, Message: fmt.Sprintf(
-				"fast-forwarding %s on node %s: its drain is further already, for other maintenances", m.Name, n.name)})
-		}
-	}
-	return steps
-}
-
-// moveOf returns the next step of a maintenance that needs the node, or is done with it. job is
-// the name of a Job that is at work on the node.
+// moveOf returns the next step of a maintenance that needs the node, or has completed its part there. job is the
+// name of a running Job on the node.
 func (p *plan) moveOf(n *node, c claim, job string) move {
 	if c.m == nil {
 		return move{ref: c.Ref} // its Job is still running
@@ -144,9 +140,9 @@ func (p *plan) moveOf(n *node, c claim, job string) move {
 	}
 	switch {
 	case c.record != nil:
-		return c.at(slipwayv1alpha1.NodeReturning, cause{slipwayv1alpha1.ReasonWaitingForOthers, "other maintenances are not done with the node"}, c.record.At)
+		return c.at(slipwayv1alpha1.NodeReturning, cause{slipwayv1alpha1.ReasonWaitingForOthers, "other maintenances still need the node"}, c.record.At)
 	case c.running() && !c.selects(n):
-		return c.at(slipwayv1alpha1.NodeReturning, cause{slipwayv1alpha1.ReasonJobRunning, "the Job on the node is waited for"}, time.Time{})
+		return c.at(slipwayv1alpha1.NodeReturning, cause{slipwayv1alpha1.ReasonJobRunning, "waiting for the end of the Job on the node"}, time.Time{})
 	case !c.m.works():
 		mv, _ := p.heldByHooks(n, c, slipwayv1alpha1.BeforeReturn, p.completedSince(c.m))
 		return mv
@@ -160,27 +156,28 @@ func (p *plan) moveOf(n *node, c claim, job string) move {
 	return p.drained(n, c, job)
 }
 
-// triesAgain reports whether a node that has failed begins again, as spec.retry was raised.
+// triesAgain reports whether a failed node begins again, because of a raised spec.retry.
 func (c claim) triesAgain(n *node) bool {
 	raw := rawRecord(n.Records, c.UID)
 	return raw != nil && raw.State == RecordFailed && c.record == nil && c.Retry < c.m.Spec.Retry
 }
 
-// tryAgain lets a node begin again from where it is. An older failure does not count from then on.
+// tryAgain lets a node begin again from its current phase. From then on, older failures do not count.
 func (p *plan) tryAgain(n *node, c claim) move {
-	mv := c.at(slipwayv1alpha1.NodeHeld, cause{message: "it is tried again"}, time.Time{})
+	mv := c.at(slipwayv1alpha1.NodeHeld, cause{message: "the node begins again"}, time.Time{})
 	mv.ref.Retry, mv.ref.Since, mv.ref.Begun, mv.ref.Worked = c.m.Spec.Retry, p.second().Time, false, time.Time{}
 	mv.gated, mv.forgetsDone = true, !p.awaitsDone(n, c.UID)
 	return mv
 }
 
-// heldByHooks reports whether hooks of the maintenance hold the node up at a point that it has
-// reached at the given time, or were not opened in time.
+// heldByHooks reports whether hooks hold the node at a point that it reached at the given time, or were not
+// opened in time.
 func (v *view) heldByHooks(n *node, c claim, point slipwayv1alpha1.HookPoint, since time.Time) (mv move, held bool) {
 	hooks := v.hooksOf(n, c.m, point, since)
 	switch {
 	case hooks.late != nil:
-		return c.fails(n, notOpened(hooks.late)), true
+		late := notOpened(hooks.late)
+		return c.fails(n, late.reason, "%s", late.message), true
 	case len(hooks.waiting) == 0:
 		return move{ref: c.Ref}, false
 	}
@@ -192,10 +189,10 @@ func (v *view) heldByHooks(n *node, c claim, point slipwayv1alpha1.HookPoint, si
 }
 
 func notOpened(hook *slipwayv1alpha1.MaintenanceHook) cause {
-	return cause{slipwayv1alpha1.ReasonHookTimeout, fmt.Sprintf("spec.hooks[%s]: nobody opened it within %s", hook.Name, hook.Timeout.Duration)}
+	return cause{slipwayv1alpha1.ReasonHookTimeout, fmt.Sprintf("spec.hooks[%s]: the hook was not opened within %s", hook.Name, hook.Timeout.Duration)}
 }
 
-// beforeDrain is for a node whose event is not claimed yet.
+// beforeDrain is for a node whose event is Pending.
 func (p *plan) beforeDrain(n *node, c claim) (mv move) {
 	created := n.drain.CreationTimestamp.Time
 	held := false
@@ -214,23 +211,20 @@ func (p *plan) beforeDrain(n *node, c claim) (mv move) {
 
 // draining is for a node whose pods leave.
 func (p *plan) draining(n *node, c claim) move {
-	// If it was drained, and has pods again, the drain has begun anew.
+	// If the node was drained, and has pods again, its drain has begun again.
 	since := latest(latest(claimedAt(n.drain), c.Since), reachedAt(n.drain))
-	why := p.slows(n)
-	mv := c.at(slipwayv1alpha1.NodeDraining, why, since)
+	mv := c.at(slipwayv1alpha1.NodeDraining, p.slows(n), since)
 	if how := c.m.Spec.Drain; how != nil && how.Timeout != nil && p.alarm.passed(since.Add(how.Timeout.Duration)) {
 		message := fmt.Sprintf("spec.drain.timeout: the node was not drained within %s", how.Timeout.Duration)
 		if blockers := n.drain.Status.Blockers; len(blockers) > 0 {
 			message += fmt.Sprintf("; %s: %s", blockers[0].Object, blockers[0].Reason)
 		}
-		failure := n.failure(c.m, cause{slipwayv1alpha1.ReasonDrainTimeout, message})
-		mv.record = &failure
+		mv.record = c.fails(n, slipwayv1alpha1.ReasonDrainTimeout, "%s", message).record
 	}
 	return mv
 }
 
-// slows returns what holds up the drain of a node: a deadlock, a blocker, other maintenances, or a
-// lease that was lost.
+// slows returns the first obstacle of a drain: a deadlock, a blocker, other maintenances, or a lost lease.
 func (p *plan) slows(n *node) cause {
 	message := p.drains.Messages[n.name]
 	switch {
@@ -251,8 +245,8 @@ const (
 	againMax   = time.Hour
 )
 
-// cordonAgain makes the drain of a node cordon it again, if a third party has uncordoned it and
-// the drain has seen the last change. It does so at once, and then at growing intervals.
+// cordonAgain makes the drain of a node cordon it again, if a third party has uncordoned it and the drain has
+// observed the last change: at once, and then at growing intervals.
 func (p *plan) cordonAgain(n *node, changed *lifecyclev1alpha1.LifecycleEvent) {
 	if !n.uncordoned() || n.drain.Status.ObservedGeneration != n.drain.Generation || p.leaseLost(n).reason != "" {
 		return
@@ -261,5 +255,5 @@ func (p *plan) cordonAgain(n *node, changed *lifecyclev1alpha1.LifecycleEvent) {
 	if times > 0 && !p.alarm.passed(last.Add(min(againFirst<<min(times-1, 10), againMax))) {
 		return
 	}
-	annotate(changed, AnnotationCordonedAgain, fmt.Sprintf("%d %s", times+1, stamp(p.alarm.now)))
+	metav1.SetMetaDataAnnotation(&changed.ObjectMeta, AnnotationCordonedAgain, fmt.Sprintf("%d %s", times+1, stamp(p.alarm.now)))
 }

@@ -3,13 +3,20 @@
 package maintenance
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,9 +26,88 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
-// heldFor is the deadline of the event that takes a node out. The drain is held through the
-// work, until the node returns, so this limits all of that: no node is forgotten for ever.
-// spec.drain.timeout is judged in this package.
+// The values of slipwayv1alpha1.MaintenanceEventLabel.
+const (
+	// LabelDrain marks the event that takes a node out of service.
+	LabelDrain = "drain"
+	// LabelReturn marks the event that returns it to service.
+	LabelReturn = "return"
+	// LabelWork marks a Job and its pods.
+	LabelWork = "work"
+)
+
+// Labelled reports whether an event or a Job belongs to maintenances.
+func Labelled(o metav1.Object) bool {
+	_, is := o.GetLabels()[slipwayv1alpha1.MaintenanceEventLabel]
+	return is
+}
+
+// Selector selects the objects that are [Labelled].
+func Selector() labels.Selector {
+	exists, err := labels.Parse(slipwayv1alpha1.MaintenanceEventLabel)
+	if err != nil {
+		panic(err) // never: the label is valid
+	}
+	return exists
+}
+
+const (
+	maxName      = 253 // of an object
+	maxLabel     = 63  // of a label's value, and of the name of a pod's Job
+	hashLength   = 10
+	namePrefix   = "maintenance-"
+	returnSuffix = "-return"
+)
+
+// DrainName returns the name of the event that takes a node out of service, for all maintenances. A name
+// that could be the return of another node has a hash.
+func DrainName(node string) string {
+	return eventName(node, maxName, strings.HasSuffix(node, returnSuffix))
+}
+
+// ReturnName returns the name of the event that returns a node to service.
+func ReturnName(node string) string {
+	return eventName(node, maxName-len(returnSuffix), false) + returnSuffix
+}
+
+// eventName returns a name that is unique to the node. It ends with a hash of the node's name if it would
+// be too long or ambiguous, or if the node's name ends like a hash.
+func eventName(node string, limit int, ambiguous bool) string {
+	if ambiguous || hashed.MatchString(node) {
+		return withHash(namePrefix+node, node, limit)
+	}
+	return shortened(namePrefix+node, node, limit)
+}
+
+// hashed matches a name that ends with a hash.
+var hashed = regexp.MustCompile(fmt.Sprintf(`-[0-9a-f]{%d}$`, hashLength))
+
+// JobName returns the name of the Job of a maintenance on a node. Each retry has its own Job.
+func JobName(node string, maintenance types.UID, retry int64) string {
+	id := node + "/" + string(maintenance) + "/" + strconv.FormatInt(retry, 10)
+	return withHash(strings.ReplaceAll(namePrefix+node, ".", "-"), id, maxLabel)
+}
+
+// nodeLabel returns a node's name as the value of a label.
+func nodeLabel(node string) string { return shortened(node, node, maxLabel) }
+
+// shortened returns the name, if it has at most limit bytes, or its beginning with a hash of id.
+func shortened(name, id string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	return withHash(name, id, limit)
+}
+
+// withHash returns the beginning of a name, up to a letter or a digit, with a hash of id.
+func withHash(name, id string, limit int) string {
+	sum := sha256.Sum256([]byte(id))
+	readable := strings.TrimRight(name[:min(len(name), limit-1-hashLength)], "-.")
+	return readable + "-" + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// heldFor is the deadline of the event that takes a node out of service. The drain is held through the
+// work, until the node returns, so it limits that whole time. This package enforces spec.drain.timeout.
 const heldFor = 30 * 24 * time.Hour
 
 func newEvent(name, label, transition, node string, refs []Ref) *lifecyclev1alpha1.LifecycleEvent {
@@ -37,7 +123,7 @@ func newEvent(name, label, transition, node string, refs []Ref) *lifecyclev1alph
 	return e
 }
 
-// newDrain returns the event that takes a node out.
+// newDrain returns the event that takes a node out of service.
 func newDrain(node string, refs []Ref, parameters slipwayv1alpha1.DrainParameters) *lifecyclev1alpha1.LifecycleEvent {
 	e := newEvent(DrainName(node), LabelDrain, lifecycleevent.DrainTransition, node, refs)
 	e.Spec.SLA = &metav1.Duration{Duration: heldFor}
@@ -45,8 +131,8 @@ func newDrain(node string, refs []Ref, parameters slipwayv1alpha1.DrainParameter
 	return e
 }
 
-// Refs returns the maintenances that an event is for. An annotation that cannot be
-// read was written by a third party, and counts as none.
+// Refs returns the maintenances that use an event. It ignores an annotation that a third party has made
+// unreadable.
 func Refs(e *lifecyclev1alpha1.LifecycleEvent) []Ref {
 	var refs []Ref
 	if err := json.Unmarshal([]byte(e.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &refs); err != nil {
@@ -60,54 +146,47 @@ func setRefs(e *lifecyclev1alpha1.LifecycleEvent, refs []Ref) {
 	if e.Annotations[slipwayv1alpha1.MaintenancesAnnotation] != "" && slices.Equal(Refs(e), refs) {
 		return
 	}
-	raw, err := json.Marshal(refs)
-	if err != nil {
-		return // never: strings, numbers and times of this age can be encoded
+	if raw, err := json.Marshal(refs); err == nil { // always: strings, numbers and times of this age have an encoding
+		metav1.SetMetaDataAnnotation(&e.ObjectMeta, slipwayv1alpha1.MaintenancesAnnotation, string(raw))
 	}
-	annotate(e, slipwayv1alpha1.MaintenancesAnnotation, string(raw))
 }
 
-func annotate(e *lifecyclev1alpha1.LifecycleEvent, key, value string) {
-	if e.Annotations == nil {
-		e.Annotations = map[string]string{}
+// find returns the first item that meets a condition; nil, if no item does.
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
 	}
-	e.Annotations[key] = value
+	return nil
 }
 
-// refOf returns the entry of a maintenance; nil, if there is none.
+// refOf returns the entry of a maintenance; nil, if it has none.
 func refOf(refs []Ref, uid types.UID) *Ref {
-	i := slices.IndexFunc(refs, func(ref Ref) bool { return ref.UID == uid })
-	if i < 0 {
-		return nil
-	}
-	return &refs[i]
+	return find(refs, func(ref Ref) bool { return ref.UID == uid })
 }
 
-// released reports whether the node is on its way back: no maintenance can join its drain then.
+// released reports whether the node returns: no maintenance can join its drain then.
 func released(refs []Ref) bool {
 	return !slices.ContainsFunc(refs, func(ref Ref) bool { return !ref.Released })
 }
 
-// parametersOf returns what the event asks of its drain, as far as that can be read.
+// parametersOf returns the readable parameters of a drain.
 func parametersOf(e *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
 	var parameters slipwayv1alpha1.DrainParameters
 	if e.Spec.Parameters != nil {
-		_ = json.Unmarshal(e.Spec.Parameters.Raw, &parameters) // the next change overwrites what is not ours
+		_ = json.Unmarshal(e.Spec.Parameters.Raw, &parameters) // the next change overwrites foreign values
 	}
 	return parameters
 }
 
-// setParameters writes parameters, unless the event has the same already: any change makes the
-// driver begin anew.
+// setParameters writes parameters, unless the event has the same already: the driver starts again with
+// each change.
 func setParameters(e *lifecyclev1alpha1.LifecycleEvent, parameters slipwayv1alpha1.DrainParameters) {
 	if e.Spec.Parameters != nil && equality.Semantic.DeepEqual(parametersOf(e), parameters) {
 		return
 	}
-	raw, err := json.Marshal(parameters)
-	if err != nil {
-		return // never: strings and numbers can be encoded
+	if raw, err := json.Marshal(parameters); err == nil { // always: strings and numbers have an encoding
+		e.Spec.Parameters = &runtime.RawExtension{Raw: raw}
 	}
-	e.Spec.Parameters = &runtime.RawExtension{Raw: raw}
 }
 
 // targetsOf returns the targets of the drain; nil: the node is only cordoned.
@@ -119,18 +198,18 @@ func targetsOf(e *lifecyclev1alpha1.LifecycleEvent) []slipwayv1alpha1.DrainTarge
 	return targets
 }
 
-// reached reports whether nothing is left of what the event covers now.
+// reached reports whether all pods that the event covers now have left.
 func reached(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	c := apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached)
 	return claimed(e) && c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == e.Generation
 }
 
-// reachedAt returns since when.
+// reachedAt returns the time at which these pods had left.
 func reachedAt(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	return transitionOf(e, lifecyclev1alpha1.ConditionTargetsReached)
 }
 
-// claimedAt returns when the event was claimed; zero, if it was not.
+// claimedAt returns the time at which an agent claimed the event; zero, if it is Pending.
 func claimedAt(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 	if pending(e) {
 		return time.Time{}
@@ -153,7 +232,7 @@ func claimed(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed
 }
 
-// over reports whether nobody but this controller has anything left to do for the event.
+// over reports whether only this controller has work left for the event.
 func over(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if slices.Contains(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer) {
 		return false
@@ -161,27 +240,26 @@ func over(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus.Terminal() || pending(e) && e.DeletionTimestamp != nil
 }
 
-// ended reports whether the event makes no more progress: it is over, or about to be.
+// ended reports whether the event makes no further progress.
 func ended(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.DeletionTimestamp != nil || e.Status.ClaimStatus.Terminal()
 }
 
-// unsettled reports whether this controller has yet to record how the event ended.
+// unsettled reports whether this controller has yet to record the result of the event.
 func unsettled(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return !over(e) || slices.Contains(e.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer)
 }
 
-func gated(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	return slices.Contains(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate})
-}
+var ourGate = lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate}
+
+func gated(e *lifecyclev1alpha1.LifecycleEvent) bool { return slices.Contains(e.Spec.Gates, ourGate) }
 
 func removeGate(e *lifecyclev1alpha1.LifecycleEvent) {
-	if gated(e) {
-		e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == slipwayv1alpha1.MaintenanceGate })
-	}
+	e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g == ourGate })
 }
 
-func saysDone(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	_, said := e.Annotations[slipwayv1alpha1.WorkDoneAnnotation]
-	return said
+// workDone reports whether an administrator or a tool has declared the work done.
+func workDone(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	_, done := e.Annotations[slipwayv1alpha1.WorkDoneAnnotation]
+	return done
 }

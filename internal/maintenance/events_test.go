@@ -126,8 +126,8 @@ func TestWhyAnEventIsNotClaimed(t *testing.T) {
 		have []metav1.Condition
 		want cause
 	}{
-		"nobody has said":       {nil, cause{"Gated", "LifecycleEvent e is to be claimed"}},
-		"all is well":           {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "True")}, cause{"Gated", "LifecycleEvent e is to be claimed"}},
+		"nobody has said":       {nil, cause{"Gated", "no agent has claimed LifecycleEvent e yet"}},
+		"all is well":           {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "True")}, cause{"Gated", "no agent has claimed LifecycleEvent e yet"}},
 		"it waits for its turn": {[]metav1.Condition{c("LeaseHeld", "True"), c("Claimable", "False")}, cause{"ClaimableReason", "m"}},
 		"the lease comes first": {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False"), c("LeaseHeld", "False")}, cause{"LeaseHeldReason", "m"}},
 		"then the guards":       {[]metav1.Condition{c("Claimable", "False"), c("GuardsPassed", "False")}, cause{"GuardsPassedReason", "m"}},
@@ -150,12 +150,12 @@ func TestWhyADrainIsNoMore(t *testing.T) {
 		have    []metav1.Condition
 		want    cause
 	}{
-		"it was not held":           {"Succeeded", false, finished("Succeeded"), cause{"DrainCanceled", "somebody ended the drain: spec.parameters of LifecycleEvent e do not hold it any more"}},
+		"it was not held":           {"Succeeded", false, finished("Succeeded"), cause{"DrainCanceled", "a third party ended the drain: spec.parameters of LifecycleEvent e do not hold it"}},
 		"it failed":                 {"Failed", false, finished("DriverFailed"), cause{"DrainFailed", "DriverFailed: m"}},
 		"it failed, and is deleted": {"Failed", true, finished("DriverFailed"), cause{"DrainFailed", "DriverFailed: m"}},
 		"it failed, without a word": {"SlaExpired", false, nil, cause{"DrainFailed", "SlaExpired"}},
-		"it was canceled":           {"Failed", false, finished("Canceled"), cause{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
-		"it is deleted":             {"Claimed", true, nil, cause{"DrainCanceled", "somebody deleted LifecycleEvent e"}},
+		"it was canceled":           {"Failed", false, finished("Canceled"), cause{"DrainCanceled", "a third party deleted LifecycleEvent e"}},
+		"it is deleted":             {"Claimed", true, nil, cause{"DrainCanceled", "a third party deleted LifecycleEvent e"}},
 	} {
 		e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "e"}}
 		e.Status.ClaimStatus, e.Status.Conditions = tc.phase, tc.have

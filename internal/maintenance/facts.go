@@ -17,41 +17,40 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// Facts is all that is known when the next steps are chosen. Next changes none of it.
+// Facts are the state of the cluster at the time of a decision. Next does not change them.
 type Facts struct {
-	// Maintenances are all there are.
+	// Maintenances are all NodeMaintenances.
 	Maintenances []*slipwayv1alpha1.NodeMaintenance
-	// Nodes are all there are.
+	// Nodes are all Nodes.
 	Nodes []Node
-	// Events are the LifecycleEvents of maintenances: those with the label.
+	// Events are the LifecycleEvents with the label of maintenances.
 	Events []*lifecyclev1alpha1.LifecycleEvent
-	// Jobs are those of maintenances, in Slipway's own namespace.
+	// Jobs are the Jobs of maintenances, in Slipway's namespace.
 	Jobs []*batchv1.Job
-	// Refused are the steps that the API server or a policy refuses, by [Key], with its messages.
-	// They are repeated at growing intervals.
+	// Refused are the messages of the API server or a policy against steps, by [Key]. The controller
+	// repeats these steps at growing intervals.
 	Refused map[string]string
-	// Templates are the PodTemplates of Slipway's own namespace, by name.
+	// Templates are the PodTemplates of Slipway's namespace, by name.
 	Templates map[string]*corev1.PodTemplate
-	// NotReady are the pods that are to run and are not ready, the oldest first: see
-	// [ReadNotReady].
+	// NotReady are the pods of [ReadNotReady], the oldest first.
 	NotReady []NotReadyPod
-	// Namespace is Slipway's own.
+	// Namespace is Slipway's namespace.
 	Namespace string
-	// KeptAway are the pods of DaemonSets that were kept away from a node, and are on none.
+	// KeptAway are the pods of DaemonSets that a node keeps away, and that have no node.
 	KeptAway []KeptPod
-	// KeptAwayUnknown: their watch has not shown them all yet.
+	// KeptAwayUnknown: the watch of these pods has yet to list them.
 	KeptAwayUnknown bool
-	// Unscheduled are the pods that the scheduler finds no node for, and BudgetStatuses the
-	// statuses of the PodDisruptionBudgets that select them, by namespace/name. Decision.Starving
-	// asks for them; without them, no deadlock is found.
+	// Unscheduled are the unschedulable pods with PodDisruptionBudgets, and BudgetStatuses the statuses
+	// of these, by namespace/name. Next finds deadlocks only with these facts, which
+	// Decision.Starving requests.
 	Unscheduled    []Unscheduled
 	BudgetStatuses map[string]policyv1.PodDisruptionBudgetStatus
-	// Leases: Slipway takes the lease of each node that it works on, and respects those of other
+	// Leases: Slipway takes the lease of each node that it works on, and respects the leases of other
 	// tools.
 	Leases bool
 }
 
-// Unscheduled is a pod that the scheduler finds no node for.
+// Unscheduled is an unschedulable pod.
 type Unscheduled struct {
 	// Pod has its node affinity, its tolerations and its conditions.
 	Pod *corev1.Pod
@@ -59,28 +58,28 @@ type Unscheduled struct {
 	Budgets []string
 }
 
-// Node is a Node, and what is known of it.
+// Node is a Node with its state.
 type Node struct {
 	*corev1.Node
-	// CordonedFor are the UIDs of the LifecycleEvents that it is cordoned for.
+	// CordonedFor are the UIDs of the LifecycleEvents that have cordoned it.
 	CordonedFor []types.UID
 	// CordonedBefore: a third party had cordoned it before, so it stays cordoned.
 	CordonedBefore bool
-	// Records are what the Node says of maintenances that are done with it.
+	// Records are the records of maintenances on the Node.
 	Records []Record
-	// Checked: it is known which pods of DaemonSets are not Ready. Decision.Check asks for it.
+	// Checked: Unready is known. Decision.Check requests it.
 	Checked bool
 	// Unready are the pods of DaemonSets on the node that are not Ready, as namespace/name.
 	Unready []string
-	// Budgets are the PodDisruptionBudgets of its pods, as namespace/name: of all nodes, or of
-	// none. Decision.Budgets asks for them.
+	// Budgets are the PodDisruptionBudgets of its pods, as namespace/name: for all nodes, or for none.
+	// Decision.Budgets requests them.
 	Budgets []string
-	// Lease is the node's lease, as it was read last. A holder without an end keeps it until it
-	// gives it back.
+	// Lease is the last known state of the node's lease. A lease without an end lasts until its holder
+	// releases it.
 	Lease nodelease.Held
 }
 
-// Record says on a Node that a maintenance is done with it.
+// Record records on a Node that a maintenance has completed its part there.
 type Record struct {
 	// UID of the NodeMaintenance.
 	UID types.UID `json:"uid"`
@@ -88,58 +87,57 @@ type Record struct {
 	State RecordState `json:"state"`
 	// Retry is spec.retry of the maintenance at that time.
 	Retry int64 `json:"retry,omitempty"`
-	// Reason is a CamelCase code: of a failure, or of a node that was accepted unhealthy.
+	// Reason is a CamelCase code: of a failure, or of an unhealthy node that an administrator accepted.
 	Reason string `json:"reason,omitempty"`
-	// Message says the same for people, in at most 256 bytes.
+	// Message explains the reason, in at most 256 bytes.
 	Message string `json:"message,omitempty"`
-	// At is when, to the second.
+	// At is the time of the record, to the second.
 	At time.Time `json:"at"`
 	// Event is the UID of the event that has failed.
 	Event types.UID `json:"event,omitempty"`
-	// Cordon is the UID of an event for which the node was still cordoned then.
+	// Cordon is the UID of an event that had cordoned the node at that time.
 	Cordon types.UID `json:"cordon,omitempty"`
-	// Times is how often the node gave way, of a record HeldBack.
+	// Times counts, for a record HeldBack, how often the node gave way.
 	Times int `json:"times,omitempty"`
-	// Behind are the UIDs of the drains that it gave way to, with commas between.
+	// Behind are the UIDs of the drains that it gave way to, separated by commas.
 	Behind string `json:"behind,omitempty"`
 }
 
-// RecordState is how a maintenance is done with a node.
+// RecordState is the result of a maintenance on a node.
 type RecordState string
 
 // The states.
 const (
-	// RecordDone: the work is done. The node may still be out.
+	// RecordDone: the work has been done. The node may still be out of service.
 	RecordDone RecordState = "Done"
-	// RecordReturned: the node is back, and healthy or accepted as it was.
+	// RecordReturned: the node has returned, healthy or accepted as unhealthy.
 	RecordReturned RecordState = "Returned"
-	// RecordFailed: something has failed. Raising spec.retry lets it be tried again.
+	// RecordFailed: the drain, a hook, the work or the return has failed. Raising spec.retry repeats it.
 	RecordFailed RecordState = "Failed"
-	// RecordHeldBack: the drain that it names gives way to others that wait for it. The
+	// RecordHeldBack: the drain of the record gives way to other drains that wait for it. The
 	// maintenance continues later.
 	RecordHeldBack RecordState = "HeldBack"
 )
 
-// Ref is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a
-// node: a maintenance that they are for.
+// Ref is an entry of slipwayv1alpha1.MaintenancesAnnotation on the LifecycleEvents of a node: a
+// maintenance that uses the event.
 type Ref struct {
 	UID  types.UID `json:"uid"`
 	Name string    `json:"name"`
-	// Retry is spec.retry of the maintenance when it took the node up.
+	// Retry is spec.retry of the maintenance when it began with the node.
 	Retry int64 `json:"retry,omitempty"`
-	// Since is when it did so, if that was after the creation of the event.
+	// Since is the time at which it joined the event, if that existed already.
 	Since time.Time `json:"since,omitzero"`
-	// Begun: its Job was seen. If the Job is gone then, it was deleted.
+	// Begun: its Job existed. If the Job is missing then, a third party has deleted it.
 	Begun bool `json:"begun,omitempty"`
-	// Worked is when its work was seen to be done, if hooks hold the node up after it.
+	// Worked is the end of its work, if hooks hold the node after it.
 	Worked time.Time `json:"worked,omitzero"`
-	// Released: no maintenance needs the node any more, and it is on its way back. All entries of
-	// the event are released together, and stay so.
+	// Released: no maintenance needs the node any longer, and it returns. All entries of an event are
+	// released together, and stay released.
 	Released bool `json:"released,omitempty"`
 }
 
-// RecordsOn returns what a Node says of the maintenances that are done with it. An error says that
-// its annotation cannot be read: a third party has written it.
+// RecordsOn returns the records on a Node. It fails if a third party has made the annotation unreadable.
 func RecordsOn(node *corev1.Node) (records []Record, err error) {
 	text := node.Annotations[slipwayv1alpha1.MaintenancesAnnotation]
 	if text == "" {
@@ -150,3 +148,96 @@ func RecordsOn(node *corev1.Node) (records []Record, err error) {
 	}
 	return records, nil
 }
+
+// Decision is the result of [Next].
+type Decision struct {
+	// Steps are independent of each other: each may succeed or fail by itself.
+	Steps []Step
+	// Statuses are the changed statuses, by the UID of the maintenance. The controller writes each at most
+	// once a second.
+	Statuses map[types.UID]slipwayv1alpha1.NodeMaintenanceStatus
+	// Check are the names of the nodes whose pods of DaemonSets Next needs.
+	Check []string
+	// WatchKeptAway: Next needs the pods that nodes keep away.
+	WatchKeptAway bool
+	// CountPending: Next needs the pods that are Pending or not Ready.
+	CountPending bool
+	// Budgets: Next needs the PodDisruptionBudgets of the pods of each node.
+	Budgets bool
+	// Starving: Next needs the unschedulable pods and their PodDisruptionBudgets.
+	Starving bool
+	// Wake is the time of the next decision if no fact changes before; zero: never.
+	Wake time.Time
+}
+
+// Step is a write to the API server. The controller may repeat it after a crash, and drops it if the object
+// has changed since the decision.
+type Step interface {
+	// object names the object that the step changes.
+	object() string
+}
+
+type (
+	// CreateEvent creates a LifecycleEvent.
+	CreateEvent struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// ChangeEvent writes the parameters, the gates, the allowed guards, the finalizers and the
+	// annotations of an event.
+	ChangeEvent struct {
+		Seen, Changed *lifecyclev1alpha1.LifecycleEvent
+	}
+	// DeleteEvent cancels an event.
+	DeleteEvent struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// CreateJob creates the Job of a node.
+	CreateJob struct{ Job *batchv1.Job }
+	// DeleteJob deletes it, with its pods.
+	DeleteJob struct{ Job *batchv1.Job }
+	// RecordOnNode replaces the records of a Node.
+	RecordOnNode struct {
+		Node    string
+		Records []Record
+	}
+	// MarkNode sets conditions of a Node.
+	MarkNode struct {
+		Node       string
+		Conditions []corev1.NodeCondition
+	}
+	// KeepAway records on a Node which pods of DaemonSets it keeps away.
+	KeepAway struct{ Node, Which string }
+	// LetBack removes the record of KeepAway.
+	LetBack struct{ Node string }
+	// Lift removes Slipway's scheduling gate from a pod.
+	Lift struct{ Pod KeptPod }
+	// ChangeMaintenance writes the stage and the finalizers of a maintenance.
+	ChangeMaintenance struct {
+		Seen, Changed *slipwayv1alpha1.NodeMaintenance
+	}
+	// Tell writes a core Event about a maintenance. If it follows another step, it depends on the success
+	// of that step. The first ones of a decision report changes of statuses: until the controller has
+	// written these statuses, the next decision repeats them.
+	Tell struct {
+		About           *slipwayv1alpha1.NodeMaintenance
+		Warning         bool
+		Reason, Message string
+	}
+)
+
+// Key identifies a step among the steps of a decision, and stays the same in later decisions. A Tell has
+// no key.
+func Key(step Step) string { return fmt.Sprintf("%T %s", step, step.object()) }
+
+func (s CreateEvent) object() string       { return s.Event.Name }
+func (s ChangeEvent) object() string       { return s.Seen.Name }
+func (s DeleteEvent) object() string       { return s.Event.Name }
+func (s CreateJob) object() string         { return s.Job.Name }
+func (s DeleteJob) object() string         { return s.Job.Name }
+func (s RecordOnNode) object() string      { return s.Node }
+func (s MarkNode) object() string          { return s.Node }
+func (s KeepAway) object() string          { return s.Node }
+func (s LetBack) object() string           { return s.Node }
+func (s Lift) object() string              { return s.Pod.Namespace + "/" + s.Pod.Name }
+func (s ChangeMaintenance) object() string { return s.Seen.Name }
+func (Tell) object() string                { return "" }

@@ -90,7 +90,7 @@ func TestWhatLetsADrainPassItsGuard(t *testing.T) {
 		},
 		"another of the control plane, of a rollout": {
 			lifecyclev1alpha1.GuardSecondControlPlaneNode, true,
-			objection + "; it waits until that is over; spec.allow: [SecondControlPlaneNode] of LifecycleEvent maintenance-n lets it at once",
+			objection + "; the drain waits for the other node; spec.allow: [SecondControlPlaneNode] of LifecycleEvent maintenance-n lets it at once",
 		},
 	} {
 		const condition = lifecyclev1alpha1.ConditionGuardsPassed

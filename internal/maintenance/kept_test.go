@@ -236,7 +236,7 @@ func TestHowFarNodesAreIsCompared(t *testing.T) {
 		"the same is not less":                      {at(defaults), at(defaults), false},
 		"without a priority, it is less than a low": {at(none), at(lower), true},
 	} {
-		if got := lessFar(tc.a, tc.b); got != tc.want {
+		if got := reachedLess(tc.a, tc.b); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -324,7 +324,7 @@ func TestWhatBecomesOfADrain(t *testing.T) {
 		}, "", slipwayv1alpha1.NodeDraining, ""},
 		"it is deleted": {
 			func(o *out) { o.drain.DeletionTimestamp = &metav1.Time{Time: epoch} },
-			"record on one: blue Failed (DrainCanceled: somebody deleted LifecycleEvent maintenance-one)", slipwayv1alpha1.NodeFailed, "DrainCanceled",
+			"record on one: blue Failed (DrainCanceled: a third party deleted LifecycleEvent maintenance-one)", slipwayv1alpha1.NodeFailed, "DrainCanceled",
 		},
 		"it is deleted, and nobody needs it": {func(o *out) {
 			o.drain.DeletionTimestamp, o.m.Spec.Stage = &metav1.Time{Time: epoch}, slipwayv1alpha1.StageComplete

@@ -14,27 +14,29 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// outcome is what is decided about one node.
+// outcome is the decision about one node.
 type outcome struct {
 	steps []Step
-	// statuses say where the node is for its maintenances.
+	// statuses of the node, by maintenance.
 	statuses map[types.UID]nodeStatus
-	// records are to replace those of the same maintenances on the Node.
+	// records replace the records of the same maintenances on the Node.
 	records []Record
-	// check: the pods of the node's DaemonSets have to be watched.
+	// check: the next decision needs the pods of the node's DaemonSets.
 	check bool
 }
 
-// nodeStatus says where a node is for a maintenance.
+func newOutcome() outcome { return outcome{statuses: map[types.UID]nodeStatus{}} }
+
+// nodeStatus is the status of a node for a maintenance.
 type nodeStatus struct {
 	phase slipwayv1alpha1.MaintenanceNodePhase
 	cause
 	since time.Time
-	// pods have yet to leave.
+	// pods counts the pods that have yet to leave.
 	pods int32
-	// drained: the node is drained as far as the maintenance wants.
+	// drained: the node has reached the last step of the maintenance's plan.
 	drained bool
-	// inStep: it has done what it is to do by now, and waits for other nodes.
+	// inStep: the node has reached its targets, and waits for other nodes.
 	inStep bool
 }
 
@@ -52,7 +54,7 @@ func (p *plan) nextOf(n *node) (o outcome, watchKeptAway bool) {
 	return o, watchKeptAway
 }
 
-// advance takes a node one step further, by the phase that it is in.
+// advance makes the next step of a node in its phase.
 func (p *plan) advance(n *node) (o outcome) {
 	switch {
 	case !n.exists():
@@ -74,8 +76,9 @@ func (p *plan) advance(n *node) (o outcome) {
 	return o
 }
 
-// abandon ends the events of a Node that was deleted. The agent that claimed one settles it.
-func (n *node) abandon() (o outcome) {
+// abandon ends the events of a deleted Node. The agent that has claimed an event settles it.
+func (n *node) abandon() outcome {
+	o := newOutcome()
 	for _, e := range []*lifecyclev1alpha1.LifecycleEvent{n.drain, n.back} {
 		switch {
 		case e == nil:
@@ -90,14 +93,14 @@ func (n *node) abandon() (o outcome) {
 
 func (o *outcome) do(step Step) { o.steps = append(o.steps, step) }
 
-// change writes an event, if anything of it has changed.
+// change writes an event if it differs.
 func (o *outcome) change(seen, changed *lifecyclev1alpha1.LifecycleEvent) {
 	if !equality.Semantic.DeepEqual(seen, changed) {
 		o.do(ChangeEvent{Seen: seen, Changed: changed})
 	}
 }
 
-// letGo removes our finalizer from an event whose outcome is recorded.
+// letGo removes this controller's finalizer from an event, whose result is on record.
 func (o *outcome) letGo(e *lifecyclev1alpha1.LifecycleEvent) {
 	changed := e.DeepCopy()
 	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(f string) bool {
@@ -106,29 +109,23 @@ func (o *outcome) letGo(e *lifecyclev1alpha1.LifecycleEvent) {
 	o.change(e, changed)
 }
 
-// at says where the node is for a maintenance.
+// at sets the status of the node for a maintenance.
 func (o *outcome) at(uid types.UID, phase slipwayv1alpha1.MaintenanceNodePhase, why cause, since time.Time) {
-	if o.statuses == nil {
-		o.statuses = map[types.UID]nodeStatus{}
-	}
 	o.statuses[uid] = nodeStatus{phase: phase, cause: why, since: since}
 }
 
-// everywhere says the same for all maintenances that the node is out for, but for those that have
-// recorded a failure.
+// everywhere sets the status of the node for all its maintenances, except those with a recorded failure.
 func (o *outcome) everywhere(claims []claim, phase slipwayv1alpha1.MaintenanceNodePhase, why cause, since time.Time) {
 	for _, c := range claims {
-		switch failed, is := failedStatus(c.record); {
-		case c.m == nil:
-		case is:
-			o.at(c.UID, failed.phase, failed.cause, failed.since)
-		default:
+		if failed, is := failedStatus(c.record); is {
+			o.statuses[c.UID] = failed
+		} else if c.m != nil {
 			o.at(c.UID, phase, why, since)
 		}
 	}
 }
 
-// failedStatus says that a node has failed, if it has.
+// failedStatus returns the status of a recorded failure.
 func failedStatus(r *Record) (s nodeStatus, is bool) {
 	if r == nil || r.State != RecordFailed {
 		return nodeStatus{}, false
@@ -136,12 +133,10 @@ func failedStatus(r *Record) (s nodeStatus, is bool) {
 	return nodeStatus{phase: slipwayv1alpha1.NodeFailed, cause: cause{r.Reason, r.Message}, since: r.At}, true
 }
 
-// refine adds to a status what holds in every phase.
+// refine adds to a status the facts that do not depend on the phase.
 func (p *plan) refine(n *node, uid types.UID, s nodeStatus) nodeStatus {
 	s.drained = n.back != nil
-	i := slices.IndexFunc(p.claims[n.name], func(c claim) bool { return c.UID == uid })
-	if i >= 0 {
-		c := p.claims[n.name][i]
+	if c := find(p.claims[n.name], func(c claim) bool { return c.UID == uid }); c != nil {
 		if n.drain != nil {
 			s.drained = s.drained || c.drained
 			s.inStep = c.m.Spec.Rollout == nil && n.back == nil && reached(n.drain)
@@ -162,7 +157,7 @@ func (p *plan) refine(n *node, uid types.UID, s nodeStatus) nodeStatus {
 // maxRecordMessage limits the message of a record, in bytes.
 const maxRecordMessage = 256
 
-// failure returns the record of a node that has failed for a maintenance.
+// failure returns the record of a failure.
 func (n *node) failure(m *maintenance, why cause) Record {
 	r := Record{UID: m.UID, State: RecordFailed, Retry: m.Spec.Retry, Reason: why.reason, Message: why.message}
 	if n.drain != nil {
@@ -171,20 +166,19 @@ func (n *node) failure(m *maintenance, why cause) Record {
 	return r
 }
 
-// recordSteps writes the records of a Node, if they have changed. It removes records of
-// maintenances that were deleted, or that are being deleted and have returned the node.
+// recordSteps writes the records of a Node, if they have changed. It removes the records of maintenances that
+// were deleted, or that are being deleted and have returned the node.
 func (p *plan) recordSteps(n *node, added []Record) []Step {
-	records := n.Records
+	records := slices.Clone(n.Records)
 	for _, r := range added {
 		r.Message = reasons.Shorten(r.Message, maxRecordMessage)
 		r.At = p.second().Time
 		if old := rawRecord(n.Records, r.UID); old != nil && n.cordonedFor(*old) {
-			r.Cordon = old.Cordon // nothing has undone it yet
+			r.Cordon = old.Cordon // the node is still cordoned for it
 		}
-		records = slices.DeleteFunc(slices.Clone(records), func(old Record) bool { return old.UID == r.UID })
-		records = append(records, r)
+		records = append(slices.DeleteFunc(records, func(old Record) bool { return old.UID == r.UID }), r)
 	}
-	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool {
+	records = slices.DeleteFunc(records, func(r Record) bool {
 		m := p.byUID[r.UID]
 		if m != nil && (m.DeletionTimestamp == nil || refOf(n.refs, r.UID) != nil) {
 			return false
@@ -197,12 +191,11 @@ func (p *plan) recordSteps(n *node, added []Record) []Step {
 	return []Step{RecordOnNode{Node: n.name, Records: records}}
 }
 
-// The controller repeats a step that the API server refuses, at growing intervals. Until the step
-// succeeds, the node makes no progress, and its status says so: somebody has to act.
+// The controller repeats refused steps at growing intervals. Until the step succeeds, the node makes no progress,
+// and its status shows the refusal.
 
-// refusalOf returns why the API server refuses the first of a node's steps that it refuses. Only
-// steps count on which the node's progress depends: not those that inform people or tidy up, and
-// no Jobs, of which the status says more.
+// refusalOf returns the first refusal of a step of a node that its progress depends on: it ignores steps that
+// inform or tidy up, and Jobs, which the status reports in more detail.
 func (v *view) refusalOf(steps []Step) string {
 	for _, step := range steps {
 		why, refused := v.facts.Refused[Key(step)]
@@ -217,14 +210,11 @@ func (v *view) refusalOf(steps []Step) string {
 	return ""
 }
 
-// showRefusal says where a node is that a refused step holds up.
+// showRefusal sets the status of a node with a refused step.
 func (p *plan) showRefusal(n *node, o *outcome) {
 	why := p.refusalOf(o.steps)
 	if why == "" {
 		return
-	}
-	if o.statuses == nil {
-		o.statuses = map[types.UID]nodeStatus{}
 	}
 	for _, m := range p.maintenances {
 		if !n.stillOut(m) && refOf(p.begins[n.name], m.UID) == nil {
@@ -233,12 +223,12 @@ func (p *plan) showRefusal(n *node, o *outcome) {
 		s, found := o.statuses[m.UID]
 		failed, is := failedStatus(n.recordOf(m))
 		switch {
-		case !found && is: // nothing returns it to service
+		case !found && is: // the node cannot return
 			s = nodeStatus{phase: failed.phase, since: failed.since}
 		case !found:
 			s = nodeStatus{phase: slipwayv1alpha1.NodeHeld}
 		case s.phase == slipwayv1alpha1.NodeFailed && !m.returns():
-			continue // why it has failed matters more
+			continue // the failure matters more
 		case s.phase == slipwayv1alpha1.NodeReturned:
 			s.phase, s.since = slipwayv1alpha1.NodeReturning, time.Time{}
 		}

@@ -17,22 +17,22 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/sharedpdbs"
 )
 
-// NotReadyPod is a pod that is to run, and is Pending or not Ready.
+// NotReadyPod is a pod that should run, and is Pending or not Ready.
 type NotReadyPod struct {
 	// Name is namespace/name.
 	Name string
 	// Created is its creation time.
 	Created time.Time
-	// Node that it is assigned to; empty: none.
+	// Node of the pod; empty, if it is unscheduled.
 	Node string
-	// Controller is the UID of its controller; empty: it has none.
+	// Controller is the UID of its controller; empty, if it has no controller.
 	Controller types.UID
 }
 
-// ReadNotReady reads a pod that is to run, and is Pending or not Ready. It leaves out pods that
-// are kept away from their node, which must not hold up its return; pods that are being deleted;
-// and of those that have started, pods of DaemonSets and static pods, which are checked when
-// their node returns, and pods that run to completion, which need not become Ready.
+// ReadNotReady reads a pod that should run, and is Pending or not Ready. It leaves out pods that their node keeps
+// away, which must not delay its return, and pods that are being deleted. Among started pods, it leaves out pods of
+// DaemonSets and static pods, which the return of their node checks, and pods that run to completion, which need not
+// become Ready.
 func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 	_, keptAway := pod.Labels[slipwayv1alpha1.KeptAway]
 	if keptAway || pod.DeletionTimestamp != nil {
@@ -65,19 +65,18 @@ func SortNotReady(pods []NotReadyPod) {
 	})
 }
 
-// namedNotReady is how many of them are named.
+// namedNotReady limits the names in a message.
 const namedNotReady = 5
 
-// countsNotReady reports whether pods that are not ready hold up the rollout of a maintenance.
+// countsNotReady reports whether pods that are not ready can hold the rollout of a maintenance.
 func (m *maintenance) countsNotReady() bool {
 	return m.Spec.Rollout != nil && (m.Spec.Rollout.MaxPendingPods == nil || *m.Spec.Rollout.MaxPendingPods != 0)
 }
 
-// notReadySince counts the pods that are not ready and were created since the maintenance began:
-// above all, the replacements of evicted pods. It names the oldest of them. It leaves out pods on
-// a node that is being drained: they leave it, or belong to its work. It also leaves out pods of a
-// controller that has older pods that are not ready, as that is not the maintenance's doing; but
-// counts those that no node takes, as there is no room for more.
+// notReadySince counts the pods that are not ready and were created since the maintenance began, most of which replace
+// evicted pods. It returns the names of the oldest ones. It leaves out pods on a drained node: they leave it, or belong
+// to its work. It also leaves out pods of a controller with older pods that are not ready, which the maintenance did not
+// cause; but it counts unschedulable ones, as the cluster has no room for more.
 func (v *view) notReadySince(m *maintenance) (count int, names []string) {
 	began := latest(m.began(slipwayv1alpha1.StageDrain), m.notBefore())
 	if began.IsZero() || !m.countsNotReady() {
@@ -96,14 +95,13 @@ func (v *view) notReadySince(m *maintenance) (count int, names []string) {
 	return count, names
 }
 
-// drainsNode reports whether the node of that name is being drained.
+// drainsNode reports whether a claimed drain has the node out of service.
 func (v *view) drainsNode(name string) bool {
 	n := v.byName[name]
 	return n != nil && n.drain != nil && claimed(n.drain)
 }
 
-// brokenBefore returns the controllers of pods that are older than that, and not ready although
-// their node is.
+// brokenBefore returns the controllers of older pods that are not ready on a Ready node.
 func (v *view) brokenBefore(at time.Time) map[types.UID]bool {
 	broken := map[types.UID]bool{}
 	for _, pod := range v.facts.NotReady {

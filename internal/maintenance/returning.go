@@ -13,9 +13,10 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// wayBack returns the phase of a node that goes back: one that was not cordoned yet waits.
+// wayBack returns the phase of a node that returns: a node that was not cordoned yet waits.
 func (n *node) wayBack() slipwayv1alpha1.MaintenanceNodePhase {
 	if n.untouched() {
 		return slipwayv1alpha1.NodeWaiting
@@ -23,9 +24,10 @@ func (n *node) wayBack() slipwayv1alpha1.MaintenanceNodePhase {
 	return slipwayv1alpha1.NodeReturning
 }
 
-// release is for a node that no maintenance needs any more. If its drain has been of use, the drain
-// ends, and a return follows; else it is canceled in the next step, which undoes its cordon.
-func (p *plan) release(n *node) (o outcome) {
+// release is for a node that no maintenance needs. If its drain was of use, the drain ends, and a return follows;
+// otherwise the next step cancels it, which uncordons the node.
+func (p *plan) release(n *node) outcome {
+	o := newOutcome()
 	changed := n.drain.DeepCopy()
 	refs := slices.Clone(n.refs)
 	useful := claimed(n.drain) && reached(n.drain) && targetsOf(n.drain) != nil
@@ -39,7 +41,7 @@ func (p *plan) release(n *node) (o outcome) {
 	setRefs(changed, refs)
 	parameters := parametersOf(n.drain)
 	switch {
-	case pending(n.drain): // an agent may still claim it until it is deleted
+	case pending(n.drain): // an agent may still claim it before its deletion
 		parameters.Targets = drainplan.NoPods()
 		setParameters(changed, parameters)
 	case useful && claimed(n.drain):
@@ -51,8 +53,9 @@ func (p *plan) release(n *node) (o outcome) {
 	return o
 }
 
-// unneeded is for a released drain that has not ended. If it is held still, it is canceled.
-func (p *plan) unneeded(n *node) (o outcome) {
+// unneeded is for a released drain that has not ended. It cancels the drain if that is still held.
+func (p *plan) unneeded(n *node) outcome {
+	o := newOutcome()
 	held := parametersOf(n.drain).Hold
 	if held && claimed(n.drain) && p.awaitsLease(n, n.refs, &o) {
 		return o
@@ -64,9 +67,10 @@ func (p *plan) unneeded(n *node) (o outcome) {
 	return o
 }
 
-// drainEnded is for a drain that has ended, or is being deleted. The node has failed for the
-// maintenances that still need it out; if there are none, its return follows.
-func (p *plan) drainEnded(n *node) (o outcome) {
+// drainEnded is for a drain that has ended, or is being deleted. The node has failed for the maintenances that still
+// need it. If no maintenance does, its return follows.
+func (p *plan) drainEnded(n *node) outcome {
+	o := newOutcome()
 	needed, recorded := false, true
 	why := endOf(n.drain)
 	o.everywhere(p.claims[n.name], n.wayBack(), cause{}, time.Time{})
@@ -92,24 +96,24 @@ func (p *plan) drainEnded(n *node) (o outcome) {
 	return o
 }
 
-// endOf returns why a drain or a return has ended.
+// endOf returns the cause of the end of a drain or a return.
 func endOf(e *lifecyclev1alpha1.LifecycleEvent) cause {
-	if e.Status.ClaimStatus == lifecyclev1alpha1.Succeeded {
-		return cause{slipwayv1alpha1.ReasonDrainCanceled, fmt.Sprintf("somebody ended the drain: spec.parameters of LifecycleEvent %s do not hold it any more", e.Name)}
-	}
-	why := cause{slipwayv1alpha1.ReasonDrainFailed, string(e.Status.ClaimStatus)}
 	finished := apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionFinished)
-	if finished != nil {
-		why.message = finished.Reason + ": " + finished.Message
+	switch {
+	case e.Status.ClaimStatus == lifecyclev1alpha1.Succeeded:
+		return cause{slipwayv1alpha1.ReasonDrainCanceled, fmt.Sprintf("a third party ended the drain: spec.parameters of LifecycleEvent %s do not hold it", e.Name)}
+	case finished == nil && e.DeletionTimestamp != nil, finished != nil && finished.Reason == lifecyclev1alpha1.ReasonCanceled:
+		return cause{slipwayv1alpha1.ReasonDrainCanceled, fmt.Sprintf("a third party deleted LifecycleEvent %s", e.Name)}
+	case finished != nil:
+		return cause{slipwayv1alpha1.ReasonDrainFailed, finished.Reason + ": " + finished.Message}
+	default:
+		return cause{slipwayv1alpha1.ReasonDrainFailed, string(e.Status.ClaimStatus)}
 	}
-	if finished == nil && e.DeletionTimestamp != nil || finished != nil && finished.Reason == lifecyclev1alpha1.ReasonCanceled {
-		return cause{slipwayv1alpha1.ReasonDrainCanceled, fmt.Sprintf("somebody deleted LifecycleEvent %s", e.Name)}
-	}
-	return why
 }
 
-// returning is for a node whose return was asked for.
-func (p *plan) returning(n *node) (o outcome) {
+// returning is for a node with an event of its return.
+func (p *plan) returning(n *node) outcome {
+	o := newOutcome()
 	if n.drain != nil && ended(n.drain) {
 		o.letGo(n.drain)
 	}
@@ -128,7 +132,7 @@ func (p *plan) returning(n *node) (o outcome) {
 	return o
 }
 
-// returnFailed records that a return has failed, and then releases its event.
+// returnFailed records a failed return, and then releases its event.
 func (p *plan) returnFailed(n *node, o *outcome) {
 	why := endOf(n.back)
 	why.reason = slipwayv1alpha1.ReasonReturnFailed
@@ -144,7 +148,7 @@ func (p *plan) returnFailed(n *node, o *outcome) {
 		recorded = false
 		failure := n.failure(c.m, why)
 		failure.Event, failure.Cordon = n.back.UID, ""
-		if len(n.CordonedFor) > 0 { // any of ours: a return undoes them all
+		if len(n.CordonedFor) > 0 { // any event: a return undoes all cordons of Slipway
 			failure.Cordon = n.CordonedFor[0]
 		}
 		o.records = append(o.records, failure)
@@ -154,8 +158,8 @@ func (p *plan) returnFailed(n *node, o *outcome) {
 	}
 }
 
-// returned waits until the node is healthy, or somebody accepts it as it is. Then it records that
-// the node is back, and releases its event.
+// returned waits until the node is healthy, or an administrator accepts it as unhealthy. Then it records the return,
+// and releases the event.
 func (p *plan) returned(n *node, o *outcome) {
 	since := transitionOf(n.back, lifecyclev1alpha1.ConditionFinished)
 	o.check = p.needsHealth(n)
@@ -163,8 +167,8 @@ func (p *plan) returned(n *node, o *outcome) {
 	if by, accepted := n.back.Annotations[slipwayv1alpha1.UnhealthyAcceptedAnnotation]; accepted && why.reason != "" {
 		why.message = fmt.Sprintf("accepted by %s: %s", by, why.message)
 	} else if why.reason != "" {
-		if n.Checked { // one team's pod must not hold up a fleet for ever
-			why.message += fmt.Sprintf("; if it is to count as back all the same: kubectl slipway done %s --accept-unhealthy", n.name)
+		if n.Checked { // one pod must not stop a rollout
+			why.message += fmt.Sprintf("; to accept the node as unhealthy: kubectl slipway done %s --accept-unhealthy", n.name)
 		}
 		o.everywhere(p.claims[n.name], slipwayv1alpha1.NodeUnhealthy, why, since)
 		return
@@ -185,34 +189,38 @@ func (p *plan) returned(n *node, o *outcome) {
 	}
 }
 
-// needsHealth reports whether a maintenance waits until the node is healthy. In stage Complete,
-// none does.
+// needsHealth reports whether a maintenance waits until the node is healthy. In stage Complete, no maintenance does.
 func (p *plan) needsHealth(n *node) bool {
 	return slices.ContainsFunc(p.claims[n.name], func(c claim) bool { return c.m != nil && c.m.works() })
 }
 
-// unhealthy returns why a node that has returned does not count as back yet.
+// unhealthy returns the problem that keeps a node from having returned.
 func (p *plan) unhealthy(n *node) cause {
 	if !p.needsHealth(n) {
 		return cause{}
 	}
-	// The return found a cordon that was there before ours, and left it.
 	cordonedBefore := apimeta.IsStatusConditionPresentAndEqual(n.back.Status.Conditions, lifecyclev1alpha1.ConditionSchedulable, metav1.ConditionFalse)
+	pods := func(problem string, names []string) cause {
+		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, fmt.Sprintf("pods of DaemonSets %s (%d): %s", problem, len(names), some(names))}
+	}
 	kept := p.keptFrom(n)
 	switch {
 	case !n.ready():
 		return cause{slipwayv1alpha1.ReasonNodeNotReady, "the node is not Ready"}
 	case n.Spec.Unschedulable && !cordonedBefore:
-		return cause{slipwayv1alpha1.ReasonNodeCordoned, "the node was cordoned by somebody else after its return"}
+		return cause{slipwayv1alpha1.ReasonNodeCordoned, "a third party has cordoned the node after its return"}
 	case !n.Checked:
-		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, "the pods of its DaemonSets are looked at"}
+		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, "the controller is reading the pods of its DaemonSets"}
 	case p.facts.KeptAwayUnknown:
-		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, "the pods of its DaemonSets that were kept away are looked at"}
+		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, "the controller is reading the pods of DaemonSets that the node kept away"}
 	case len(kept) > 0:
-		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, fmt.Sprintf("%d pods of DaemonSets are on their way back: %s", len(kept), some(kept))}
+		return pods("have yet to return", kept)
 	case len(n.Unready) > 0:
-		return cause{slipwayv1alpha1.ReasonDaemonSetsUnready, fmt.Sprintf("%d pods of DaemonSets are not Ready: %s", len(n.Unready), some(n.Unready))}
+		return pods("are not Ready", n.Unready)
 	default:
 		return cause{}
 	}
 }
+
+// some lists a few names, in order.
+func some(names []string) string { return reasons.Names(slices.Sorted(slices.Values(names)), 5) }

@@ -13,26 +13,25 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
-// selection says which nodes begin for which maintenance, and which maintenances still need the
-// nodes that are out.
+// selection decides which nodes begin for each maintenance, and holds the claims of maintenances on their nodes.
 type selection struct {
 	*view
 	of map[types.UID]*turn // by maintenance
-	// claims are what maintenances want of the nodes that are out for them, by node.
+	// claims of maintenances on the nodes that they have out of service, by node.
 	claims map[string][]claim
-	// begins are the maintenances that take a node up now, by node.
+	// begins are the maintenances that begin with a node now, by node.
 	begins map[string][]Ref
 }
 
-// turn says whether nodes of a maintenance begin.
+// turn is the result of the selection for one maintenance.
 type turn struct {
-	// refusal is why nothing is done for the maintenance at all.
+	// refusal is the cause for which the controller does not carry out the maintenance at all.
 	refusal cause
-	// holdUp is why none of its nodes begins.
+	// holdUp is the cause for which none of its nodes begins.
 	holdUp cause
-	// freeWaits: a node waits for its turn that nobody else has leased.
+	// freeWaits: a node waits that no other tool has leased.
 	freeWaits bool
-	// rollout is what spec.rollout lets begin.
+	// rollout is the decision of package rollout.
 	rollout rollout.Decision
 }
 
@@ -45,7 +44,7 @@ func selectNodes(v *view) *selection {
 	return s
 }
 
-// judged is the selection before any node begins.
+// judged returns the selection before any node begins.
 func judged(v *view) *selection {
 	s := &selection{view: v, of: map[types.UID]*turn{}, claims: map[string][]claim{}, begins: map[string][]Ref{}}
 	for _, m := range v.maintenances {
@@ -65,8 +64,8 @@ func judged(v *view) *selection {
 	return s
 }
 
-// controlPlaneCount counts nodes of the control plane: all of them, those that a maintenance
-// selects, and further ones that other maintenances have out, or are about to take out.
+// controlPlaneCount counts the nodes of the control plane: all, the nodes that a maintenance selects, and further nodes
+// that other maintenances take out of service.
 type controlPlaneCount struct{ all, selected, others int }
 
 func (s *selection) countControlPlane(m *maintenance) (c controlPlaneCount) {
@@ -86,8 +85,8 @@ func (s *selection) countControlPlane(m *maintenance) (c controlPlaneCount) {
 	return c
 }
 
-// goesForOthers reports whether another maintenance has the node out, or whether an older one
-// without a rollout takes it out now.
+// goesForOthers reports whether another maintenance has the node out of service, or whether an older one without a
+// rollout begins with it now.
 func (s *selection) goesForOthers(n *node, m *maintenance) bool {
 	if slices.ContainsFunc(n.refs, func(ref Ref) bool { return ref.UID != m.UID }) {
 		return true
@@ -103,37 +102,37 @@ func (s *selection) goesForOthers(n *node, m *maintenance) bool {
 	return false
 }
 
-// refused returns why nothing is done for the maintenance, whatever its stage. A node that is
-// out already continues.
+// refused returns the cause for which the controller does not carry out a maintenance, in any stage. A node that is out
+// of service already continues.
 func (m *maintenance) refused(c controlPlaneCount) cause {
 	if m.invalid != nil {
 		return cause{slipwayv1alpha1.ReasonInvalidSelector, fmt.Sprintf("spec.nodeSelector: %v", m.invalid)}
 	}
-	// This holds for a cluster with a single such node, too: no control plane would be left.
+	// This includes a cluster with a single node of the control plane: no control plane would be left.
 	if m.Spec.Rollout != nil || c.selected == 0 || c.selected+c.others < c.all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
 		return cause{}
 	}
 	selects := fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d)", c.all)
 	if c.others > 0 {
-		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and others have the rest out", c.selected, c.all)
+		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and other maintenances drain the rest", c.selected, c.all)
 	}
-	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, and without spec.rollout they would be out "+
-		"at the same time; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
+	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, which would be out of service "+
+		"at the same time without spec.rollout; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
 }
 
-// heldUp returns why none of the nodes that wait begins. If that is because of the time, the next
-// decision is due when the time has come.
+// heldUp returns the cause for which none of the waiting nodes begins. If the window causes it, the next decision is due
+// when the window changes.
 func (v *view) heldUp(m *maintenance, refusal cause) cause {
 	switch {
 	case m.returns():
-		return cause{slipwayv1alpha1.ReasonCompleted, "no more nodes begin, and those that are out return"}
+		return cause{slipwayv1alpha1.ReasonCompleted, "all nodes return"}
 	case !m.works():
-		return cause{slipwayv1alpha1.ReasonIdle, "nothing is done in stage Idle"}
+		return cause{slipwayv1alpha1.ReasonIdle, "the stage is Idle"}
 	case !m.finalized():
 		if why, refused := v.facts.Refused[Key(ChangeMaintenance{Seen: m.NodeMaintenance})]; refused {
 			return cause{slipwayv1alpha1.ReasonStepRefused, why}
 		}
-		return cause{slipwayv1alpha1.ReasonRunning, "the finalizer comes first"}
+		return cause{slipwayv1alpha1.ReasonRunning, "the controller is adding its finalizer"}
 	case refusal.reason != "":
 		return refusal
 	case m.Spec.Rollout != nil && !m.drains():
@@ -155,11 +154,11 @@ var isPaused = cause{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
 func (v *view) noTemplate(name string) cause {
 	return cause{
 		slipwayv1alpha1.ReasonJobInvalid,
-		fmt.Sprintf("spec.work.podTemplate: there is no PodTemplate %q in namespace %q", name, v.facts.Namespace),
+		fmt.Sprintf("spec.work.podTemplate: namespace %q has no PodTemplate %q", v.facts.Namespace, name),
 	}
 }
 
-// outsideWindow returns why nodes do not begin now, if that is because of the time.
+// outsideWindow returns the cause for which nodes do not begin, if the window is closed.
 func (v *view) outsideWindow(m *maintenance) cause {
 	if at := m.notBefore(); !v.alarm.passed(at) {
 		return cause{slipwayv1alpha1.ReasonBeforeWindow, "spec.window.notBefore is " + stamp(at)}
@@ -170,7 +169,7 @@ func (v *view) outsideWindow(m *maintenance) cause {
 	return cause{}
 }
 
-// notBefore returns when the window opens; zero, if it always is open.
+// notBefore returns the start of the window, or zero.
 func (m *maintenance) notBefore() time.Time {
 	if w := m.Spec.Window; w != nil && w.NotBefore != nil {
 		return w.NotBefore.Time
@@ -178,7 +177,7 @@ func (m *maintenance) notBefore() time.Time {
 	return time.Time{}
 }
 
-// deadline returns when the window closes; zero, if it never does.
+// deadline returns the end of the window, or zero.
 func (m *maintenance) deadline() time.Time {
 	if w := m.Spec.Window; w != nil && w.Deadline != nil {
 		return w.Deadline.Time
@@ -186,14 +185,14 @@ func (m *maintenance) deadline() time.Time {
 	return time.Time{}
 }
 
-// cancels reports whether drains that have not ended are canceled now, as the window has closed.
+// cancels reports whether the end of the window cancels the drains that have not ended.
 func (v *view) cancels(m *maintenance) bool {
 	at := m.deadline()
 	return !at.IsZero() && !v.alarm.now.Before(at) && m.Spec.Window.AtDeadline == slipwayv1alpha1.CancelAtDeadline
 }
 
-// begin lets the maintenance take up the nodes whose turn it is. They join the drain that the node
-// has already; a node that is returning is waited for.
+// begin lets the maintenance begin with its next nodes. It joins the drain of a node, and waits for a node that
+// returns.
 func (s *selection) begin(m *maintenance) {
 	for _, n := range s.nextNodes(m) {
 		if n.drain == nil && n.back == nil || s.joinable(n, m) {
@@ -202,9 +201,9 @@ func (s *selection) begin(m *maintenance) {
 	}
 }
 
-// joinable reports whether the drain of the node can serve one more maintenance. If an annotation
-// says that the work is done, the maintenance that it is meant for takes it in first. A rollout
-// joins no drain that is about to end: it could have more nodes out than it may.
+// joinable reports whether the drain of the node can serve one more maintenance. If an annotation declares the work of
+// another maintenance done, that one must process it first. A rollout joins no drain that will end soon: it could exceed
+// its limits.
 func (s *selection) joinable(n *node, m *maintenance) bool {
 	switch {
 	case n.drain == nil || n.back != nil || ended(n.drain) || released(n.refs):
@@ -212,10 +211,10 @@ func (s *selection) joinable(n *node, m *maintenance) bool {
 	case m.Spec.Rollout != nil && !s.needed(n):
 		return false
 	}
-	return !saysDone(n.drain) || !s.awaitsDone(n, m.UID)
+	return !workDone(n.drain) || !s.awaitsDone(n, m.UID)
 }
 
-// nextNodes returns the nodes whose turn it is.
+// nextNodes returns the nodes that begin next.
 func (s *selection) nextNodes(m *maintenance) []*node {
 	var next []*node
 	t := s.of[m.UID]
@@ -236,7 +235,7 @@ func (s *selection) nextNodes(m *maintenance) []*node {
 	return next
 }
 
-// rolloutFacts returns what package rollout decides from.
+// rolloutFacts returns the facts of package rollout.
 func (s *selection) rolloutFacts(m *maintenance) rollout.Facts {
 	var facts rollout.Facts
 	if m.Spec.Rollout != nil {
@@ -251,7 +250,7 @@ func (s *selection) rolloutFacts(m *maintenance) rollout.Facts {
 			facts.ControlPlaneOut = append(facts.ControlPlaneOut, n.name)
 		}
 		state := n.stateFor(m)
-		if !m.selects(n) { // a node that is not selected any more counts until it has returned
+		if !m.selects(n) { // a node that is no longer selected counts until it has returned
 			if !n.stillOut(m) {
 				continue
 			}
@@ -269,14 +268,13 @@ func (s *selection) rolloutFacts(m *maintenance) rollout.Facts {
 	return facts
 }
 
-// busy reports whether the node is out, or about to be.
+// busy reports whether the node is out of service, or begins now.
 func (s *selection) busy(n *node) bool {
 	return n.drain != nil || n.back != nil || len(s.begins[n.name]) > 0
 }
 
-// leavesTurn reports whether a node leaves its turn in a rollout to others, as it would have to
-// wait for a lease, for as long as its holder likes. When only leased nodes are left, they begin,
-// and wait.
+// leavesTurn reports whether a node lets other nodes of a rollout begin first, as another tool has leased it for an
+// unknown time. Once only leased nodes are left, they begin, and wait.
 func (s *selection) leavesTurn(n *node, m *maintenance) bool {
 	t := s.of[m.UID]
 	if m.Spec.Rollout == nil || t.holdUp.reason != "" || !t.freeWaits {
@@ -286,7 +284,7 @@ func (s *selection) leavesTurn(n *node, m *maintenance) bool {
 	return leased
 }
 
-// stateFor returns where the node is on its way through a maintenance, as rollout counts it.
+// stateFor returns the state of a node in package rollout.
 func (n *node) stateFor(m *maintenance) rollout.State {
 	r, out := n.recordOf(m), refOf(n.refs, m.UID) != nil
 	switch {
@@ -305,7 +303,7 @@ func (n *node) stateFor(m *maintenance) rollout.State {
 	}
 }
 
-// asks adds what has to be watched so that rollouts can decide.
+// asks requests the facts that package rollout needs.
 func (s *selection) asks(d *Decision) {
 	for _, m := range s.maintenances {
 		t := s.of[m.UID]

@@ -289,7 +289,7 @@ func (o *out) both() {
 func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {
 	o := nodeOut()
 	o.m.Status.StageStatuses = []slipwayv1alpha1.MaintenanceStageStatus{{Name: slipwayv1alpha1.StageDrain, StartTimestamp: metav1.NewTime(epoch)}}
-	if _, err := Look(o.gather(), "nobody", epoch); err == nil || err.Error() != `there is no NodeMaintenance with UID "nobody" among the facts` {
+	if _, err := Look(o.gather(), "nobody", epoch); err == nil || err.Error() != `the facts have no NodeMaintenance with UID "nobody"` {
 		t.Errorf("of one that there is not: %v", err)
 	}
 	for name, tc := range map[string]struct {
@@ -322,7 +322,7 @@ func TestWhatIsSaidBeforeANodeBegins(t *testing.T) {
 			o.m.CreationTimestamp = metav1.NewTime(epoch.Add(-2 * time.Hour))
 			o.other.Spec.Stage = slipwayv1alpha1.StageDrain
 		}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}}, ""},
-		"none may begin": {func(o *out) {}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, "Idle: nothing is done in stage Idle"},
+		"none may begin": {func(o *out) {}, "red-1", NodeOutlook{Selected: true, Ready: true, Others: []string{"blue"}, Ahead: true}, "Idle: the stage is Idle"},
 	} {
 		o := nodeOut()
 		tc.so(o)

@@ -24,15 +24,15 @@ const (
 	maxMessage     = 1024
 )
 
-// report is what the status of a maintenance is made from.
+// report has the sources of the status of a maintenance.
 type report struct {
 	*maintenance
 	turn
-	// nodes are the statuses of the nodes that are selected, and of those that are out, by name.
+	// nodes are the statuses of the selected nodes, and of further nodes out of service, by name.
 	nodes map[string]nodeStatus
-	// deadlock is what is to be said of nodes that wait for each other.
+	// deadlock is a deadlock of its nodes.
 	deadlock cause
-	// away counts the nodes that are to return.
+	// away counts the nodes that have yet to return.
 	away int
 }
 
@@ -52,7 +52,7 @@ func (p *plan) reportOn(m *maintenance, outcomes map[string]outcome) report {
 	for _, n := range p.nodes {
 		old := rawRecord(n.Records, m.UID)
 		switch {
-		case refOf(n.refs, m.UID) != nil && r.nodes[n.name].phase != slipwayv1alpha1.NodeReturned: // else others keep it out
+		case refOf(n.refs, m.UID) != nil && r.nodes[n.name].phase != slipwayv1alpha1.NodeReturned: // otherwise other maintenances keep it
 			r.away++
 		case len(n.refs) == 0 && old != nil && n.cordonedFor(*old) && !m.givenUp(*old):
 			r.away++
@@ -61,7 +61,7 @@ func (p *plan) reportOn(m *maintenance, outcomes map[string]outcome) report {
 	return r
 }
 
-// statusOf returns the status of a node that is not out.
+// statusOf returns the status of a node in service.
 func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
 	r := n.recordOf(m)
 	if failed, is := failedStatus(r); is {
@@ -81,7 +81,7 @@ func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
 func (p *plan) status(r report) slipwayv1alpha1.NodeMaintenanceStatus {
 	m, status := r.maintenance, r.Status.DeepCopy()
 	status.ObservedGeneration = m.Generation
-	// Each stage is listed with the time at which it was seen first (KEP-4212).
+	// The status lists each stage with the time of its first observation (KEP-4212).
 	if m.Spec.Stage != "" && (m.DeletionTimestamp == nil || m.finalized()) && m.began(m.Spec.Stage).IsZero() {
 		status.StageStatuses = append(status.StageStatuses, slipwayv1alpha1.MaintenanceStageStatus{Name: m.Spec.Stage, StartTimestamp: p.second()})
 	}
@@ -117,7 +117,7 @@ func (r report) count() slipwayv1alpha1.MaintenanceNodeCounts {
 	return counts
 }
 
-// listed returns the nodes that need attention, and then those that are out.
+// listed returns the nodes that need attention, and then the remaining nodes that are out of service.
 func (r report) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
 	names := slices.SortedFunc(maps.Keys(r.nodes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(urgency(r.nodes[a]), urgency(r.nodes[b])), strings.Compare(a, b))
@@ -139,7 +139,7 @@ func (r report) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
 
 const notListed = 9
 
-// urgency orders the nodes of a status: those come first where somebody has to act.
+// urgency orders the nodes of a status: first the nodes that need an administrator.
 func urgency(at nodeStatus) int {
 	if at.reason == slipwayv1alpha1.ReasonStepRefused {
 		return 1
@@ -163,7 +163,7 @@ func urgency(at nodeStatus) int {
 	return 3
 }
 
-// drainStatus returns how far the drain plan is.
+// drainStatus returns the progress of the drain plan.
 func (p *plan) drainStatus(r report) *slipwayv1alpha1.MaintenanceDrainStatus {
 	if r.Spec.Stage != slipwayv1alpha1.StageDrain {
 		return nil
@@ -184,21 +184,21 @@ func (p *plan) drainStatus(r report) *slipwayv1alpha1.MaintenanceDrainStatus {
 
 // Reasons of core Events about a maintenance.
 const (
-	// ReasonNodeUncordoned: a third party has uncordoned a node that is out. It is cordoned again,
-	// at once and then at growing intervals.
+	// ReasonNodeUncordoned: a third party has uncordoned a node during its drain. The drain cordons it
+	// again, at once and then at growing intervals.
 	ReasonNodeUncordoned = "NodeUncordoned"
 	// ReasonNodeFailed: a node has failed.
 	ReasonNodeFailed = "NodeFailed"
-	// ReasonFastForwarded: a node's drain was further than the maintenance would have begun.
+	// ReasonFastForwarded: the drain of a node exceeded the first step of the maintenance.
 	ReasonFastForwarded = "FastForwarded"
 	// ReasonStageBegan: a stage has begun.
 	ReasonStageBegan = "StageBegan"
 )
 
-// uncordoned is the message of a node that a third party has uncordoned while it is out.
-const uncordoned = "somebody else has uncordoned the node while it is out; its drain cordons it again"
+// uncordoned is the message of a node that a third party has uncordoned during its drain.
+const uncordoned = "a third party has uncordoned the node during its drain, which cordons it again"
 
-// announce returns the core Events for what the new status shows and the old one did not.
+// announce returns the core Events for the changes of a status.
 func (m *maintenance) announce(status slipwayv1alpha1.NodeMaintenanceStatus) (steps []Step) {
 	tell := func(warning bool, reason, message string) {
 		steps = append(steps, Tell{About: m.NodeMaintenance, Warning: warning, Reason: reason, Message: reasons.Shorten(message, maxMessage)})
@@ -228,14 +228,14 @@ func (m *maintenance) announce(status slipwayv1alpha1.NodeMaintenanceStatus) (st
 	return steps
 }
 
-// announced are the reasons of nodes that a core Event warns of.
+// announced are the reasons of nodes for which announce returns a warning.
 var announced = map[string]bool{
 	ReasonNodeUncordoned: true, slipwayv1alpha1.ReasonStepRefused: true,
 	slipwayv1alpha1.ReasonDeadlock: true, slipwayv1alpha1.ReasonDeadlockHeldBack: true,
 }
 
-// keepFinalizer keeps the finalizer of a maintenance from before its first node begins until, after
-// its deletion, it has no traces left (KEP-4212). A maintenance that never left Idle has none.
+// keepFinalizer adds the finalizer of a maintenance before its first node begins, and removes it when, after its
+// deletion, the maintenance has no traces left (KEP-4212). A maintenance that never left Idle has no finalizer.
 func (v *view) keepFinalizer(m *maintenance) []Step {
 	changed := m.DeepCopy()
 	has := m.finalized()
@@ -252,7 +252,7 @@ func (v *view) keepFinalizer(m *maintenance) []Step {
 	return []Step{ChangeMaintenance{Seen: m.NodeMaintenance, Changed: changed}}
 }
 
-// hasTraces reports whether a maintenance still has a node out, a record or a Job.
+// hasTraces reports whether a maintenance still has a node out of service, a record or a Job.
 func (v *view) hasTraces(m *maintenance) bool {
 	return slices.ContainsFunc(v.nodes, func(n *node) bool {
 		return refOf(n.refs, m.UID) != nil || rawRecord(n.Records, m.UID) != nil

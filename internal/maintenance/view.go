@@ -12,14 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	nodeutil "k8s.io/component-helpers/node/util"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
-// view has the facts in the form in which all later stages use them. Nothing changes it once
-// newView has returned.
+// view indexes the facts for all later stages. It does not change after newView.
 type view struct {
 	facts        Facts
 	alarm        *alarm
@@ -39,30 +39,29 @@ type maintenance struct {
 	selected []*node // by name
 }
 
-// node is a Node with the LifecycleEvents that take it out and return it to service.
+// node is a Node with the LifecycleEvents that take it out of service and return it.
 type node struct {
 	name string
 	Node // without a corev1.Node if that was deleted
-	// drain and back are the events of its drain and of its return; nil if there is none that
-	// this controller still has to look after.
+	// drain and back are the unsettled events of its drain and of its return; nil, if they do not exist.
 	drain, back *lifecyclev1alpha1.LifecycleEvent
-	// leftover are events of these names whose outcome is recorded.
+	// leftover are settled events of these names.
 	leftover []*lifecyclev1alpha1.LifecycleEvent
-	// refs are the maintenances that the node is out for.
+	// refs are the maintenances of these events.
 	refs []Ref
-	// behind are the nodes whose drains have to end before this one begins again, after it gave
-	// way in a deadlock. helped is when a node last gave way to this one.
+	// behind are the nodes whose drains have to end before this node begins again, after it gave way
+	// in a deadlock. helped is the last time at which another node gave way to this one.
 	behind []string
 	helped time.Time
 }
 
-// cause is a reason code with a message for people. Without a code, there is no cause.
+// cause is a reason code with a message. A cause without a code does not exist.
 type cause struct{ reason, message string }
 
-// alarm has the time of this decision, and collects when the next one is due.
+// alarm has the time of this decision, and collects the time of the next one.
 type alarm struct{ now, next time.Time }
 
-// passed reports whether a time has come. If it has not, the next decision is due then.
+// passed reports whether a time has come. Otherwise the next decision is due at that time.
 func (a *alarm) passed(at time.Time) bool {
 	if !a.now.Before(at) {
 		return true
@@ -73,7 +72,7 @@ func (a *alarm) passed(at time.Time) bool {
 	return false
 }
 
-// second is the current time as the API can store it.
+// second returns the current time in the precision of the API.
 func (v *view) second() metav1.Time { return metav1.NewTime(v.alarm.now.Truncate(time.Second)) }
 
 func newView(f Facts, now time.Time) *view {
@@ -104,7 +103,7 @@ func newView(f Facts, now time.Time) *view {
 	return v
 }
 
-// addEvent adds an event to its node, or to one that was deleted.
+// addEvent adds an event to its node, which may have been deleted.
 func (v *view) addEvent(e *lifecyclev1alpha1.LifecycleEvent) {
 	name := e.Spec.BindingNode
 	isDrain := e.Name == DrainName(name)
@@ -143,7 +142,7 @@ func (m *maintenance) returns() bool {
 	return m.Spec.Stage == slipwayv1alpha1.StageComplete || m.DeletionTimestamp != nil
 }
 
-// works reports whether nodes may be out for the maintenance.
+// works reports whether the maintenance may have nodes out of service.
 func (m *maintenance) works() bool {
 	return !m.returns() && (m.Spec.Stage == slipwayv1alpha1.StageCordon || m.Spec.Stage == slipwayv1alpha1.StageDrain)
 }
@@ -152,8 +151,8 @@ func (m *maintenance) drains() bool {
 	return !m.returns() && m.Spec.Stage == slipwayv1alpha1.StageDrain
 }
 
-// selects reports whether the maintenance selects a node. While its selector is invalid, it
-// keeps the nodes that are out.
+// selects reports whether the maintenance selects a node. While its selector is invalid, it keeps its nodes
+// out of service.
 func (m *maintenance) selects(n *node) bool {
 	if m.invalid != nil {
 		return refOf(n.refs, m.UID) != nil
@@ -165,17 +164,15 @@ func (m *maintenance) finalized() bool {
 	return slices.Contains(m.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
 }
 
-// began returns when a stage began; zero, if it has not.
-func (m *maintenance) began(stage slipwayv1alpha1.MaintenanceStage) time.Time {
-	i := slices.IndexFunc(m.Status.StageStatuses, func(s slipwayv1alpha1.MaintenanceStageStatus) bool { return s.Name == stage })
-	if i < 0 {
-		return time.Time{}
+// began returns the start of a stage; zero, if it has not begun.
+func (m *maintenance) began(stage slipwayv1alpha1.MaintenanceStage) (at time.Time) {
+	if s := find(m.Status.StageStatuses, func(s slipwayv1alpha1.MaintenanceStageStatus) bool { return s.Name == stage }); s != nil {
+		at = s.StartTimestamp.Time
 	}
-	return m.Status.StageStatuses[i].StartTimestamp.Time
+	return at
 }
 
-// returnsSince returns since when all nodes of the maintenance are to return; zero, if they are
-// not.
+// returnsSince returns the time from which all nodes of the maintenance return; zero, if they do not.
 func (m *maintenance) returnsSince() time.Time {
 	if m.DeletionTimestamp != nil {
 		return m.DeletionTimestamp.Time
@@ -183,8 +180,7 @@ func (m *maintenance) returnsSince() time.Time {
 	return m.began(slipwayv1alpha1.StageComplete)
 }
 
-// completedSince returns since when the maintenance is in stage Complete; now, if the status
-// does not say so yet.
+// completedSince returns the start of stage Complete; now, if the status does not have it yet.
 func (v *view) completedSince(m *maintenance) time.Time {
 	if at := m.began(slipwayv1alpha1.StageComplete); !at.IsZero() {
 		return at
@@ -199,7 +195,7 @@ func (m *maintenance) workType() slipwayv1alpha1.WorkType {
 	return m.Spec.Work.Type
 }
 
-// template returns the PodTemplate that the maintenance needs; empty, if it needs none.
+// template returns the PodTemplate that the maintenance needs; empty, without a Job.
 func (m *maintenance) template() string {
 	if m.Spec.Rollout == nil || m.workType() != slipwayv1alpha1.WorkJob {
 		return ""
@@ -216,7 +212,7 @@ func (m *maintenance) allows(guard slipwayv1alpha1.MaintenanceGuard) bool {
 	return slices.Contains(m.Spec.Allow, guard)
 }
 
-// pausedFor reports whether a maintenance that the node is out for is paused.
+// pausedFor reports whether a maintenance of the node is paused.
 func (v *view) pausedFor(n *node) bool {
 	return slices.ContainsFunc(n.refs, func(ref Ref) bool {
 		m := v.byUID[ref.UID]
@@ -224,8 +220,8 @@ func (v *view) pausedFor(n *node) bool {
 	})
 }
 
-// awaitsDone reports whether the annotation that says that the work is done is meant for another
-// maintenance than this one, which has not taken it in yet.
+// awaitsDone reports whether another maintenance has yet to process the annotation that declares its work
+// done.
 func (v *view) awaitsDone(n *node, except types.UID) bool {
 	return slices.ContainsFunc(n.refs, func(ref Ref) bool {
 		m := v.byUID[ref.UID]
@@ -236,7 +232,7 @@ func (v *view) awaitsDone(n *node, except types.UID) bool {
 
 const labelControlPlane = "node-role.kubernetes.io/control-plane"
 
-// exists reports whether there is a Node.
+// exists reports whether the Node exists.
 func (n *node) exists() bool { return n.Node.Node != nil }
 
 func (n *node) controlPlane() bool {
@@ -244,23 +240,22 @@ func (n *node) controlPlane() bool {
 	return found
 }
 
-// ready reports whether the kubelet says that the node is Ready.
+// ready reports whether the kubelet reports the node as Ready.
 func (n *node) ready() bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
+	_, c := nodeutil.GetNodeCondition(&n.Status, corev1.NodeReady)
+	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// untouched reports whether nothing has cordoned the node yet: its drain is not claimed.
+// untouched reports whether no agent has claimed the drain of the node, so that it is not cordoned.
 func (n *node) untouched() bool { return n.drain != nil && n.back == nil && pending(n.drain) }
 
-// uncordoned reports whether a third party has uncordoned a node that is cordoned for its drain.
+// uncordoned reports whether a third party has uncordoned a node during its drain.
 func (n *node) uncordoned() bool {
 	return claimed(n.drain) && !n.Spec.Unschedulable && slices.Contains(n.CordonedFor, n.drain.UID)
 }
 
-// recordOf returns how a maintenance is done with the node, as the Node says. It leaves out a
-// failure from before spec.retry was raised, and a node that gave way.
+// recordOf returns the record of a maintenance on the Node. It leaves out a failure from before a raise of
+// spec.retry, and a node that gave way.
 func (n *node) recordOf(m *maintenance) *Record {
 	r := rawRecord(n.Records, m.UID)
 	if r != nil && (r.State == RecordFailed && r.Retry < m.Spec.Retry || r.State == RecordHeldBack) {
@@ -269,13 +264,9 @@ func (n *node) recordOf(m *maintenance) *Record {
 	return r
 }
 
-// rawRecord returns the record of a maintenance, even if it does not count any more.
+// rawRecord returns the record of a maintenance, even if it is obsolete.
 func rawRecord(records []Record, uid types.UID) *Record {
-	i := slices.IndexFunc(records, func(r Record) bool { return r.UID == uid })
-	if i < 0 {
-		return nil
-	}
-	return &records[i]
+	return find(records, func(r Record) bool { return r.UID == uid })
 }
 
 // cordonedFor reports whether the Node is still cordoned for the drain of a record.
@@ -283,14 +274,14 @@ func (n *node) cordonedFor(r Record) bool {
 	return r.Cordon != "" && slices.Contains(n.CordonedFor, r.Cordon)
 }
 
-// givenUp reports whether a node whose return failed is left as it is. The return is tried again
-// once when the maintenance is to return its nodes, and with each retry.
+// givenUp reports whether the maintenance does not repeat the failed return of a node. It repeats the return
+// once when all its nodes return, and with each retry.
 func (m *maintenance) givenUp(r Record) bool {
 	return r.Reason == slipwayv1alpha1.ReasonReturnFailed && r.Retry >= m.Spec.Retry && !r.At.Before(m.returnsSince())
 }
 
-// stillOut reports whether the node is out for a maintenance, or still cordoned for a drain of it
-// that has ended.
+// stillOut reports whether a maintenance has the node out of service, or the node is still cordoned for an ended
+// drain of the maintenance.
 func (n *node) stillOut(m *maintenance) bool {
 	r := rawRecord(n.Records, m.UID)
 	return refOf(n.refs, m.UID) != nil || r != nil && n.cordonedFor(*r)

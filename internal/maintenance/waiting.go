@@ -16,9 +16,10 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// waiting is for a node without an event: one that begins now, that is still cordoned for a drain
-// that has failed, or that a third party has returned to service.
-func (p *plan) waiting(n *node) (o outcome) {
+// waiting is for a node without an event: a node that begins now, that is still cordoned after a failed drain, or
+// that a third party has returned to service.
+func (p *plan) waiting(n *node) outcome {
+	o := newOutcome()
 	if len(p.begins[n.name]) > 0 {
 		o.steps = p.takeOut(n)
 		return o
@@ -35,7 +36,10 @@ func (p *plan) waiting(n *node) (o outcome) {
 	return o
 }
 
-// takeOut asks for the drain of a node. The gate holds it until the hooks BeforeDrain are open.
+// maxReason limits spec.reason of an event, in bytes.
+const maxReason = 1024
+
+// takeOut requests the drain of a node. The gate holds it until the hooks BeforeDrain are open.
 func (p *plan) takeOut(n *node) []Step {
 	begins := p.begins[n.name]
 	if steps, free := n.clearName(DrainName(n.name)); !free {
@@ -44,9 +48,9 @@ func (p *plan) takeOut(n *node) []Step {
 	first := p.byUID[begins[0].UID]
 	e := newDrain(n.name, begins, p.parameters(n, nil))
 	if slices.ContainsFunc(begins, func(ref Ref) bool { return p.byUID[ref.UID].hasHooks(slipwayv1alpha1.BeforeDrain) }) {
-		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate})
+		e.Spec.Gates = append(e.Spec.Gates, ourGate)
 	}
-	if p.facts.Leases { // a policy adds it, too, from Kubernetes 1.36 on and once it is in force
+	if p.facts.Leases { // from Kubernetes 1.36 on, a policy adds it as well
 		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateLease})
 	}
 	allow(e, p.allowedGuards(n, begins))
@@ -59,11 +63,7 @@ func (p *plan) takeOut(n *node) []Step {
 	return []Step{CreateEvent{Event: e}}
 }
 
-// maxReason limits spec.reason of an event, in bytes.
-const maxReason = 1024
-
-// clearName reports whether the name of an event is free. An event of that name that was kept
-// after its end is deleted.
+// clearName reports whether the name of an event is free. It deletes an ended event of that name.
 func (n *node) clearName(name string) (steps []Step, free bool) {
 	for _, e := range n.leftover {
 		if e.Name != name {
@@ -77,7 +77,7 @@ func (n *node) clearName(name string) (steps []Step, free bool) {
 	return nil, true
 }
 
-// putBack asks for the return of a node, once Slipway has its lease.
+// putBack requests the return of a node, once Slipway has its lease.
 func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
 	if p.awaitsLease(n, refs, o) {
 		return
@@ -89,8 +89,7 @@ func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
 	}
 }
 
-// awaitsLease reports whether a node does not return as its lease is lost, and says so in its
-// statuses.
+// awaitsLease reports whether a node does not return because of a lost lease, and sets its statuses.
 func (p *plan) awaitsLease(n *node, refs []Ref, o *outcome) bool {
 	why := p.leaseLost(n)
 	if why.reason == "" {
@@ -102,16 +101,16 @@ func (p *plan) awaitsLease(n *node, refs []Ref, o *outcome) bool {
 			continue
 		}
 		if failed, is := failedStatus(n.recordOf(m)); is && n.drain != nil {
-			o.at(m.UID, failed.phase, failed.cause, failed.since)
-			continue
+			o.statuses[m.UID] = failed
+		} else {
+			o.at(m.UID, slipwayv1alpha1.NodeHeld, why, time.Time{})
 		}
-		o.at(m.UID, slipwayv1alpha1.NodeHeld, why, time.Time{})
 	}
 	return true
 }
 
-// leftCordoned returns the maintenances for which a node without a drain is still cordoned, if
-// none of them wants it to stay so.
+// leftCordoned returns the maintenances for which a node without a drain is still cordoned, unless one of them wants
+// it to stay cordoned.
 func (p *plan) leftCordoned(n *node) []Ref {
 	var left []Ref
 	for _, r := range n.Records {
@@ -130,10 +129,10 @@ func (p *plan) leftCordoned(n *node) []Ref {
 	return left
 }
 
-// The guards hold the drains of maintenances like any other drain: a node waits for another one to
-// return. Without a rollout it would wait for ever, as all nodes return together. So spec.allow of
-// a NodeMaintenance is passed on to the events of its drains. Its author needed the permission to
-// delete these nodes. An event for several maintenances allows what any of them allows.
+// The guards hold the drains of maintenances like any other drain: a node waits until another one has returned. Without
+// a rollout, it would wait forever, as all nodes return together. So the events of the drains get spec.allow of the
+// NodeMaintenance. Its author needed the permission to delete these nodes. An event of several maintenances allows the
+// guards of each.
 
 // allowedGuards returns the guards that must not hold the drain of a node.
 func (p *plan) allowedGuards(n *node, refs []Ref) []lifecyclev1alpha1.Guard {
@@ -146,7 +145,7 @@ func (p *plan) allowedGuards(n *node, refs []Ref) []lifecyclev1alpha1.Guard {
 		if m.allows(slipwayv1alpha1.GuardLastSchedulableNode) {
 			all = append(all, lifecyclev1alpha1.GuardLastSchedulableNode)
 		}
-		// A rollout takes out one node of the control plane at a time, whatever is allowed.
+		// A rollout drains one node of the control plane at a time, whatever its author allows.
 		if m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) && m.Spec.Rollout == nil && n.controlPlane() {
 			all = append(all, lifecyclev1alpha1.GuardSecondControlPlaneNode)
 		}
@@ -155,8 +154,8 @@ func (p *plan) allowedGuards(n *node, refs []Ref) []lifecyclev1alpha1.Guard {
 	return slices.Compact(all)
 }
 
-// allow adds guards that must not hold an event. It removes none: a guard that let it pass has no
-// say any more.
+// allow adds guards that must not hold an event. It removes none, as a guard has no effect after it has passed the
+// event.
 func allow(e *lifecyclev1alpha1.LifecycleEvent, guards []lifecyclev1alpha1.Guard) {
 	for _, guard := range guards {
 		if !slices.Contains(e.Spec.Allow, guard) {
@@ -165,18 +164,17 @@ func allow(e *lifecyclev1alpha1.LifecycleEvent, guards []lifecyclev1alpha1.Guard
 	}
 }
 
-// notClaimed returns why an event is not claimed, as its conditions say.
+// notClaimed returns the condition that keeps agents from claiming an event.
 func notClaimed(e *lifecyclev1alpha1.LifecycleEvent) cause {
 	for _, kind := range []string{lifecyclev1alpha1.ConditionLeaseHeld, lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ConditionClaimable} {
 		if c := apimeta.FindStatusCondition(e.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			return cause{c.Reason, c.Message}
 		}
 	}
-	return cause{slipwayv1alpha1.ReasonGated, fmt.Sprintf("LifecycleEvent %s is to be claimed", e.Name)}
+	return cause{slipwayv1alpha1.ReasonGated, fmt.Sprintf("no agent has claimed LifecycleEvent %s yet", e.Name)}
 }
 
-// notClaimed returns why the drain of a node is not claimed, and how the maintenance can let it
-// pass a guard.
+// notClaimed returns the same, with the remedy for a guard.
 func (m *maintenance) notClaimed(e *lifecyclev1alpha1.LifecycleEvent) cause {
 	why := notClaimed(e)
 	var remedy string
@@ -186,7 +184,7 @@ func (m *maintenance) notClaimed(e *lifecyclev1alpha1.LifecycleEvent) cause {
 	case guard == lifecyclev1alpha1.GuardSecondControlPlaneNode && m.Spec.Rollout == nil:
 		remedy = fmt.Sprintf("spec.allow: [%s] lets it", slipwayv1alpha1.GuardAllControlPlaneNodes)
 	case guard == lifecyclev1alpha1.GuardSecondControlPlaneNode:
-		remedy = fmt.Sprintf("it waits until that is over; spec.allow: [%s] of LifecycleEvent %s lets it at once", guard, e.Name)
+		remedy = fmt.Sprintf("the drain waits for the other node; spec.allow: [%s] of LifecycleEvent %s lets it at once", guard, e.Name)
 	default:
 		return why
 	}

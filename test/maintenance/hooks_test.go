@@ -118,7 +118,7 @@ func jobFails(c *scene) {
 func noTemplate(c *scene) {
 	m := c.maintain(job("no-such-template"))
 	o := m.AwaitCondition(slipwayv1alpha1.MaintenanceProgressing, metav1.ConditionFalse, slipwayv1alpha1.ReasonJobInvalid)
-	c.says(o, `there is no PodTemplate "no-such-template"`)
+	c.says(o, `has no PodTemplate "no-such-template"`)
 	c.awaitBack(c.nodes[0])
 	m.Delete()
 }

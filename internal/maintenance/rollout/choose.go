@@ -155,8 +155,8 @@ func (s *state) maxUnavailable() int {
 	return max(1, count)
 }
 
-// best returns the first node that is already down. Without one, it returns the first node that shares no
-// budget with an unavailable node, and finally the first node.
+// best returns the first node that is already down, then the first node that shares no budget with an
+// unavailable node, and finally the first node.
 func (s *state) best(free []*Node) *Node {
 	for _, is := range []func(*Node) bool{
 		func(n *Node) bool { return n.Down },
