@@ -116,8 +116,12 @@ func (c Cluster) Watched() follow.Cluster {
 	return follow.Cluster{Config: c.Config, HTTP: c.HTTP, Home: c.Home}
 }
 
-// Caller returns the user name of the caller, as the API server knows it.
-func Caller(ctx context.Context, clients kubernetes.Interface) (string, error) {
+// Caller returns the user name of the caller, from the API server.
+func (c Cluster) Caller(ctx context.Context) (string, error) {
+	clients, err := c.Kubernetes()
+	if err != nil {
+		return "", err
+	}
 	review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return "", err
@@ -125,10 +129,10 @@ func Caller(ctx context.Context, clients kubernetes.Interface) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// Leases are the leases of the nodes of a cluster.
+// Leases has the leases of the nodes of a cluster.
 type Leases struct {
 	*nodelease.Client
-	clients kubernetes.Interface
+	Cluster
 }
 
 // Leases returns the leases of the cluster of the flags.
@@ -138,25 +142,26 @@ func (t *Tool) Leases() (Leases, error) {
 		return Leases{}, err
 	}
 	clients, err := c.Kubernetes()
-	if err != nil {
-		return Leases{}, err
-	}
-	return Leases{nodelease.New(clients, t.Clock), clients}, nil
+	return Leases{nodelease.New(clients, t.Clock), c}, err
 }
 
 // User returns the user name of the caller.
 func (l Leases) User(ctx context.Context) (string, error) {
-	user, err := Caller(ctx, l.clients)
+	user, err := l.Caller(ctx)
 	if err != nil {
-		return "", fmt.Errorf("ask the API server who you are, to hold the lease in your name; --holder gives another name: %w", err)
+		return "", fmt.Errorf("ask the API server for your user name, which holds the lease; --holder gives another name: %w", err)
 	}
 	return user, nil
 }
 
-// Find returns an error where there is no such node. Where the caller may not read Nodes, the
-// name is believed.
+// Find returns an error if the node does not exist. A caller without permission to read Nodes gets
+// no error.
 func (l Leases) Find(ctx context.Context, node string) error {
-	switch _, err := l.clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); {
+	clients, err := l.Kubernetes()
+	if err != nil {
+		return err
+	}
+	switch _, err := clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
 		return NoSuchNode(node)
 	case err != nil && !apierrors.IsForbidden(err):

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
@@ -62,9 +64,9 @@ func (l *Live) Clear() { l.canvas.Clear(l.Out) }
 
 // News finds the rows that have changed since the last time.
 type News[R any] struct {
-	// Key identifies a row. Says is what is compared; nil means all of it.
+	// Key identifies a row. Part returns the compared part of it; nil: the whole row.
 	Key  func(*R) string
-	Says func(R) any
+	Part func(R) any
 
 	shown map[string]R
 }
@@ -75,7 +77,7 @@ func (n *News[R]) Of(rows []R) (changed, gone []R) {
 	for _, r := range rows {
 		k := n.Key(&r)
 		current[k] = r
-		if before, known := n.shown[k]; !known || !reflect.DeepEqual(n.says(before), n.says(r)) {
+		if before, known := n.shown[k]; !known || !reflect.DeepEqual(n.part(before), n.part(r)) {
 			changed = append(changed, r)
 		}
 	}
@@ -88,11 +90,17 @@ func (n *News[R]) Of(rows []R) (changed, gone []R) {
 	return changed, gone
 }
 
-func (n *News[R]) says(r R) any {
-	if n.Says == nil {
+func (n *News[R]) part(r R) any {
+	if n.Part == nil {
 		return r
 	}
-	return n.Says(r)
+	return n.Part(r)
+}
+
+// ChangeLine returns the time and the texts that are not empty, as one line.
+func ChangeLine(now time.Time, texts ...string) string {
+	parts := slices.DeleteFunc(append([]string{now.UTC().Format(time.TimeOnly)}, texts...), func(text string) bool { return text == "" })
+	return ui.Clean(strings.Join(parts, "  ")) + "\n"
 }
 
 // Line returns a value as one line of JSON.

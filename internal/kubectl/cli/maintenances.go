@@ -69,25 +69,40 @@ func GetMaintenance(ctx context.Context, reader client.Reader, name string) (*sl
 	}
 }
 
-// CompleteMaintenance completes the name of a NodeMaintenance as the first argument; after is
-// what can follow it.
-func (t *Tool) CompleteMaintenance(most int, after func(m *slipwayv1alpha1.NodeMaintenance, args []string) []string) cobra.CompletionFunc {
-	return t.Complete(most, func(ctx context.Context, args []string) (words []string) {
+// ForMaintenance lets a command take the name of a NodeMaintenance, and after it the arguments that
+// following suggests.
+func (t *Tool) ForMaintenance(command *cobra.Command, args cobra.PositionalArgs, run func(ctx context.Context, name string, args []string) error,
+	following func(m *slipwayv1alpha1.NodeMaintenance, args []string) []string,
+) *cobra.Command {
+	command.Args = args
+	command.ValidArgsFunction = t.Complete(0, func(ctx context.Context, args []string) (words []string) {
 		_, reader, err := t.Open(ctx)
 		if err != nil {
 			return nil
 		}
-		all, _ := ListMaintenances(ctx, reader) // without any, nothing is suggested
+		all, _ := ListMaintenances(ctx, reader) // an error leaves nothing to suggest
 		for _, m := range all {
 			switch {
 			case len(args) == 0:
 				words = append(words, m.Name)
-			case m.Name == args[0]:
-				words = append(words, after(m, args)...)
+			case m.Name == args[0] && following != nil:
+				words = append(words, following(m, args)...)
 			}
 		}
 		return words
 	})
+	command.RunE = func(command *cobra.Command, args []string) error {
+		name := ""
+		if len(args) > 0 {
+			var err error
+			if name, err = CutMaintenance(args[0]); err != nil {
+				return err
+			}
+			args = args[1:]
+		}
+		return run(command.Context(), name, args)
+	}
+	return command
 }
 
 // MaintenanceNames returns the names of the NodeMaintenances that a node is out for, by its

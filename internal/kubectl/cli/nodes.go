@@ -32,9 +32,30 @@ type Nodes struct {
 	Leased map[string]nodelease.Held
 }
 
+// AddTo adds the flag --selector and the completion of names to a command, and reads its arguments.
+func (n *Nodes) AddTo(command *cobra.Command, t *Tool) {
+	n.AddSelector(command)
+	command.ValidArgsFunction = t.CompleteNodes(0)
+	command.Args = func(_ *cobra.Command, args []string) error { return n.Take(args) }
+}
+
 // AddSelector adds the flag --selector.
 func (n *Nodes) AddSelector(command *cobra.Command) {
 	command.Flags().StringVarP(&n.Selector, "selector", "l", "", "the nodes with these labels, such as zone=a,disk!=ssd")
+}
+
+// ForNode lets a command take one node.
+func (t *Tool) ForNode(command *cobra.Command, run func(ctx context.Context, node string) error) *cobra.Command {
+	command.Args = cobra.ExactArgs(1)
+	command.ValidArgsFunction = t.CompleteNodes(1)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		node, err := OneNode(args)
+		if err != nil {
+			return err
+		}
+		return run(command.Context(), node)
+	}
+	return command
 }
 
 // Take reads the arguments: worker-1, or node/worker-1.

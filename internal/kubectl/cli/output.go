@@ -103,8 +103,8 @@ type View struct {
 	Value any
 	// Names are for -o name.
 	Names []string
-	// Human prints it for people.
-	Human func(out io.Writer, style ui.Style, wide bool) error
+	// Text returns the output without -o, or with -o wide.
+	Text func(style ui.Style, wide bool) string
 }
 
 // Print prints a view as -o says.
@@ -124,7 +124,8 @@ func (t *Tool) Print(o *Output, v View) error {
 		}
 		return nil
 	default:
-		return v.Human(t.Out, t.Style(), o.Format == Wide)
+		_, err := io.WriteString(t.Out, v.Text(t.Style(), o.Format == Wide))
+		return err
 	}
 }
 
@@ -134,6 +135,14 @@ func List[R any](rows []R) any {
 		rows = []R{}
 	}
 	return list[R]{APIVersion: "v1", Kind: "List", Items: rows}
+}
+
+// OneOrList returns the only row as an object, and several rows as a List.
+func OneOrList[R any](rows []R) any {
+	if len(rows) == 1 {
+		return rows[0]
+	}
+	return List(rows)
 }
 
 type list[R any] struct {

@@ -3,8 +3,8 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -18,16 +18,13 @@ import (
 type Column[R any] struct {
 	Head string
 	Cell func(*R) ui.Cell
-	// Below leaves the column out where the terminal is too narrow for the table. What it says
-	// stands below the row then.
-	Below bool
-	// Cut cuts the cells where the terminal is too narrow even so.
-	Cut bool
+	// Below replaces the column on a narrow terminal with a text below the row. Nil: the column stays.
+	Below func(*R) string
 }
 
 // Text returns a column of texts; "-" stands for an empty one.
 func Text[R any](head string, text func(*R) string) Column[R] {
-	return Column[R]{Head: head, Cell: func(r *R) ui.Cell { return ui.Cell{Text: OrDash(text(r))} }}
+	return Toned(head, func(r *R) (string, ui.Tone) { return text(r), ui.Plain })
 }
 
 // Toned returns a column of texts, each in a tone.
@@ -38,46 +35,45 @@ func Toned[R any](head string, cell func(*R) (string, ui.Tone)) Column[R] {
 	}}
 }
 
-// Under returns the column with [Column.Below].
-func (c Column[R]) Under() Column[R] { c.Below = true; return c }
-
-// Short returns the column with [Column.Cut].
-func (c Column[R]) Short() Column[R] { c.Cut = true; return c }
-
-// Table returns a table of at least one row. Where it is wider than the terminal, columns that
-// are Below are left out, and the texts of below stand below each row, on at most two lines each.
-func Table[R any](style ui.Style, rows []R, columns []Column[R], below func(*R) []string) string {
-	var text strings.Builder
-	if full := cellsOf(rows, columns); style.Fits(full) {
-		return strings.Join(style.Table(full, 0), "\n") + "\n"
-	}
-	var left []Column[R]
-	cut := 0
-	for _, c := range columns {
-		if c.Cut {
-			cut = len(left)
+// Under returns a column of texts that stand below the row on a narrow terminal.
+func Under[R any](head string, text func(*R) string) Column[R] {
+	c := Text(head, text)
+	c.Below = func(r *R) string {
+		if says := text(r); says != "" && says != "-" {
+			return strings.ToLower(head) + ": " + says
 		}
-		if !c.Below {
-			left = append(left, c)
-		}
+		return ""
 	}
-	lines := style.Table(cellsOf(rows, left), cut)
-	fmt.Fprintln(&text, lines[0])
+	return c
+}
+
+// Table returns a table of at least one row.
+func Table[R any](style ui.Style, rows []R, columns []Column[R]) string {
+	fits := style.Fits(cellsOf(rows, columns, true))
+	lines := style.Table(cellsOf(rows, columns, fits))
+	text := lines[0] + "\n"
 	for i := range rows {
-		fmt.Fprintln(&text, lines[i+1])
-		for _, below := range below(&rows[i]) {
-			const most = 2
-			for _, line := range style.WrapAtMost("  ", below, most) {
-				fmt.Fprintln(&text, style.Paint(ui.Faint, line))
+		text += lines[i+1] + "\n"
+		for _, c := range columns {
+			if fits || c.Below == nil {
+				continue
+			}
+			if below := c.Below(&rows[i]); below != "" {
+				for _, line := range style.Wrap("  ", below) {
+					text += style.Paint(ui.Faint, line) + "\n"
+				}
 			}
 		}
 	}
-	return text.String()
+	return text
 }
 
-func cellsOf[R any](rows []R, columns []Column[R]) [][]ui.Cell {
+func cellsOf[R any](rows []R, columns []Column[R], all bool) [][]ui.Cell {
 	table := make([][]ui.Cell, len(rows)+1)
 	for _, c := range columns {
+		if c.Below != nil && !all {
+			continue
+		}
 		table[0] = append(table[0], ui.Cell{Text: c.Head, Tone: ui.Strong})
 		for i := range rows {
 			table[i+1] = append(table[i+1], c.Cell(&rows[i]))
@@ -86,23 +82,10 @@ func cellsOf[R any](rows []R, columns []Column[R]) [][]ui.Cell {
 	return table
 }
 
-// Dashed returns a cell that is not empty.
-func Dashed(text string) ui.Cell {
-	if text == "" {
-		return ui.Cell{Text: "-", Tone: ui.Faint}
-	}
-	return ui.Cell{Text: text}
-}
-
 // OrDash returns the text, or "-".
-func OrDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func OrDash(text string) string { return cmp.Or(text, "-") }
 
-// Ago returns how long ago a time was, as kubectl has it.
+// Ago returns the time since at, in kubectl's format.
 func Ago(at *metav1.Time, now time.Time) string {
 	if at == nil {
 		return "-"
@@ -110,7 +93,7 @@ func Ago(at *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(at.Time), 0))
 }
 
-// Until returns in how long a time comes.
+// Until returns the time that remains until at.
 func Until(at *metav1.Time, now time.Time) string {
 	switch {
 	case at == nil:
@@ -122,29 +105,36 @@ func Until(at *metav1.Time, now time.Time) string {
 	}
 }
 
-// Few names the first four of several things, and how many more there are.
-func Few(all []string) string {
-	const most = 4
-	if len(all) <= most {
-		return strings.Join(all, ", ")
+// Stamp returns a time in RFC 3339, or "".
+func Stamp(at *metav1.Time) string {
+	if at == nil {
+		return ""
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
+	return at.UTC().Format(time.RFC3339)
 }
 
-// Page prints paragraphs for people, and keeps the first error of the writer.
+// Few joins the first few texts, and counts the others.
+func Few(texts []string, most int) string {
+	text := strings.Join(texts[:min(most, len(texts))], ", ")
+	if more := len(texts) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Page collects paragraphs.
 type Page struct {
-	Out   io.Writer
+	strings.Builder
 	Style ui.Style
-	Err   error
 }
 
-// Section prints an empty line and a title.
+// Section adds an empty line and a title.
 func (p *Page) Section(title string) {
 	p.Line("")
 	p.Text(ui.Strong, "", title)
 }
 
-// List prints a section of texts, if there are any.
+// List adds a section of texts, if there are any.
 func (p *Page) List(title string, tone ui.Tone, all []string) {
 	if len(all) == 0 {
 		return
@@ -155,24 +145,18 @@ func (p *Page) List(title string, tone ui.Tone, all []string) {
 	}
 }
 
-// Text prints a text, wrapped. Each line is colored by itself.
+// Text adds a wrapped text. It colors each line by itself.
 func (p *Page) Text(tone ui.Tone, head, text string) {
 	for _, line := range p.Style.Wrap(head, text) {
 		p.Line(p.Style.Paint(tone, line))
 	}
 }
 
-// Columns prints a table below an empty line.
-func (p *Page) Columns(style ui.Style, header []string, rows [][]ui.Cell) {
+// Columns adds a table below an empty line.
+func (p *Page) Columns(rows [][]ui.Cell) {
 	p.Line("")
-	if p.Err == nil {
-		p.Err = style.Columns(p.Out, header, rows)
-	}
+	p.WriteString(p.Style.Columns(rows))
 }
 
-// Line prints a line as it is.
-func (p *Page) Line(text string) {
-	if p.Err == nil {
-		_, p.Err = fmt.Fprintln(p.Out, text)
-	}
-}
+// Line adds an unchanged line.
+func (p *Page) Line(text string) { p.WriteString(text + "\n") }

@@ -90,12 +90,19 @@ func Run(ctx context.Context, command *cobra.Command) int {
 	return code
 }
 
-// wrongArgumentsAreUsage gives cobra's errors about arguments the exit code of wrong usage, and
-// names the arguments that the command takes.
+// wrongArgumentsAreUsage gives cobra's errors about arguments and groups of flags the exit code of
+// wrong usage, and adds the arguments that the command takes.
 func wrongArgumentsAreUsage(command *cobra.Command) {
 	check := command.Args
 	command.Args = func(command *cobra.Command, args []string) error {
-		if err := check(command, args); err != nil {
+		err := check(command, args)
+		if _, known := errors.AsType[ExitError](err); known {
+			return err
+		}
+		if err == nil {
+			err = command.ValidateFlagGroups()
+		}
+		if err != nil {
 			return Usagef("%w: usage is '%s'; see '%s --help'", err, command.UseLine(), command.CommandPath())
 		}
 		return nil

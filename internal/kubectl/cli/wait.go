@@ -4,13 +4,14 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
-// Waiting are the flags of a command that sends a request: whether it waits for the end, how
-// long, and what it prints.
+// Waiting holds the flags of a command that sends a request: whether and how long it waits for the
+// end, and what it prints.
 type Waiting struct {
 	Wait    bool
 	Timeout time.Duration
@@ -19,33 +20,26 @@ type Waiting struct {
 }
 
 // AddWaiting adds --wait, with its usage, and --timeout.
-func (w *Waiting) AddWaiting(flags *pflag.FlagSet, usage string) {
-	flags.BoolVar(&w.Wait, "wait", true, usage)
-	flags.DurationVar(&w.Timeout, "timeout", 0, "how long to wait; 0: without limit")
+func (w *Waiting) AddWaiting(command *cobra.Command, usage string) {
+	command.Flags().BoolVar(&w.Wait, "wait", true, usage)
+	command.Flags().DurationVar(&w.Timeout, "timeout", 0, "how long to wait; 0: without limit")
 }
 
-// AddDryRun adds --dry-run.
-func (w *Waiting) AddDryRun(flags *pflag.FlagSet) {
-	w.DryRun = DryRunNone
-	flags.Var(&w.DryRun, "dry-run", "none, client (print what would be sent) or server (send it, without any effect)")
-	flags.Lookup("dry-run").NoOptDefVal = string(DryRunClient)
-}
-
-// Follows says whether the command waits for the end.
+// Follows reports whether the command waits for the end.
 func (w *Waiting) Follows() bool { return w.Wait && (w.DryRun == DryRunNone || w.DryRun == "") }
 
-// Check returns a usage error where the flags contradict each other.
+// Check returns a usage error for flags that contradict each other.
 func (w *Waiting) Check() error {
 	if w.Timeout < 0 {
-		return Usagef("--timeout: %s is not a time to wait; 0 is without limit", w.Timeout)
+		return Usagef("--timeout: %s is negative; 0 means without limit", w.Timeout)
 	}
-	if w.Follows() {
+	if w.Output != nil && w.Follows() {
 		return w.Streams("goes with --dry-run or --wait=false")
 	}
 	return nil
 }
 
-// DryRun is kubectl's --dry-run.
+// DryRun is the value of --dry-run.
 type DryRun string
 
 // The values of --dry-run.
@@ -55,34 +49,32 @@ const (
 	DryRunServer DryRun = "server"
 )
 
-// Set takes kubectl's values, also the old ones.
-func (d *DryRun) Set(text string) error {
-	switch text {
-	case string(DryRunNone), "false":
-		*d = DryRunNone
-	case string(DryRunClient), "true":
-		*d = DryRunClient
-	case string(DryRunServer):
-		*d = DryRunServer
-	default:
-		return fmt.Errorf("%q is none of: none, client, server", text)
-	}
-	return nil
+// AddDryRun adds --dry-run, as kubectl has it.
+func (w *Waiting) AddDryRun(command *cobra.Command) {
+	w.DryRun = DryRunNone
+	Enum(command, &w.DryRun, "dry-run", "none, client (print the request) or server (send it, without any effect)", DryRunNone, DryRunClient, DryRunServer)
+	command.Flags().Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 }
 
-func (d *DryRun) String() string { return string(*d) }
-
-// Type is the name of the value in help.
-func (d *DryRun) Type() string { return "string" }
-
-// Suffix is what kubectl appends to what it has not done.
+// Suffix returns the end of kubectl's messages about a dry run.
 func (d DryRun) Suffix() string {
-	switch d {
-	case DryRunClient:
-		return " (dry run)"
-	case DryRunServer:
-		return " (server dry run)"
-	default:
-		return ""
+	return map[DryRun]string{DryRunClient: " (dry run)", DryRunServer: " (server dry run)"}[d]
+}
+
+// Enum adds a flag for one of several words, in upper or lower case, and completes them.
+func Enum[T ~string](command *cobra.Command, into *T, name, usage string, words ...T) {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = strings.ToLower(string(word))
 	}
+	command.Flags().Func(name, usage, func(text string) error {
+		for _, word := range words {
+			if strings.EqualFold(string(word), text) {
+				*into = word
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is none of: %s", text, strings.Join(texts, ", "))
+	})
+	_ = command.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(texts, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -134,12 +134,11 @@ func TestWhatCannotBeAskedForIsRefusedWithTheFlagAndTheReason(t *testing.T) {
 		want   []string
 	}{
 		"no grace period":           {func(d *Drain) { d.GracePeriod = 0 }, []string{"--grace-period", "before its containers have ended", "1 is the shortest"}},
-		"a mode that is not there":  {func(d *Drain) { d.Mode = "auto" }, []string{"--eviction-mode", `"auto"`, "Auto, EvictionRequest or Eviction"}},
 		"no selector":               {func(d *Drain) { d.PodSelector = "a=b=c" }, []string{"--pod-selector"}},
 		"a selector with numbers":   {func(d *Drain) { d.PodSelector = "size>3" }, []string{"--pod-selector", "do not compare numbers"}},
 		"a guard that is not there": {func(d *Drain) { d.Allow = []string{"All"} }, []string{"--allow", `"All"`, "LastSchedulableNode"}},
 		"a negative deadline":       {func(d *Drain) { d.SLA = -time.Second }, []string{"--sla"}},
-		"a negative timeout":        {func(d *Drain) { d.Timeout = -time.Second }, []string{"--timeout", "0 is without limit"}},
+		"a negative timeout":        {func(d *Drain) { d.Timeout = -time.Second }, []string{"--timeout", "0 means without limit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := usual(tc.change).Event("worker-1")

@@ -3,19 +3,18 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// Differences are what an event does otherwise than one that is wanted: none if who wants
-// it can follow the one that is there. Why it was asked for, and by whom, is no
-// difference; nor is a guard that it allows besides.
+// Differences lists in what an existing event differs from a wanted one. Without any, a command
+// follows the existing event. It ignores the reason, the requester, and guards that only the
+// existing event allows.
 func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	is, want := fields(&there.Spec), fields(&wanted.Spec)
 	keys := maps.Clone(is)
@@ -23,7 +22,7 @@ func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if is[key] != want[key] {
-			all = append(all, fmt.Sprintf("%s is %s there, and %s here", key, orUnset(is[key]), orUnset(want[key])))
+			all = append(all, fmt.Sprintf("%s is %s there, and %s here", key, cmp.Or(is[key], "not set"), cmp.Or(want[key], "not set")))
 		}
 	}
 	for _, guard := range wanted.Spec.Allow {
@@ -34,32 +33,22 @@ func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	return all
 }
 
-func orUnset(text string) string {
-	if text == "" {
-		return "not set"
-	}
-	return text
-}
-
-// fields are the fields that say what is done, each with its value as a text.
+// fields returns the compared fields as texts.
 func fields(spec *lifecyclev1alpha1.LifecycleEventSpec) map[string]string {
 	all := map[string]string{"spec.transitionName": spec.TransitionName, "spec.bindingNode": spec.BindingNode}
 	if spec.SLA != nil {
 		all["spec.sla"] = spec.SLA.Duration.String()
 	}
-	flatten("spec.parameters", content(spec.Parameters), all)
+	if spec.Parameters == nil {
+		return all
+	}
+	var value any = string(spec.Parameters.Raw)
+	var decoded any
+	if err := json.Unmarshal(spec.Parameters.Raw, &decoded); err == nil {
+		value = decoded
+	}
+	flatten("spec.parameters", value, all)
 	return all
-}
-
-func content(parameters *runtime.RawExtension) any {
-	if parameters == nil {
-		return nil
-	}
-	var value any
-	if err := json.Unmarshal(parameters.Raw, &value); err != nil {
-		return string(parameters.Raw) // not JSON: it differs from what is
-	}
-	return value
 }
 
 func flatten(path string, value any, into map[string]string) {

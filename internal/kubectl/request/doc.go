@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request makes of flags the LifecycleEvents and NodeMaintenances that are asked for.
+// Package request turns the flags of a drain or a return into a LifecycleEvent.
 //
-//	flags, node ──▶ LifecycleEvent ──┬─▶ who creates it
-//	                                 └─▶ Differences from one that is there already
-//	flags, nodes ──▶ NodeMaintenance ──▶ who creates it
+//	flags, node ──▶ LifecycleEvent ──┬─▶ API server
+//	                                 └─▶ Differences from an existing event
 //
-// It is pure: no client, no clock. What it gives is complete: the server adds who asks,
-// and the gates of its policies.
+// The package is pure: no client, no clock. Its events are complete: the server adds only the
+// requester and the gates of its policies.
 package request

@@ -9,56 +9,84 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// UsualSLA is the deadline of a drain where neither --sla nor --timeout says one. kubectl
-// drain has no limit; a day is none for who waits, and lets no drain be forgotten.
+// UsualSLA is the deadline of a drain without --sla and --timeout. kubectl drain has no limit; a
+// day is long enough for every caller, and ends drains that people forget.
 const UsualSLA = 24 * time.Hour
 
-// atOnce is the shortest escalation.deleteAfter: as soon as an eviction has been refused.
+// atOnce is the shortest escalation.deleteAfter: right after the server refuses an eviction.
 const atOnce = time.Millisecond
 
-// Drain is what the flags of a drain say. They mean what they mean to kubectl drain.
+// Drain holds the flags of a drain. They mean the same as in kubectl drain.
 type Drain struct {
-	// GracePeriod is how many seconds each pod may take to end. Negative: its own.
+	// GracePeriod is the time in seconds in which each pod ends. Negative: the pod's own.
 	GracePeriod int
-	// Timeout is how long somebody waits, and the drain may take. 0: without limit.
+	// Timeout limits how long the command waits, and the drain. 0: without limit.
 	Timeout time.Duration
-	// SLA is the deadline in the cluster, where it is not Timeout. 0: Timeout, or else
-	// [UsualSLA].
+	// SLA is the deadline in the cluster. 0: Timeout, or [UsualSLA] without a Timeout.
 	SLA time.Duration
-	// PodSelector selects the pods that leave. Empty: all.
+	// PodSelector selects the pods that the drain evicts. Empty: all.
 	PodSelector string
-	// Mode says who makes pods leave, as DrainParameters do. Empty: the default there.
-	Mode string
-	// Force lets pods leave that have no controller.
+	// Mode is the field of DrainParameters.
+	Mode slipwayv1alpha1.DrainMode
+	// Force evicts pods that have no controller.
 	Force bool
-	// DeleteEmptyDirData lets pods leave that have emptyDir volumes.
+	// DeleteEmptyDirData evicts pods that have emptyDir volumes.
 	DeleteEmptyDirData bool
-	// DisableEviction has pods deleted where their budgets do not allow an eviction.
+	// DisableEviction deletes pods whose PodDisruptionBudgets allow no eviction.
 	DisableEviction bool
-	// Reason is for people.
+	// Reason explains the drain to people.
 	Reason string
-	// Allow lists guards that are not to hold the drain.
+	// Allow lists guards that let the drain pass.
 	Allow []string
 }
 
-// Event is the event that drains a node. An error is about a flag.
+// DrainName returns the name of the event that drains a node. A node has at most one.
+func DrainName(node string) string { return "drain-" + node }
+
+// Return returns the event that returns a node to service.
+func Return(node, reason string) *lifecyclev1alpha1.LifecycleEvent {
+	return newEvent("uncordon-"+node, lifecycleevent.ReturnTransition, node, reason)
+}
+
+func newEvent(name, transition, node, reason string) *lifecyclev1alpha1.LifecycleEvent {
+	return &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: node, Reason: reason},
+	}
+}
+
+// Event returns the event that drains a node, or an error about a flag.
 func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
+	event := newEvent(DrainName(node), lifecycleevent.DrainTransition, node, d.Reason)
+	event.Spec.SLA = &metav1.Duration{Duration: UsualSLA}
+	switch {
+	case d.SLA < 0:
+		return nil, fmt.Errorf("--sla: %s is negative", d.SLA)
+	case d.Timeout < 0:
+		return nil, fmt.Errorf("--timeout: %s is negative; 0 means without limit", d.Timeout)
+	case d.SLA > 0:
+		event.Spec.SLA.Duration = d.SLA
+	case d.Timeout > 0:
+		event.Spec.SLA.Duration = d.Timeout
+	}
+	for _, name := range d.Allow {
+		guard := lifecyclev1alpha1.Guard(name)
+		if guard != lifecyclev1alpha1.GuardLastSchedulableNode && guard != lifecyclev1alpha1.GuardSecondControlPlaneNode {
+			return nil, fmt.Errorf("--allow: there is no guard %q; there are %s and %s", name,
+				lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode)
+		}
+		event.Spec.Allow = append(event.Spec.Allow, guard)
+	}
 	parameters, err := d.parameters()
-	if err != nil {
-		return nil, err
-	}
-	allow, err := guards(d.Allow)
-	if err != nil {
-		return nil, err
-	}
-	sla, err := d.sla()
 	if err != nil {
 		return nil, err
 	}
@@ -66,45 +94,25 @@ func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode spec.parameters: %w", err)
 	}
-	event := newEvent(DrainName(node), lifecycleevent.DrainTransition, node, d.Reason)
-	event.Spec.SLA = &metav1.Duration{Duration: sla}
-	event.Spec.Allow = allow
 	event.Spec.Parameters = &runtime.RawExtension{Raw: raw}
 	return event, nil
-}
-
-func (d Drain) sla() (time.Duration, error) {
-	switch {
-	case d.SLA < 0:
-		return 0, fmt.Errorf("--sla: %s is not a time that a drain can take", d.SLA)
-	case d.Timeout < 0:
-		return 0, fmt.Errorf("--timeout: %s is not a time to wait; 0 is without limit", d.Timeout)
-	case d.SLA > 0:
-		return d.SLA, nil
-	case d.Timeout > 0:
-		return d.Timeout, nil
-	default:
-		return UsualSLA, nil
-	}
 }
 
 func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	p := &slipwayv1alpha1.DrainParameters{
 		TypeMeta: metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "DrainParameters"},
+		Mode:     d.Mode,
 	}
-	mode, err := modeOf(d.Mode)
-	switch {
-	case d.GracePeriod == 0:
-		return nil, errNoGrace
-	case err != nil:
-		return nil, err
-	case d.GracePeriod > 0:
+	if d.GracePeriod == 0 {
+		return nil, errors.New("--grace-period: with 0, the server deletes a pod before its containers have ended, and the drain " +
+			"could not detect an empty node; 1 is the shortest, and -1 means the pods' own")
+	}
+	if d.GracePeriod > 0 {
 		seconds := int64(d.GracePeriod)
 		p.GracePeriodSeconds = &seconds
 	}
-	p.Mode = mode
 	if d.PodSelector != "" {
-		selector, err := selectorOf(d.PodSelector)
+		selector, err := Selector(d.PodSelector)
 		if err != nil {
 			return nil, fmt.Errorf("--pod-selector: %w", err)
 		}
@@ -122,31 +130,31 @@ func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	return p, nil
 }
 
-// errNoGrace is what is wrong with a grace period of 0.
-var errNoGrace = errors.New("--grace-period: with 0 the server forgets a pod before its containers have ended, and nobody " +
-	"would know when the node is empty; 1 is the shortest, and -1 the pods' own")
-
-func modeOf(text string) (slipwayv1alpha1.DrainMode, error) {
-	switch mode := slipwayv1alpha1.DrainMode(text); mode {
-	case "", slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction:
-		return mode, nil
-	default:
-		return "", fmt.Errorf("--eviction-mode: %q must be %s, %s or %s", text,
-			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
-	}
+// operators translates a selector of the command line. A missing label equals no value, in both.
+var operators = map[selection.Operator]metav1.LabelSelectorOperator{
+	selection.Equals:       metav1.LabelSelectorOpIn,
+	selection.DoubleEquals: metav1.LabelSelectorOpIn,
+	selection.In:           metav1.LabelSelectorOpIn,
+	selection.NotEquals:    metav1.LabelSelectorOpNotIn,
+	selection.NotIn:        metav1.LabelSelectorOpNotIn,
+	selection.Exists:       metav1.LabelSelectorOpExists,
+	selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
 }
 
-func guards(names []string) ([]lifecyclev1alpha1.Guard, error) {
-	var all []lifecyclev1alpha1.Guard
-	for _, name := range names {
-		guard := lifecyclev1alpha1.Guard(name)
-		switch guard {
-		case lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode:
-			all = append(all, guard)
-		default:
-			return nil, fmt.Errorf("--allow: there is no guard %q; there are %s and %s", name,
-				lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode)
-		}
+// Selector reads a selector of the command line, such as app=web,tier!=db.
+func Selector(text string) (*metav1.LabelSelector, error) {
+	parsed, err := labels.Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	requirements, _ := parsed.Requirements()
+	selector := &metav1.LabelSelector{}
+	for _, r := range requirements {
+		operator, known := operators[r.Operator()]
+		if !known {
+			return nil, fmt.Errorf("%q: selectors of objects do not compare numbers", text)
+		}
+		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator, Values: r.Values().List()})
+	}
+	return selector, nil
 }

@@ -81,8 +81,7 @@ func (s Style) Wrap(head, text string) []string {
 	return s.fold(head, words, "")
 }
 
-// WrapAtMost is [Style.Wrap] into at most so many lines: what does not fit is cut from the
-// last of them.
+// WrapAtMost is [Style.Wrap] into a number of lines. It cuts the rest from the last line.
 func (s Style) WrapAtMost(head, text string, most int) []string {
 	lines := s.Wrap(head, text)
 	if len(lines) > most {

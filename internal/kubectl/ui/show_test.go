@@ -48,7 +48,7 @@ func TestColumnsAreAsWideAsTheirCells(t *testing.T) {
 	got := Style{Color: true}.Table([][]Cell{
 		{{Text: "NODE"}, {Text: "STATE"}, {Text: "WHO"}},
 		{{Text: "worker-10"}, {Text: "ok", Tone: Good}, {Text: "ada"}},
-	}, 1)
+	})
 	want := []string{"NODE        STATE   WHO", "worker-10   \x1b[32mok\x1b[0m      ada"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -62,7 +62,7 @@ func TestATableThatIsTooWideIsCutInOneColumn(t *testing.T) {
 			t.Errorf("it fits %d columns: %v", width, got)
 		}
 	}
-	got := Style{Width: 32}.Table(rows, 1)
+	got := Style{Width: 32}.Table(rows)
 	want := []string{"NODE   BLOCKED BY            WHO", "w-1    BudgetExhausted: s…   ada"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

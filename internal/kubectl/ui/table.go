@@ -4,130 +4,89 @@ package ui
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// Cell is a text in a table, with what its color says.
-type Cell struct {
-	Text string
-	Tone Tone
-}
+// Cell is a text in a table, in a tone.
+type Cell = Span
 
-// columnGap is between two columns.
+// columnGap separates two columns.
 const columnGap = 3
 
-// Columns prints rows in columns, below a header. Where the terminal is too narrow, the last
-// column is broken into lines; nothing is cut off.
-func (s Style) Columns(out io.Writer, header []string, rows [][]Cell) error {
-	heads := make([]Cell, len(header))
-	for i, text := range header {
-		heads[i] = Cell{Text: text, Tone: Strong}
+// Columns returns rows in columns. On a narrow terminal, it breaks the last column into lines; it
+// never cuts a text.
+func (s Style) Columns(rows [][]Cell) string {
+	room := 0
+	if s.Width > 0 {
+		widths, total := columnWidths(rows)
+		room = max(s.Width-(total-widths[len(widths)-1]), 1)
 	}
-	return s.Rows(out, append([][]Cell{heads}, rows...))
-}
-
-// Rows is [Style.Columns] without a header.
-func (s Style) Rows(out io.Writer, rows [][]Cell) error {
-	rows = cleanCells(rows)
-	widths := map[int]int{}
+	var broken [][]Cell
 	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text)+columnGap)
+		last := len(row) - 1
+		for i, line := range (Style{Width: room}).Wrap("", row[last].Text) {
+			part := make([]Cell, len(row))
+			if i == 0 {
+				copy(part, row)
+			}
+			part[last] = Cell{line, row[last].Tone}
+			broken = append(broken, part)
 		}
 	}
-	for _, row := range rows {
-		if _, err := io.WriteString(out, s.row(row, widths)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return strings.Join(Style{Color: s.Color}.Table(broken), "\n") + "\n"
 }
 
-// cleanCells are the rows, each text as [Clean] has it.
-func cleanCells(rows [][]Cell) [][]Cell {
-	all := make([][]Cell, len(rows))
-	for i, row := range rows {
-		for _, cell := range row {
-			all[i] = append(all[i], Cell{Clean(cell.Text), cell.Tone})
-		}
+// Header returns a row of column heads.
+func Header(heads ...string) []Cell {
+	row := make([]Cell, len(heads))
+	for i, head := range heads {
+		row[i] = Cell{head, Strong}
 	}
-	return all
+	return row
 }
 
-func (s Style) row(row []Cell, widths map[int]int) string {
-	var text strings.Builder
-	indent := 0
-	last := len(row) - 1
-	for i, cell := range row[:last] {
-		indent += widths[i]
-		gap := widths[i] - utf8.RuneCountInString(cell.Text)
-		text.WriteString(s.Paint(cell.Tone, cell.Text) + strings.Repeat(" ", gap))
-	}
-	head := strings.Repeat(" ", indent)
-	for i, line := range s.Wrap(head, row[last].Text) {
-		if i > 0 {
-			text.WriteString(head)
-		}
-		text.WriteString(s.Paint(row[last].Tone, line[indent:]) + "\n")
-	}
-	return trimLines(text.String())
-}
-
-// trimLines drops the blanks at the ends of lines.
-func trimLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Count is a number of things: "1 pod", "2 pods".
-func Count(n int, singular, plural string) string {
-	if n == 1 {
-		return "1 " + singular
-	}
-	return fmt.Sprintf("%d %s", n, plural)
-}
-
-// Table are the lines of a table, one for each row; the first is its header. Where the
-// terminal is too narrow, the cells of one column are cut, and only then the lines.
-func (s Style) Table(rows [][]Cell, flexible int) []string {
+// Table returns the lines of a table, one for each row. On a narrow terminal, it cuts the cells of
+// the widest column, and then the lines.
+func (s Style) Table(rows [][]Cell) []string {
 	const narrowest = 12
-	rows = cleanCells(rows)
 	widths, total := columnWidths(rows)
 	if over := total - s.Width; s.Width > 0 && over > 0 {
-		widths[flexible] = max(widths[flexible]-over, min(narrowest, widths[flexible]))
+		widest := 0
+		for i, width := range widths {
+			if width > widths[widest] {
+				widest = i
+			}
+		}
+		widths[widest] = max(widths[widest]-over, min(narrowest, widths[widest]))
 	}
-	var lines []string
+	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		var spans []Span
 		for i, cell := range row {
-			cell.Text = Clip(cell.Text, widths[i])
-			spans = append(spans, Span(cell))
-			if i < len(row)-1 {
-				spans = append(spans, Span{Text: strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell.Text)+columnGap)})
-			}
+			text := Clip(Clean(cell.Text), widths[i])
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+columnGap)
+			spans = append(spans, Span{text, cell.Tone}, Span{Text: gap})
 		}
-		lines = append(lines, s.Line(spans...))
+		lines = append(lines, s.Line(spans[:len(spans)-1]...))
 	}
 	return lines
 }
 
-// Fits says whether a table is not wider than the terminal.
+// Fits reports whether a table is not wider than the terminal.
 func (s Style) Fits(rows [][]Cell) bool {
-	_, total := columnWidths(cleanCells(rows))
+	_, total := columnWidths(rows)
 	return s.Width <= 0 || total <= s.Width
 }
 
-// columnWidths are those of the columns, and of all of them side by side.
-func columnWidths(rows [][]Cell) (widths map[int]int, total int) {
-	widths = map[int]int{}
+// columnWidths returns the widths of the columns, and of the table.
+func columnWidths(rows [][]Cell) (widths []int, total int) {
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(Clean(cell.Text)))
 		}
 	}
 	total = -columnGap
@@ -135,4 +94,12 @@ func columnWidths(rows [][]Cell) (widths map[int]int, total int) {
 		total += width + columnGap
 	}
 	return widths, total
+}
+
+// Count returns a number of things: "1 pod", "2 pods".
+func Count(n int, singular, plural string) string {
+	if n == 1 {
+		return "1 " + singular
+	}
+	return fmt.Sprintf("%d %s", n, plural)
 }

@@ -39,20 +39,15 @@ and waits until they are gone. That ends a drain, and undoes its cordon; evicted
 they are. If there is nothing to cancel, the command says so; that is no error.`,
 		Example: `  kubectl slipway cancel worker-1
   kubectl slipway cancel worker-1 --event drain-worker-1`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: t.CompleteNodes(0),
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := c.nodes.Take(args); err != nil {
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := c.Check(); err != nil {
 				return err
-			}
-			if c.Timeout < 0 {
-				return cli.Usagef("--timeout: %s is not a time to wait; 0 is without limit", c.Timeout)
 			}
 			return c.run(command.Context(), t)
 		},
 	}
-	c.nodes.AddSelector(command)
-	c.AddWaiting(command.Flags(), "wait until they are gone")
+	c.nodes.AddTo(command, t)
+	c.AddWaiting(command, "wait until the API server has deleted them")
 	command.Flags().StringVar(&c.event, "event", "", "only the LifecycleEvent of this name")
 	return command
 }

@@ -6,41 +6,46 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// Choice are the flags of kubectl drain that say what a drain does. They mean the same to
-// drain and plan.
+// Choice holds the flags that change what a drain does. The commands drain and plan share them.
 type Choice struct {
 	request.Drain
 
-	// ignoreDaemonSets is accepted for kubectl drain's sake.
+	// ignoreDaemonSets exists only for compatibility with kubectl drain.
 	ignoreDaemonSets bool
 }
 
 // AddFlags adds the flags.
-func (c *Choice) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.Mode, "eviction-mode", "", "who evicts pods: Auto, EvictionRequest (their responders alone) or Eviction (the drain alone); "+
-		"empty means Auto")
-	f.BoolVar(&c.Force, "force", false, "evict pods that have no controller, which nothing would start again")
+func (c *Choice) AddFlags(command *cobra.Command) {
+	AddMode(command, &c.Mode)
+	f := command.Flags()
+	f.BoolVar(&c.Force, "force", false, "evict pods that have no controller, which no controller starts again")
 	f.BoolVar(&c.DeleteEmptyDirData, "delete-emptydir-data", false, "evict pods with emptyDir volumes, whose content is lost")
-	f.BoolVar(&c.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, and changes nothing: pods of DaemonSets always stay, and never block a drain")
-	f.IntVar(&c.GracePeriod, "grace-period", -1, "seconds that each pod has to end, at least 1; -1: the pod's own")
+	f.BoolVar(&c.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, without effect: pods of DaemonSets always stay, and never block a drain")
+	f.IntVar(&c.GracePeriod, "grace-period", -1, "the time in seconds in which each pod ends, at least 1; -1: the pod's own")
 	f.StringVar(&c.PodSelector, "pod-selector", "", "only the pods with these labels")
 	f.BoolVar(&c.DisableEviction, "disable-eviction", false, "delete pods whose PodDisruptionBudgets allow no eviction; such a drain needs the verb override-budgets on lifecycleevents")
 }
 
-// drainFlags are kubectl drain's, and those of a drain in the cluster.
+// AddMode adds --eviction-mode.
+func AddMode(command *cobra.Command, into *slipwayv1alpha1.DrainMode) {
+	cli.Enum(command, into, "eviction-mode", "the source of evictions: Auto, EvictionRequest (only responders of the pods) or Eviction (only the drain); by default Auto",
+		slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
+}
+
+// drainFlags are the flags of kubectl drain, and those of a drain in the cluster.
 type drainFlags struct {
 	Choice
 	cli.Waiting
 	nodes cli.Nodes
 
-	// These are accepted for kubectl drain's sake.
+	// These flags exist only for compatibility with kubectl drain.
 	chunkSize int64
 	skipWait  int
 }
@@ -51,25 +56,21 @@ func newDrain(t *cli.Tool) *cobra.Command {
 		Use:   "drain NODE... | -l SELECTOR",
 		Short: "Take nodes out of service: cordon them and evict their pods, within their PodDisruptionBudgets",
 		Long: `Requests a drain of each of the nodes and follows it. The drains run in the cluster, side by
-side, and go on without this command: Ctrl-C stops watching, not the drain. To drain one node
-after the other, call it once for each.
+side, and continue without this command: Ctrl-C stops watching, not the drain.
 
 The flags are those of 'kubectl drain', so that an alias is enough to switch:
 
-* Without --force, pods without a controller are not evicted; without --delete-emptydir-data,
-  pods with emptyDir volumes are not. While there is such a pod, nothing is evicted. While this
-  command waits, it withdraws such a drain, has its cordon undone, and names each such pod with
-  the flag that allows its eviction. With --wait=false, the drain stays blocked until these pods
-  are gone, it is canceled, or its deadline passes.
-* --timeout is the deadline of the drain as well, which counts from when the drain is claimed:
-  nothing is evicted after it. A drain that is not claimed when --timeout is over is withdrawn
-  if this command still waits; if not, it begins when it is claimed.
+* Without --force, a drain does not evict pods without a controller; without
+  --delete-emptydir-data, it does not evict pods with emptyDir volumes. A node with such a pod keeps
+  all its pods. The waiting command withdraws the drain, and lists these pods with the flag that
+  allows their eviction. With --wait=false, the drain stays blocked.
+* --timeout is also the deadline of the drain, which counts from its claim: the drain evicts no pod
+  after it. The command withdraws a drain that has no claim at the end of --timeout.
 * Pods of DaemonSets and static pods stay, with or without --ignore-daemonsets.
 * A second request for the same drain follows the first one; with other parameters it is an error.
 
-With -o json, each change is one JSON object on stdout, with the fields time, node, event, uid,
-transition, phase, state, progress, deadline, waiting, blocked, blockers, blockersTotal,
-canceling, ended, reason and message. 'kubectl slipway --help' explains the exit codes.`,
+With -o json, each change is one JSON object on stdout. For more, see
+` + reasons.Docs + `docs/how-to/from-kubectl-drain.md`,
 		Example: `  # Drain a node, with pods without a controller, and those with emptyDir volumes
   kubectl slipway drain worker-1 --force --delete-emptydir-data --ignore-daemonsets
 
@@ -77,41 +78,33 @@ canceling, ended, reason and message. 'kubectl slipway --help' explains the exit
   kubectl slipway drain -l topology.kubernetes.io/zone=a --grace-period=900 --wait=false
 
   # Give a reason, and stop after an hour
-  kubectl slipway drain worker-1 --reason 'new firmware' --timeout=1h
-
-  # See the request
-  kubectl slipway drain worker-1 --dry-run=client -o yaml`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: t.CompleteNodes(0),
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := d.check(args); err != nil {
+  kubectl slipway drain worker-1 --reason 'new firmware' --timeout=1h`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := d.check(); err != nil {
 				return err
 			}
 			return d.run(command.Context(), t)
 		},
 	}
-	d.nodes.AddSelector(command)
+	d.nodes.AddTo(command, t)
+	d.Choice.AddFlags(command)
+	d.AddWaiting(command, "follow the drains to their end")
 	f := command.Flags()
-	d.Choice.AddFlags(f)
-	d.AddWaiting(f, "follow the drains to their end")
 	f.Lookup("timeout").Usage = "how long to wait, and the deadline of the drain in the cluster (unless --sla gives one); 0: without limit"
-	f.DurationVar(&d.SLA, "sla", 0, "the deadline of the drain in the cluster, from its claim; 0: --timeout, or else "+request.UsualSLA.String())
-	f.StringVar(&d.Reason, "reason", "", "the reason, for people")
+	f.DurationVar(&d.SLA, "sla", 0, "the deadline of the drain in the cluster, from its claim; 0: --timeout, or "+request.UsualSLA.String()+" without it")
+	f.StringVar(&d.Reason, "reason", "", "the reason, which other users can read")
 	f.StringSliceVar(&d.Allow, "allow", nil, "guards that do not hold the drain: LastSchedulableNode, SecondControlPlaneNode")
-	f.IntVar(&d.skipWait, "skip-wait-for-delete-timeout", 0, "only 0: a node is not empty before its pods have ended")
-	f.Int64Var(&d.chunkSize, "chunk-size", 0, "accepted, and changes nothing: the pods are listed in the cluster")
-	d.AddDryRun(f)
+	f.IntVar(&d.skipWait, "skip-wait-for-delete-timeout", 0, "only 0: a drain waits until its pods have ended")
+	f.Int64Var(&d.chunkSize, "chunk-size", 0, "accepted, without effect: the cluster lists the pods")
+	d.AddDryRun(command)
 	d.Output = cli.AddOutput(f, cli.JSON, cli.YAML, cli.Name)
 	return command
 }
 
-// check finds what is wrong with the flags.
-func (d *drainFlags) check(args []string) error {
-	if err := d.nodes.Take(args); err != nil {
-		return err
-	}
+// check finds mistakes in the flags.
+func (d *drainFlags) check() error {
 	if d.skipWait != 0 {
-		return cli.Usagef("--skip-wait-for-delete-timeout: a drain in the cluster waits for terminating pods until they have ended; " +
+		return cli.Usagef("--skip-wait-for-delete-timeout: a drain in the cluster waits until terminating pods have ended; " +
 			"leave the flag out, or see escalation.killAfter in " + reasons.Docs + "docs/drain-rules.md")
 	}
 	d.Drain.Timeout = d.Waiting.Timeout

@@ -93,33 +93,23 @@ func (p *pursuit) begin(ctx context.Context) error {
 	return asking
 }
 
-// printAsked prints the events that were created or found: for programs one as an object, several
-// as a list.
+// printAsked prints the created or found events: one as an object, several as a list.
 func (p *pursuit) printAsked() error {
 	var events []*lifecyclev1alpha1.LifecycleEvent
 	var names []string
+	text := ""
 	for _, event := range p.wanted {
 		got, known := p.asked[event.Name]
 		if !known {
 			continue
 		}
-		names = append(names, p.cluster.ResourceName(event.Name))
+		name := p.cluster.ResourceName(event.Name)
 		event = got.event.DeepCopy()
 		event.SetGroupVersionKind(p.cluster.Home.GroupVersion().WithKind("LifecycleEvent"))
 		event.ManagedFields = nil
-		events = append(events, event)
+		names, events, text = append(names, name), append(events, event), text+name+" "+got.done()+p.DryRun.Suffix()+"\n"
 	}
-	if p.Format == cli.Human {
-		for i, event := range events {
-			p.Sayf("%s %s%s\n", names[i], p.asked[event.Name].done(), p.DryRun.Suffix())
-		}
-		return nil
-	}
-	value := cli.List(events)
-	if len(events) == 1 {
-		value = events[0]
-	}
-	return p.Print(p.Output, cli.View{Value: value, Names: names})
+	return p.Print(p.Output, cli.View{Value: cli.OneOrList(events), Names: names, Text: func(ui.Style, bool) string { return ui.CleanLines(text) }})
 }
 
 // follow creates the events and watches until they have ended.

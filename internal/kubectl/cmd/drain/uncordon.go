@@ -30,32 +30,24 @@ func newUncordon(t *cli.Tool) *cobra.Command {
 		Short: "Return nodes to service after a drain",
 		Long: `Requests the return of each of the nodes to service, and follows it. Slipway undoes its own
 cordons. A node that another party cordoned before stays cordoned: the command names that party,
-and ends with exit code 7.
+and ends with exit code 7. It refuses, with the same code, a node that another holder has leased.
 
 While a node is being drained, uncordon is an error: 'kubectl slipway cancel' ends the drain, and
-undoes its cordon. While another holder has leased a node, it ends with exit code 7, too: that
-holder gives the lease back first, or 'kubectl slipway lease release --force' breaks it. Ctrl-C
-stops watching.`,
+undoes its cordon.`,
 		Example: `  kubectl slipway uncordon worker-1
   kubectl slipway uncordon -l topology.kubernetes.io/zone=a --wait=false`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: t.CompleteNodes(0),
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := u.nodes.Take(args); err != nil {
-				return err
-			}
+		RunE: func(command *cobra.Command, _ []string) error {
 			if err := u.Check(); err != nil {
 				return err
 			}
 			return u.run(command.Context(), t)
 		},
 	}
-	u.nodes.AddSelector(command)
-	f := command.Flags()
-	u.AddWaiting(f, "follow the returns to their end")
-	f.StringVar(&u.reason, "reason", "", "the reason, for people")
-	u.AddDryRun(f)
-	u.Output = cli.AddOutput(f, cli.JSON, cli.YAML, cli.Name)
+	u.nodes.AddTo(command, t)
+	u.AddWaiting(command, "follow the returns to their end")
+	command.Flags().StringVar(&u.reason, "reason", "", "the reason, which other users can read")
+	u.AddDryRun(command)
+	u.Output = cli.AddOutput(command.Flags(), cli.JSON, cli.YAML, cli.Name)
 	return command
 }
 

@@ -4,12 +4,21 @@ package evict
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // evictFlags are the flags of evict.
@@ -26,45 +35,38 @@ func newEvict(t *cli.Tool) *cobra.Command {
 		Use:   "evict POD...",
 		Short: "Request the eviction of pods, and follow their responders",
 		Long: `Creates an EvictionRequest (KEP-4563) for each of the pods, and follows it: the active responder,
-its message and last heartbeat, and the next responder. Responders are those that the pod names,
-one after the other, and a last one that evicts the pod within its PodDisruptionBudgets. They
-work in the cluster, and go on without this command: Ctrl-C stops watching.
+its message and last heartbeat, and the next responder. Responders work in the cluster, and continue
+without this command: Ctrl-C stops watching. The command follows an earlier request of its own, whoever
+ran it, and replaces a failed one. --withdraw withdraws the requests: unless another requester wants the
+eviction, the responder stops.
 
-A request that this command has made before is followed, whoever called it; one that has failed
-is made anew. When a pod is gone, its request goes as well. --withdraw withdraws the requests:
-unless another requester wants the eviction, the responder is told to stop.
-
-A user who may create EvictionRequests can have any pod of the namespace deleted.
-
-With -o json, each change is one JSON object on stdout, with the fields time, namespace, pod,
-uid, node, state, reason, message, requesters, responder, next, eviction and ended. Exit code 1:
-also where nothing acts on EvictionRequests; 3: the last responder is done and the pod still there.
-'kubectl slipway --help' explains the others.`,
+A user who may create EvictionRequests can delete any pod of the namespace. With -o json, each change
+is one JSON object on stdout. For more, see
+` + reasons.Docs + `docs/how-to/evict-a-pod-by-request.md`,
 		Example: `  kubectl slipway evict cart-0 -n shop
   kubectl slipway evict cart-0 cart-1 -n shop --reason 'disk is failing' --timeout=1h
-  kubectl slipway evict cart-0 -n shop --wait=false
   kubectl slipway evict cart-0 -n shop --withdraw`,
-		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: t.Complete(0, func(ctx context.Context, _ []string) []string {
-			return podNames(ctx, t)
-		}),
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := e.check(args); err != nil {
+		Args:              e.take,
+		ValidArgsFunction: t.Complete(0, func(ctx context.Context, _ []string) []string { return podNames(ctx, t) }),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := e.Check(); err != nil {
 				return err
 			}
 			return e.run(command.Context(), t)
 		},
 	}
-	f := command.Flags()
-	e.AddWaiting(f, "follow the evictions to their end")
-	f.StringVar(&e.reason, "reason", "", "the reason, for people: annotation "+annotationReason)
-	f.BoolVar(&e.withdraw, "withdraw", false, "withdraw the requests of this command")
-	e.Output = cli.AddOutput(f, cli.JSON, cli.YAML, cli.Name)
+	e.AddWaiting(command, "follow the evictions to their end")
+	command.Flags().StringVar(&e.reason, "reason", "", "the reason, in the annotation "+annotationReason)
+	command.Flags().BoolVar(&e.withdraw, "withdraw", false, "withdraw the requests of this command")
+	e.Output = cli.AddOutput(command.Flags(), cli.JSON, cli.YAML, cli.Name)
+	for _, name := range []string{"reason", "output", "wait", "timeout"} {
+		command.MarkFlagsMutuallyExclusive("withdraw", name)
+	}
 	return command
 }
 
-// check finds what is wrong with the flags, and reads the names of the pods.
-func (e *evictFlags) check(args []string) error {
+// take reads the names of the pods.
+func (e *evictFlags) take(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cli.Usagef("the pods are missing: give names, such as cart-0")
 	}
@@ -77,23 +79,16 @@ func (e *evictFlags) check(args []string) error {
 			e.pods = append(e.pods, name)
 		}
 	}
-	switch {
-	case e.withdraw && e.reason != "":
-		return cli.Usagef("--reason says why a pod is to be evicted, and does not go with --withdraw")
-	case e.withdraw && e.Format != cli.Human && e.Format != cli.Name:
-		return cli.Usagef("-o %s is for requested evictions, and does not go with --withdraw", e.Output)
-	default:
-		return e.Check()
-	}
+	return nil
 }
 
 // podNames returns the names of the pods in the namespace, for completions.
 func podNames(ctx context.Context, t *cli.Tool) (names []string) {
-	_, clients, namespace, err := evictionClients(t)
+	p, err := newPursuit(t, nil)
 	if err != nil {
 		return nil
 	}
-	pods, err := clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := p.clients.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil
 	}
@@ -104,13 +99,12 @@ func podNames(ctx context.Context, t *cli.Tool) (names []string) {
 }
 
 func (e *evictFlags) run(ctx context.Context, t *cli.Tool) error {
-	p := newPursuit(t, e.Output)
-	var err error
-	if p.cluster, p.clients, p.namespace, err = evictionClients(t); err != nil {
+	p, err := newPursuit(t, e.Output)
+	if err != nil {
 		return err
 	}
 	if e.withdraw {
-		return p.withdrawAll(ctx, e)
+		return p.withdrawAll(ctx, e.pods)
 	}
 	if err := p.askAll(ctx, e.pods, e.reason); err != nil {
 		p.sayLeft()
@@ -122,4 +116,91 @@ func (e *evictFlags) run(ctx context.Context, t *cli.Tool) error {
 	ctx, stop := cli.Within(ctx, e.Timeout)
 	defer stop()
 	return p.follow(ctx)
+}
+
+// errNoEvictionAPI means that the cluster does not serve EvictionRequests.
+var errNoEvictionAPI = errors.New("this cluster does not serve EvictionRequests (lifecycle.k8s.io/v1alpha1): " +
+	"'kubectl slipway install --eviction-requests' adds them, and their controller; or start the API server of " +
+	"Kubernetes 1.37 with --feature-gates=EvictionRequestAPI=true --runtime-config=lifecycle.k8s.io/v1alpha1=true")
+
+// evictionClients returns the cluster to watch, a client for EvictionRequests, and the namespace of
+// the flags. They work without Slipway on the cluster.
+func evictionClients(t *cli.Tool) (watched follow.Cluster, clients kubernetes.Interface, namespace string, err error) {
+	c, err := t.Reach()
+	if err != nil {
+		return watched, nil, "", err
+	}
+	namespace, _, err = t.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return watched, nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	c.Config.ContentType = "application/json"            // CRDs support only JSON
+	c.Home = apigroup.In(lifecyclev1alpha1.GroupSlipway) // for the scheme only
+	clients, err = c.Kubernetes()
+	return c.Watched(), clients, namespace, err
+}
+
+// evictionTrouble returns the error of a request about the kind, with the remedy.
+func evictionTrouble(doing string, err error) error {
+	if apierrors.IsNotFound(err) {
+		return errNoEvictionAPI
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func newEvictions(t *cli.Tool) *cobra.Command {
+	var all bool
+	var output *cli.Output
+	command := &cobra.Command{
+		Use:   "evictions [-n NAMESPACE | -A]",
+		Short: "Show the pods of EvictionRequests, and their responders",
+		Long: `Shows the pods of EvictionRequests (KEP-4563): the requesters, the active responder, the time since
+its start and its last heartbeat, and its message. A responder without a heartbeat for 20 minutes loses
+its place to the next one; the last one evicts, within the pod's PodDisruptionBudgets.
+
+-o wide adds the time at which the responder expects to be done, and the name of the Eviction.`,
+		Example: `  kubectl slipway evictions -n shop
+  kubectl slipway evictions -A -o json | jq '.items[] | select(.state == "failed")'`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			rows, err := listEvictions(command.Context(), t, all)
+			if err != nil {
+				return err
+			}
+			return t.Print(output, evictionsView(t, rows, all))
+		},
+	}
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the pods of all namespaces")
+	output = cli.AddShow(command.Flags())
+	return command
+}
+
+// listEvictions reads the evictions in the namespace of the flags, or in all.
+func listEvictions(ctx context.Context, t *cli.Tool, all bool) ([]evictionRow, error) {
+	_, clients, namespace, err := evictionClients(t)
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		namespace = metav1.NamespaceAll
+	}
+	requests, err := clients.LifecycleV1alpha1().EvictionRequests(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, evictionTrouble("list EvictionRequests", err)
+	}
+	evictions, err := clients.LifecycleV1alpha1().Evictions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, evictionTrouble("list Evictions", err)
+	}
+	return evictionRows(cli.Pointers(requests.Items), cli.Pointers(evictions.Items)), nil
+}
+
+func evictionsView(t *cli.Tool, rows []evictionRow, namespaces bool) cli.View {
+	var names []string
+	for i := range rows {
+		names = append(names, "pod/"+rows[i].Pod)
+	}
+	return cli.View{Value: cli.List(rows), Names: names, Text: func(style ui.Style, wide bool) string {
+		return evictionTable(rows, style, t.Clock.Now(), namespaces, wide)
+	}}
 }

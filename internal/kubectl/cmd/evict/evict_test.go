@@ -9,23 +9,29 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-func readEvictions(t *testing.T) ([]*evictionv1alpha1.EvictionRequest, []*evictionv1alpha1.Eviction, []corev1.Pod) {
+func readEvictions(t *testing.T) ([]*evictionv1alpha1.EvictionRequest, []*evictionv1alpha1.Eviction) {
 	t.Helper()
-	var pods []corev1.Pod
-	for _, pod := range clitest.Read[corev1.Pod](t, "evictions-pods.yaml") {
-		pods = append(pods, *pod)
+	return clitest.Read[evictionv1alpha1.EvictionRequest](t, "evictions-requests.yaml"), clitest.Read[evictionv1alpha1.Eviction](t, "evictions-evictions.yaml")
+}
+
+func pursuitOf(t *testing.T, tool *cli.Tool, f cli.Format) *pursuit {
+	t.Helper()
+	*tool.Flags.APIServer = "http://localhost:1"
+	p, err := newPursuit(tool, &cli.Output{Format: f})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return clitest.Read[evictionv1alpha1.EvictionRequest](t, "evictions-requests.yaml"), clitest.Read[evictionv1alpha1.Eviction](t, "evictions-evictions.yaml"), pods
+	return p
 }
 
 func TestWhatEvictionsShows(t *testing.T) {
@@ -45,22 +51,22 @@ func TestEvictionsSaysThatNobodyAsks(t *testing.T) {
 	const none = "No eviction of a pod is requested.\n"
 	for f, want := range map[cli.Format]string{cli.Human: none, cli.Wide: none, cli.Name: "", cli.YAML: "apiVersion: v1\nitems: []\nkind: List\n"} {
 		tool, out, _ := clitest.Tool()
-		if err := showEvictions(tool, &cli.Output{Format: f}, evictionRows(nil, nil, nil), false); err != nil || out.String() != want {
+		if err := tool.Print(&cli.Output{Format: f}, evictionsView(tool, evictionRows(nil, nil), false)); err != nil || out.String() != want {
 			t.Errorf("-o %s: %q, %v", f, out, err)
 		}
 	}
 }
 
 func TestARequestThatIsMadeAnewWaits(t *testing.T) {
-	requests, evictions, _ := readEvictions(t)
+	requests, evictions := readEvictions(t)
 	vm := target{"vms", "vm-7", "v7"}
-	if row := vm.row(requests, evictions); row.State != evictionFailed {
+	if row := vm.row(requests, evictions); row.State != state.Failed {
 		t.Fatalf("it is %s", row.State)
 	}
 	again := &evictionv1alpha1.EvictionRequest{}
 	again.Namespace, again.Spec.Requester, again.Spec.Intent = "vms", evictRequester, evictionv1alpha1.EvictionRequestIntentEviction
 	again.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: "vm-7", UID: "v7"}
-	if row := vm.row(append(requests, again), evictions); row.State != evictionWaits {
+	if row := vm.row(append(requests, again), evictions); row.State != state.Waiting {
 		t.Errorf("when it is requested again, it is %s", row.State)
 	}
 }
@@ -73,7 +79,7 @@ func TestAServerWithoutTheAPIIsToldWithWhatHelps(t *testing.T) {
 }
 
 func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
-	requests, evictions, _ := readEvictions(t)
+	requests, evictions := readEvictions(t)
 	cart := target{"shop", "cart-0", "c0"}
 	waits := cart.row(requests[:1], nil)
 	goesOn := cart.row(requests, evictions)
@@ -91,7 +97,7 @@ func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
 	}
 	for name, f := range map[string]cli.Format{"no-terminal": cli.Human, "json": cli.JSON} {
 		tool, out, _ := clitest.Tool()
-		p := newPursuit(tool, &cli.Output{Format: f})
+		p := pursuitOf(t, tool, f)
 		steps(func(rows []evictionRow, ended map[string]evictionRow, now time.Time) {
 			p.ended = ended
 			p.Update(p.picture(rows, now))
@@ -103,7 +109,7 @@ func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
 			continue
 		}
 		tool, out, _ := clitest.Tool()
-		p := newPursuit(tool, &cli.Output{})
+		p := pursuitOf(t, tool, cli.Human)
 		steps(func(rows []evictionRow, ended map[string]evictionRow, now time.Time) {
 			p.Draw(style, p.picture(rows, now))
 		})
@@ -114,10 +120,10 @@ func TestWhatEvictShowsWhileItGoesOn(t *testing.T) {
 }
 
 func TestWhatEvictPrintsForWhoDoesNotWait(t *testing.T) {
-	requests, _, _ := readEvictions(t)
+	requests, _ := readEvictions(t)
 	for _, f := range []cli.Format{cli.Human, cli.Name, cli.JSON} {
 		tool, out, errOut := clitest.Tool()
-		p := newPursuit(tool, &cli.Output{Format: f})
+		p := pursuitOf(t, tool, f)
 		p.namespace, p.order = "shop", []string{"cart-0", "cart-1"}
 		p.asked = map[string]*askedEviction{
 			"cart-0": {request: requests[1]}, "cart-1": {request: requests[2], ours: true},
@@ -131,7 +137,7 @@ func TestWhatEvictPrintsForWhoDoesNotWait(t *testing.T) {
 
 func TestEvictSaysOnceThatTheServerDoesNotAnswer(t *testing.T) {
 	tool, out, errOut := clitest.Tool()
-	p := newPursuit(tool, &cli.Output{})
+	p := pursuitOf(t, tool, cli.Human)
 	for _, lost := range []string{"", "connection refused", "connection refused", "", "timeout"} {
 		p.Trouble = lost
 		p.Update(p.picture(nil, clitest.Noon))
@@ -143,9 +149,9 @@ func TestEvictSaysOnceThatTheServerDoesNotAnswer(t *testing.T) {
 }
 
 func TestHowEvictEnds(t *testing.T) {
-	requests, evictions, _ := readEvictions(t)
+	requests, evictions := readEvictions(t)
 	var text string
-	for _, row := range evictionRows(requests, evictions, nil) {
+	for _, row := range evictionRows(requests, evictions) {
 		if row.over() {
 			code, says := endOfEviction(&row)
 			text += fmt.Sprintf("%d %s\n", code, says)
@@ -173,11 +179,11 @@ func TestAWrongCommandLineOfEvictIsRefused(t *testing.T) {
 }
 
 func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfEvictions(t *testing.T) {
-	requests, evictions, pods := readEvictions(t)
+	requests, evictions := readEvictions(t)
 	*evictions[0].Status.Responders[0].Message = clitest.Hostile
 	evictions[2].Status.Conditions[1].Message = clitest.Hostile
 	requests[0].Annotations = map[string]string{annotationReason: clitest.Hostile}
-	rows := evictionRows(requests, evictions, pods)
+	rows := evictionRows(requests, evictions)
 	for _, style := range []ui.Style{{}, {Terminal: true, Width: 80, Height: 24}} {
 		clitest.WantHarmless(t, evictionTable(rows, style, clitest.Noon, true, true))
 	}

@@ -7,23 +7,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// The states of a requested eviction.
+// The states that only evictions have.
 const (
-	evictionWaits    = "waiting"
-	evictionGoesOn   = "in progress"
-	evictionDone     = "evicted"
-	evictionCanceled = "canceled"
-	evictionFailed   = "failed"
+	inProgress state.State = "in progress"
+	evicted    state.State = "evicted"
 )
 
 // evictionRow is the state of the eviction of a pod.
@@ -31,80 +31,70 @@ type evictionRow struct {
 	Namespace string    `json:"namespace"`
 	Pod       string    `json:"pod"`
 	UID       types.UID `json:"uid"`
-	// Node is the node of the pod, where pods were read.
+	// Node is the node of the pod, if the command has read pods.
 	Node string `json:"node,omitempty"`
-	// State is waiting, in progress, evicted, canceled or failed. Reason and Message say why.
-	State   string `json:"state"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Requesters want the eviction.
+	// State is waiting, in progress, evicted, canceled or failed. Reason and Message explain it.
+	State      state.State                  `json:"state"`
+	Reason     string                       `json:"reason,omitempty"`
+	Message    string                       `json:"message,omitempty"`
 	Requesters []evictionv1alpha1.Requester `json:"requesters,omitempty"`
-	// Responder is active, Next are those after it.
+	// Responder is the active responder; Next are the responders after it.
 	Responder *activeResponder `json:"responder,omitempty"`
 	Next      []string         `json:"next,omitempty"`
 	// Eviction is the name of the Eviction.
 	Eviction string `json:"eviction,omitempty"`
 }
 
-// activeResponder is the responder that acts now.
+// activeResponder is the active responder of an eviction.
 type activeResponder struct {
-	Name string `json:"name"`
-	// Since is when it became active, Heartbeat its last sign of life, Expected when it expects
-	// to be done.
+	Name      string       `json:"name"`
 	Since     *metav1.Time `json:"since,omitempty"`
 	Heartbeat *metav1.Time `json:"heartbeat,omitempty"`
-	Expected  *metav1.Time `json:"expected,omitempty"`
-	Message   string       `json:"message,omitempty"`
+	// Expected is the time at which it expects to be done.
+	Expected *metav1.Time `json:"expected,omitempty"`
+	Message  string       `json:"message,omitempty"`
 }
 
-// over says whether the eviction has ended.
-func (r *evictionRow) over() bool {
-	return r.State == evictionDone || r.State == evictionCanceled || r.State == evictionFailed
-}
+// over reports whether the eviction has ended.
+func (r *evictionRow) over() bool { return r.State != state.Waiting && r.State != inProgress }
 
-// target is a pod; another pod of its name is another target.
+// target is a pod. Another pod of the same name is another target.
 type target struct {
 	namespace, name string
 	uid             types.UID
 }
 
-// evictionRows returns the rows of all pods whose eviction is requested, by namespace and name.
-// Pods are for their nodes; they may be missing.
-func evictionRows(requests []*evictionv1alpha1.EvictionRequest, evictions []*evictionv1alpha1.Eviction, pods []corev1.Pod) []evictionRow {
-	of := map[target]bool{}
+// evictionRows returns the rows of all requested evictions, by namespace and name.
+func evictionRows(requests []*evictionv1alpha1.EvictionRequest, evictions []*evictionv1alpha1.Eviction) []evictionRow {
+	targets := map[target]bool{}
 	for _, r := range requests {
 		if p := r.Spec.Target.Pod; p != nil {
-			of[target{r.Namespace, p.Name, p.UID}] = true
+			targets[target{r.Namespace, p.Name, p.UID}] = true
 		}
 	}
 	for _, e := range evictions {
 		if p := e.Spec.Target.Pod; p != nil {
-			of[target{e.Namespace, p.Name, p.UID}] = true
+			targets[target{e.Namespace, p.Name, p.UID}] = true
 		}
 	}
-	nodes := map[types.UID]string{}
-	for i := range pods {
-		nodes[pods[i].UID] = pods[i].Spec.NodeName
+	rows := make([]evictionRow, 0, len(targets))
+	for t := range targets {
+		rows = append(rows, t.row(requests, evictions))
 	}
-	rows := make([]evictionRow, 0, len(of))
-	for _, t := range slices.SortedFunc(maps.Keys(of), func(a, b target) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), cmp.Compare(a.uid, b.uid))
-	}) {
-		row := t.row(requests, evictions)
-		row.Node = nodes[t.uid]
-		rows = append(rows, row)
-	}
+	slices.SortFunc(rows, func(a, b evictionRow) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.UID, b.UID))
+	})
 	return rows
 }
 
 // row returns the state of the eviction of a pod.
 func (t target) row(requests []*evictionv1alpha1.EvictionRequest, evictions []*evictionv1alpha1.Eviction) evictionRow {
-	row := evictionRow{Namespace: t.namespace, Pod: t.name, UID: t.uid, State: evictionWaits}
+	row := evictionRow{Namespace: t.namespace, Pod: t.name, UID: t.uid, State: state.Waiting}
 	var conditions []metav1.Condition
 	e := t.eviction(evictions)
 	if e != nil {
 		row.Eviction, conditions = e.Name, e.Status.Conditions
-		row.take(e)
+		row.addResponders(e)
 	}
 	intents := map[string]evictionv1alpha1.RequesterIntent{}
 	for _, r := range requests {
@@ -112,22 +102,22 @@ func (t target) row(requests []*evictionv1alpha1.EvictionRequest, evictions []*e
 		if p == nil || r.Namespace != t.namespace || p.UID != t.uid {
 			continue
 		}
-		if wants := evictionv1alpha1.RequesterIntent(r.Spec.Intent); intents[r.Spec.Requester] != evictionv1alpha1.RequesterIntentEviction {
-			intents[r.Spec.Requester] = wants
+		if intents[r.Spec.Requester] != evictionv1alpha1.RequesterIntentEviction {
+			intents[r.Spec.Requester] = evictionv1alpha1.RequesterIntent(r.Spec.Intent)
 		}
 		switch {
 		case e == nil:
 			conditions = r.Status.Conditions
 		case !acted(r) && r.Spec.Intent == evictionv1alpha1.EvictionRequestIntentEviction && isFinal(conditions):
-			conditions = nil // it is requested anew
+			conditions = nil // a new request of the same eviction
 		}
 	}
-	row.requestedBy(intents)
+	row.addRequesters(intents)
 	row.end(conditions)
 	return row
 }
 
-// eviction returns the Eviction in progress, or else the newest.
+// eviction returns the Eviction in progress, or the newest one.
 func (t target) eviction(all []*evictionv1alpha1.Eviction) *evictionv1alpha1.Eviction {
 	var found *evictionv1alpha1.Eviction
 	for _, e := range all {
@@ -145,8 +135,8 @@ func (t target) eviction(all []*evictionv1alpha1.Eviction) *evictionv1alpha1.Evi
 	return found
 }
 
-// take records the responders.
-func (r *evictionRow) take(e *evictionv1alpha1.Eviction) {
+// addResponders adds the requesters and the responders of an Eviction.
+func (r *evictionRow) addResponders(e *evictionv1alpha1.Eviction) {
 	r.Requesters = slices.Clone(e.Status.Requesters)
 	if isFinal(e.Status.Conditions) {
 		return
@@ -154,61 +144,58 @@ func (r *evictionRow) take(e *evictionv1alpha1.Eviction) {
 	for _, one := range evictionrequest.InTurn(e.Status.TargetResponders) {
 		switch one.State {
 		case evictionv1alpha1.ResponderStateActive:
-			r.State, r.Responder = evictionGoesOn, &activeResponder{Name: one.Name}
+			r.State, r.Responder = inProgress, &activeResponder{Name: one.Name}
 		case evictionv1alpha1.ResponderStateInactive:
 			r.Next = append(r.Next, one.Name)
 		default: // it is done
 		}
 	}
-	for _, said := range e.Status.Responders {
-		if r.Responder != nil && said.Name == r.Responder.Name {
-			r.Responder.Since, r.Responder.Heartbeat, r.Responder.Expected = said.StartTime, said.HeartbeatTime, said.ExpectedCompletionTime
-			if said.Message != nil {
-				r.Responder.Message = *said.Message
+	for _, reported := range e.Status.Responders {
+		if r.Responder != nil && reported.Name == r.Responder.Name {
+			r.Responder.Since, r.Responder.Heartbeat, r.Responder.Expected = reported.StartTime, reported.HeartbeatTime, reported.ExpectedCompletionTime
+			if reported.Message != nil {
+				r.Responder.Message = *reported.Message
 			}
 		}
 	}
 }
 
-// requestedBy records the requests' own intents, which are newer.
-func (r *evictionRow) requestedBy(intents map[string]evictionv1alpha1.RequesterIntent) {
-	for i := range r.Requesters {
-		if intent, known := intents[r.Requesters[i].Name]; known {
-			r.Requesters[i].Intent = intent
-			delete(intents, r.Requesters[i].Name)
+// addRequesters adds the intents of the requests, which are newer than those in the Eviction.
+func (r *evictionRow) addRequesters(intents map[string]evictionv1alpha1.RequesterIntent) {
+	for _, known := range r.Requesters {
+		if _, newer := intents[known.Name]; !newer {
+			intents[known.Name] = known.Intent
 		}
 	}
+	r.Requesters = nil
 	for _, name := range slices.Sorted(maps.Keys(intents)) {
 		r.Requesters = append(r.Requesters, evictionv1alpha1.Requester{Name: name, Intent: intents[name]})
 	}
-	slices.SortFunc(r.Requesters, func(a, b evictionv1alpha1.Requester) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// end records the end, if there is one.
+// end sets the final state, if the conditions have one.
 func (r *evictionRow) end(conditions []metav1.Condition) {
-	if c := apimeta.FindStatusCondition(conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)); isSet(c) {
-		r.is(evictionDone, c.Reason, c.Message)
-		return
-	}
-	c := apimeta.FindStatusCondition(conditions, string(evictionv1alpha1.EvictionConditionFailed))
-	switch {
-	case !isSet(c):
-	case c.Reason == string(evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters):
-		r.is(evictionCanceled, c.Reason, c.Message)
-	default:
-		r.is(evictionFailed, c.Reason, c.Message)
+	failed := apimeta.FindStatusCondition(conditions, string(evictionv1alpha1.EvictionConditionFailed))
+	if c := apimeta.FindStatusCondition(conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)); isTrue(c) {
+		r.endAs(evicted, c.Reason, c.Message)
+	} else if isTrue(failed) {
+		s := state.Failed
+		if failed.Reason == string(evictionv1alpha1.EvictionConditionReasonCanceledDueToNoRequesters) {
+			s = state.Canceled
+		}
+		r.endAs(s, failed.Reason, failed.Message)
 	}
 }
 
-// is records an end: no responder is active any more.
-func (r *evictionRow) is(state, reason, message string) {
-	r.State, r.Reason, r.Message = state, reason, message
+// endAs sets a final state, in which no responder is active.
+func (r *evictionRow) endAs(s state.State, reason, message string) {
+	r.State, r.Reason, r.Message = s, reason, message
 	r.Responder, r.Next = nil, nil
 }
 
-func isSet(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// acted says whether the controller has acted on a request's present spec.
+// acted reports whether the controller has acted on the present spec of a request.
 func acted(r *evictionv1alpha1.EvictionRequest) bool {
 	return r.Status.ObservedGeneration != nil && *r.Status.ObservedGeneration == r.Generation
 }
@@ -216,4 +203,82 @@ func acted(r *evictionv1alpha1.EvictionRequest) bool {
 func isFinal(conditions []metav1.Condition) bool {
 	return apimeta.IsStatusConditionTrue(conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted)) ||
 		apimeta.IsStatusConditionTrue(conditions, string(evictionv1alpha1.EvictionConditionFailed))
+}
+
+// evictionTable lists evictions.
+func evictionTable(rows []evictionRow, style ui.Style, now time.Time, namespaces, wide bool) string {
+	type row = evictionRow
+	if len(rows) == 0 {
+		return "No eviction of a pod is requested.\n"
+	}
+	var columns []cli.Column[row]
+	if namespaces {
+		columns = append(columns, cli.Text("NAMESPACE", func(r *row) string { return r.Namespace }))
+	}
+	columns = append(columns,
+		cli.Text("POD", func(r *row) string { return r.Pod }),
+		cli.Toned("STATE", func(r *row) (string, ui.Tone) {
+			return string(r.State), map[state.State]ui.Tone{evicted: ui.Good, state.Failed: ui.Bad, state.Canceled: ui.Warn}[r.State]
+		}),
+		cli.Text("RESPONDER", func(r *row) string { return r.active().Name }),
+		cli.Text("SINCE", func(r *row) string { return cli.Ago(r.active().Since, now) }),
+		cli.Text("HEARTBEAT", func(r *row) string { return cli.Ago(r.active().Heartbeat, now) }),
+		cli.Under("NEXT", func(r *row) string { return strings.Join(r.Next, ", ") }),
+		cli.Under("REQUESTED BY", (*row).requestedBy))
+	if wide {
+		columns = append(columns,
+			cli.Under("DONE", func(r *row) string { return cli.Until(r.active().Expected, now) }),
+			cli.Under("NODE", func(r *row) string { return r.Node }),
+			cli.Under("EVICTION", func(r *row) string { return r.Eviction }))
+	}
+	return cli.Table(style, rows, append(columns, cli.Under("MESSAGE", (*row).says)))
+}
+
+// line returns the state of an eviction as a line.
+func (r *evictionRow) line(now time.Time) string {
+	text := string(r.State)
+	if active := r.active(); active.Name != "" {
+		text = active.Name + " is active"
+		if active.Since != nil {
+			text += " since " + active.Since.UTC().Format(time.TimeOnly)
+		}
+		if active.Heartbeat != nil {
+			text += ", last heartbeat at " + active.Heartbeat.UTC().Format(time.TimeOnly)
+		}
+		if len(r.Next) > 0 {
+			text += ", then " + strings.Join(r.Next, ", ")
+		}
+	}
+	if says := r.says(); says != "" {
+		text += ": " + says
+	}
+	return cli.ChangeLine(now, r.Namespace+"/"+r.Pod, text)
+}
+
+// active returns the active responder, or an empty one.
+func (r *evictionRow) active() activeResponder {
+	if r.Responder == nil {
+		return activeResponder{}
+	}
+	return *r.Responder
+}
+
+// says returns the message about the end, or of the active responder.
+func (r *evictionRow) says() string {
+	if r.over() {
+		return cmp.Or(r.Message, r.Reason)
+	}
+	return r.active().Message
+}
+
+func (r *evictionRow) requestedBy() string {
+	var all []string
+	for _, one := range r.Requesters {
+		text := one.Name
+		if one.Intent == evictionv1alpha1.RequesterIntentWithdrawn {
+			text += " (withdrawn)"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
 }

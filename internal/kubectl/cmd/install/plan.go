@@ -71,9 +71,9 @@ func (p installPlan) rows() (rows [][]ui.Cell) {
 }
 
 func printPlan(out io.Writer, style ui.Style, plan installPlan) error {
-	p := cli.Page{Out: out, Style: style}
+	p := cli.Page{Style: style}
 	p.Text(ui.Plain, "", plan.headline)
-	p.Columns(style, []string{"WHAT", "KIND", "NAME"}, plan.rows())
+	p.Columns(append([][]ui.Cell{ui.Header("WHAT", "KIND", "NAME")}, plan.rows()...))
 	for _, i := range plan.items {
 		if i.Conflict != "" {
 			p.Line("")
@@ -81,7 +81,8 @@ func printPlan(out io.Writer, style ui.Style, plan installPlan) error {
 		}
 	}
 	p.Line("")
-	return p.Err
+	_, err := io.WriteString(out, p.String())
+	return err
 }
 
 // showObjects prints manifests, to apply.

@@ -233,15 +233,14 @@ func printRemains(out io.Writer, style ui.Style, left installer.Remains) error {
 	if left.Transitions > 0 {
 		rows = append(rows, []ui.Cell{{Text: "delete", Tone: ui.Bad}, {Text: "LifecycleTransition"}, {Text: "all " + fmt.Sprint(left.Transitions) + " of other drivers, with their kind"}})
 	}
-	if err := style.Columns(out, []string{"WHAT", "KIND", "NAME"}, rows); err != nil {
-		return err
-	}
+	p := cli.Page{Style: style}
+	p.WriteString(style.Columns(append([][]ui.Cell{ui.Header("WHAT", "KIND", "NAME")}, rows...)))
 	if len(left.Foreign) > 0 {
-		fmt.Fprintln(out)
-		p := cli.Page{Out: out, Style: style}
+		p.Line("")
 		p.Text(ui.Plain, "", spared(left))
 	}
-	_, err := fmt.Fprintln(out)
+	p.Line("")
+	_, err := io.WriteString(out, p.String())
 	return err
 }
 

@@ -24,8 +24,8 @@ import (
 // free soon after a crash of this process.
 const keptFor = 2 * time.Minute
 
-// leaseAcquireFlags are the flags of lease acquire.
-type leaseAcquireFlags struct {
+// acquireFlags are the flags of lease acquire.
+type acquireFlags struct {
 	node, holder, purpose string
 	duration              time.Duration
 	administrator         bool
@@ -33,23 +33,22 @@ type leaseAcquireFlags struct {
 	command []string
 }
 
-func newLeaseAcquire(t *cli.Tool) *cobra.Command {
-	a := &leaseAcquireFlags{}
+func newAcquire(t *cli.Tool) *cobra.Command {
+	a := &acquireFlags{}
 	command := &cobra.Command{
 		Use:   "acquire NODE [-- COMMAND...]",
-		Short: "Take or renew the lease of a node",
-		Long: `Takes the lease of a node for --duration, or renews it if you hold it, and says until when.
-Renew it by the same command before that, or give it back with 'kubectl slipway lease release
-NODE'. If another holder has it, nothing changes, and the exit code is 7.
+		Short: "Acquire or renew the lease of a node",
+		Long: `Acquires the lease of a node for --duration, or renews your own, and prints its end. Run the command
+again to renew it, or release it with 'kubectl slipway lease release NODE'. A lease of another holder
+stays unchanged, and the exit code is 7.
 
-With --administrator the lease never expires: it is yours until you give it back, as
-kubeadmin-<your name>. Use it for work by hand that takes as long as it takes, and do not
-forget it: until then, no other tool works on the node, nor does Slipway.
+With --administrator, the lease never expires: kubeadmin-<your name> holds it until its release. Use it
+for manual work of unknown length, and do not forget it: until then, Slipway and other tools do not work
+on the node.
 
-With a command, the lease is held and renewed while the command runs, and given back when it
-ends; the exit code is the command's. If the lease is lost, because the API server cannot be
-reached or a user breaks it, the command is ended by SIGTERM, and 3 s later by SIGKILL.
-The duration is 2m then, unless --duration says it: so long it stays if this process crashes.`,
+With a COMMAND, the lease is renewed while the command runs, and released at its end; the exit code is
+that of the command. The default of --duration is 2m then. If the lease is lost, the command gets
+SIGTERM, and SIGKILL 3 s later.`,
 		Example: `  kubectl slipway lease acquire worker-1 --purpose "firmware 2.4"
   kubectl slipway lease acquire worker-1 --administrator --purpose "new disk"
   kubectl slipway lease acquire worker-1 -- ./flash.sh worker-1`,
@@ -64,14 +63,15 @@ The duration is 2m then, unless --duration says it: so long it stays if this pro
 	}
 	f := command.Flags()
 	f.StringVar(&a.holder, "holder", "", "the holder, such as a tool's domain (default: your user name at the API server)")
-	f.StringVar(&a.purpose, "purpose", "", "the purpose, which others can read")
-	f.DurationVar(&a.duration, "duration", nodelease.MaxDuration, "the duration, from 1s to 1h; it can be renewed")
-	f.BoolVar(&a.administrator, "administrator", false, "the lease never expires; you give it back")
+	f.StringVar(&a.purpose, "purpose", "", "the purpose, which other users can read")
+	f.DurationVar(&a.duration, "duration", nodelease.MaxDuration, "the duration, from 1s to 1h; you can renew the lease")
+	f.BoolVar(&a.administrator, "administrator", false, "the lease never expires; you release it")
+	command.MarkFlagsMutuallyExclusive("administrator", "duration")
 	return command
 }
 
 // take reads the command line.
-func (a *leaseAcquireFlags) take(command *cobra.Command, args []string) (err error) {
+func (a *acquireFlags) take(command *cobra.Command, args []string) (err error) {
 	nodes, timed := args, command.Flags().Changed("duration")
 	if dash := command.ArgsLenAtDash(); dash >= 0 {
 		if nodes, a.command = args[:dash], args[dash:]; len(a.command) == 0 {
@@ -85,10 +85,8 @@ func (a *leaseAcquireFlags) take(command *cobra.Command, args []string) (err err
 		return err
 	}
 	switch {
-	case a.administrator && timed:
-		return cli.Usagef("an administrator's lease never expires: give --duration or --administrator, not both")
 	case a.duration < time.Second || a.duration > nodelease.MaxDuration:
-		return cli.Usagef("--duration: %s must be from 1s to 1h; renew the lease before it is over, or give --administrator", a.duration)
+		return cli.Usagef("--duration: %s must be from 1s to 1h; renew the lease before its end, or give --administrator", a.duration)
 	case a.administrator && a.holder != "" && !strings.HasPrefix(a.holder, nodelease.AdministratorPrefix):
 		return cli.Usagef("--holder: the name of an administrator begins with %s: %s", nodelease.AdministratorPrefix, cli.AdministratorOf(a.holder))
 	}
@@ -99,14 +97,14 @@ func (a *leaseAcquireFlags) take(command *cobra.Command, args []string) (err err
 }
 
 // wantMeant refuses a holder whose lease would never expire, unless --administrator is given.
-func (a *leaseAcquireFlags) wantMeant(holder, who string) error {
+func (a *acquireFlags) wantMeant(holder, who string) error {
 	if nodelease.IsAdministrator(holder) && !a.administrator {
 		return cli.Usagef("%sthe lease of %s would never expire, because of its name: give --administrator if that is meant, or another --holder", who, holder)
 	}
 	return nil
 }
 
-func acquireLease(ctx context.Context, t *cli.Tool, a *leaseAcquireFlags) error {
+func acquireLease(ctx context.Context, t *cli.Tool, a *acquireFlags) error {
 	l, err := t.Leases()
 	if err != nil {
 		return err
@@ -130,7 +128,7 @@ func acquireLease(ctx context.Context, t *cli.Tool, a *leaseAcquireFlags) error 
 }
 
 // name returns the holder.
-func (a *leaseAcquireFlags) name(ctx context.Context, l cli.Leases) (string, error) {
+func (a *acquireFlags) name(ctx context.Context, l cli.Leases) (string, error) {
 	if a.holder != "" {
 		return a.holder, nil
 	}
@@ -145,20 +143,20 @@ func (a *leaseAcquireFlags) name(ctx context.Context, l cli.Leases) (string, err
 }
 
 // acquiredText says until when the lease is held, and how to give it back.
-func acquiredText(a *leaseAcquireFlags, held nodelease.Held) string {
-	back := "kubectl slipway lease release " + a.node
+func acquiredText(a *acquireFlags, held nodelease.Held) string {
+	release := "kubectl slipway lease release " + a.node
 	if a.holder != "" {
-		back += " --holder " + a.holder
+		release += " --holder " + a.holder
 	}
-	ends := "it never expires: give it back"
+	ends := "it never expires"
 	if !held.Administrator {
-		ends = fmt.Sprintf("until %s, unless you renew it by the same command; give it back", held.Until.UTC().Format(time.RFC3339))
+		ends = fmt.Sprintf("until %s, unless you renew it with the same command", held.Until.UTC().Format(time.RFC3339))
 	}
-	return fmt.Sprintf("node/%s: its lease is held by %s\n  %s with '%s'\n", a.node, held.Holder, ends, back)
+	return fmt.Sprintf("node/%s: its lease is held by %s\n  %s; release it with '%s'\n", a.node, held.Holder, ends, release)
 }
 
 // runWithLease runs a command while it holds the lease, and ends with the command's exit code.
-func runWithLease(ctx context.Context, t *cli.Tool, l cli.Leases, a *leaseAcquireFlags, holder string) error {
+func runWithLease(ctx context.Context, t *cli.Tool, l cli.Leases, a *acquireFlags, holder string) error {
 	program, err := exec.LookPath(a.command[0])
 	if err != nil {
 		return cli.Usagef("there is no command %s: %w", a.command[0], err)

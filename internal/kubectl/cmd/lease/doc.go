@@ -11,5 +11,5 @@ import (
 
 // Commands returns the commands of this group.
 func Commands(t *cli.Tool) []*cobra.Command {
-	return []*cobra.Command{newLease(t)}
+	return []*cobra.Command{newCommand(t)}
 }

@@ -10,32 +10,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-func newLease(t *cli.Tool) *cobra.Command {
+func newCommand(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "lease",
-		Short: "Show who works on a node, and keep other tools off it",
-		Long: `Of several tools that reboot, drain, change or delete nodes, the one that holds the lease of a
-node works on it, and the others wait. Slipway takes the lease of a node before it cordons it,
-if its controller runs with --node-leases, and gives it back when the node has returned.
+		Short: "Show the holders of node leases, and keep other tools off a node",
+		Long: `Of several tools that work on nodes, only the holder of a node's lease works on it; the other tools
+wait. With --node-leases on its controller, Slipway acquires the lease of a node before the cordon, and
+releases it after the return.
 
-A lease is an agreement: it cordons nothing, and does not stop tools that ignore it. It is a
-Lease in namespace kube-node-maintenance with the name of the node. A holder that no longer
-renews it, because it has crashed, loses it when its time is over. The lease of an administrator,
-whose holder begins with kubeadmin, never expires.
-
-None of these commands needs Slipway on the cluster.`,
+A lease cordons no node, and does not stop a tool that ignores it. It is a Lease with the name of the
+node in namespace kube-node-maintenance. A holder that stops renewing it loses it; the lease of an
+administrator, whose holder begins with kubeadmin, never expires. These commands work without Slipway on
+the cluster. For more, see
+` + reasons.Docs + `docs/how-to/node-leases.md`,
 		Example: `  kubectl slipway lease list
   kubectl slipway lease acquire worker-1 --administrator --purpose "new disk"
   kubectl slipway lease release worker-1`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	for _, newCommand := range []func(*cli.Tool) *cobra.Command{newLeaseGet, newLeaseList, newLeaseAcquire, newLeaseRelease} {
-		command.AddCommand(newCommand(t))
-	}
+	command.AddCommand(newGet(t), newList(t), newAcquire(t), newRelease(t))
 	return command
 }
 
@@ -46,7 +44,7 @@ func leaseTrouble(err error) error {
 	case err == nil:
 		return nil
 	case isTaken:
-		return cli.Exitf(cli.Held, "%w; wait until it is given back, or break it if its holder does not work there any more: kubectl slipway lease release %s --force",
+		return cli.Exitf(cli.Held, "%w; wait for its release, or break it if its holder no longer works there: kubectl slipway lease release %s --force",
 			taken, taken.Node)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; Role slipway-lease-holder in namespace %s allows it; slipway-lease-viewer allows reading", err, nodelease.Namespace)

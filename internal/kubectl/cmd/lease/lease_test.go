@@ -50,7 +50,7 @@ func TestLeaseListSaysThatNobodyHoldsOne(t *testing.T) {
 	const none = "No lease of a node is held.\n"
 	for f, want := range map[cli.Format]string{cli.Human: none, cli.Wide: none, cli.Name: "", cli.YAML: "apiVersion: v1\nitems: []\nkind: List\n"} {
 		tool, out, _ := clitest.Tool()
-		if err := showLeases(tool, &cli.Output{Format: f}, nil); err != nil || out.String() != want {
+		if err := tool.Print(&cli.Output{Format: f}, listView(tool, nil)); err != nil || out.String() != want {
 			t.Errorf("-o %s: %q, %v", f, out, err)
 		}
 	}
@@ -66,9 +66,9 @@ func TestWhatLeaseGetSays(t *testing.T) {
 
 func TestWhatLeaseAcquireSays(t *testing.T) {
 	all := standings()
-	clitest.Golden(t, "lease/acquired", acquiredText(&leaseAcquireFlags{node: "control-1"}, all[0].Held)+
-		acquiredText(&leaseAcquireFlags{node: "worker-1"}, all[1].Held)+
-		acquiredText(&leaseAcquireFlags{node: "worker-2", holder: "fwup.example.com"}, all[2].Held))
+	clitest.Golden(t, "lease/acquired", acquiredText(&acquireFlags{node: "control-1"}, all[0].Held)+
+		acquiredText(&acquireFlags{node: "worker-1"}, all[1].Held)+
+		acquiredText(&acquireFlags{node: "worker-2", holder: "fwup.example.com"}, all[2].Held))
 }
 
 func TestAWrongCommandLineOfLeaseIsRefused(t *testing.T) {

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -76,6 +74,9 @@ var errNoPermission = errors.New("you may not delete nodes, and a user who takes
 
 // create creates the maintenance. An existing one of that name is an error.
 func (p *maintaining) create(ctx context.Context) (*slipwayv1alpha1.NodeMaintenance, error) {
+	if err := p.mayDeleteNodes(ctx); err != nil {
+		return nil, err
+	}
 	created := p.wanted.DeepCopy()
 	var options []client.CreateOption
 	if p.flags.DryRun == cli.DryRunServer {
@@ -92,7 +93,7 @@ func (p *maintaining) create(ctx context.Context) (*slipwayv1alpha1.NodeMaintena
 	}
 }
 
-// taken returns the error about an existing maintenance of that name, with what helps.
+// taken returns the error about an existing maintenance of that name, with the remedy.
 func (p *maintaining) taken(ctx context.Context, name string) error {
 	there, err := cli.GetMaintenance(ctx, p.client, name)
 	if err != nil {
@@ -103,17 +104,7 @@ func (p *maintaining) taken(ctx context.Context, name string) error {
 	if asked := row.asked(); asked != "" {
 		text += " (" + ui.Clean(asked) + ")"
 	}
-	if row.over() {
-		return fmt.Errorf("%s, which has %s: choose another name, or delete it with 'kubectl delete nodemaintenance %s'", text, pastOf(row.State), name)
-	}
 	return fmt.Errorf("%s, which is %s: choose another name; 'kubectl slipway maintenance status %s' shows it", text, row.State, name)
-}
-
-func pastOf(state string) string {
-	if state == maintenanceCompleted {
-		return "completed"
-	}
-	return "ended"
 }
 
 // print prints the maintenance that is or would be created.
@@ -127,20 +118,22 @@ func (p *maintaining) print(m *slipwayv1alpha1.NodeMaintenance) error {
 	}
 	delete(content, "status") // it has none yet
 	name := cli.MaintenanceName(m.Name)
-	return p.Print(p.flags.Output, cli.View{Value: content, Names: []string{name}, Human: func(io.Writer, ui.Style, bool) error {
-		p.Sayf("%s created%s\n", name, p.flags.DryRun.Suffix())
-		return nil
+	return p.Print(p.flags.Output, cli.View{Value: content, Names: []string{name}, Text: func(ui.Style, bool) string {
+		return fmt.Sprintf("%s created%s\n", ui.Clean(name), p.flags.DryRun.Suffix())
 	}})
 }
+
+// most limits the names in a note.
+const most = 8
 
 // looked is the result of a look at the nodes before a maintenance is created.
 type looked struct {
 	notes []string
-	// wrong is why it is not created.
+	// wrong is the reason for not creating it.
 	wrong error
 }
 
-// lookAt names the nodes that a maintenance selects now, and what may not be meant.
+// lookAt names the nodes that a maintenance selects now, and warns of likely mistakes.
 func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*corev1.Node, others []*slipwayv1alpha1.NodeMaintenance) looked {
 	var l looked
 	selected := selectedNodes(wanted.Spec.NodeSelector, nodes)
@@ -155,18 +148,18 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*
 	if l.wrong != nil {
 		return l
 	}
-	l.note("Selects %s now: %s.", ui.Count(len(selected), "node", "nodes"), someNames(selected))
+	l.note("Selects %s now: %s.", ui.Count(len(selected), "node", "nodes"), cli.Few(nodeNames(selected), most))
 	if len(selected) == len(nodes) {
 		l.note("Warning: these are all nodes of the cluster.")
 		if (wanted.Spec.Rollout == nil || len(nodes) == 1) && !slices.Contains(wanted.Spec.Allow, slipwayv1alpha1.GuardLastSchedulableNode) {
-			l.note("Where the guards are installed, the last node that pods can go to is not taken out without --allow-last-schedulable-node.")
+			l.note("If the guards are installed, the last schedulable node stays in service without --allow-last-schedulable-node.")
 		}
 	}
 	if ofAll, ofSelected := countControlPlane(nodes), countControlPlane(selected); ofAll > 0 && ofAll == ofSelected {
 		l.note("Warning: among them is the whole control plane, which is %s.", ui.Count(ofAll, "node", "nodes"))
 		if wanted.Spec.Rollout == nil && !slices.Contains(wanted.Spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes) {
-			l.wrong = errors.New("all nodes of the control plane would be out at the same time: leave out --all-together to take out one at a " +
-				"time, or give --allow-all-control-plane-nodes; nothing was created")
+			l.wrong = errors.New("all nodes of the control plane would be out of service at the same time: leave out --all-together to take out " +
+				"one at a time, or give --allow-all-control-plane-nodes; nothing was created")
 			return l
 		}
 	}
@@ -175,7 +168,11 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*
 	return l
 }
 
-// leased names the nodes whose leases other holders have.
+func (l *looked) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// leased names the nodes with leases of other holders.
 func (l *looked) leased(selected []*corev1.Node) {
 	var named []string
 	for _, node := range selected {
@@ -183,73 +180,44 @@ func (l *looked) leased(selected []*corev1.Node) {
 			named = append(named, fmt.Sprintf("%s to %s", node.Name, cli.HolderText(held)))
 		}
 	}
-	const most = 8
-	text := strings.Join(named[:min(most, len(named))], ", ")
-	if more := len(named) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more ('kubectl slipway lease list')", more)
-	}
 	if len(named) > 0 {
-		l.note("Warning: other holders have leased %d of them now; these nodes wait until the leases are given back: %s.", len(named), text)
+		l.note("Warning: other holders have leased %d of them now; these nodes wait until the leases are released: %s.", len(named), cli.Few(named, most))
 	}
 }
 
-func (l *looked) note(format string, args ...any) {
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
-}
-
-// overlaps names the nodes that are in other maintenances, too.
+// overlaps names the nodes that other maintenances select, too.
 func (l *looked) overlaps(selected []*corev1.Node, others []*slipwayv1alpha1.NodeMaintenance, own string) {
 	found := false
 	for _, row := range maintenanceRows(others) {
-		if row.over() || row.Name == own {
-			continue
-		}
 		shared := selectedNodes(row.of.Spec.NodeSelector, selected)
-		if len(shared) == 0 {
+		if row.over() || row.Name == own || len(shared) == 0 {
 			continue
 		}
 		found = true
-		l.note("Warning: NodeMaintenance %s (%s) is for %d of them, too: %s.", ui.Clean(row.Name), row.State, len(shared), someNames(shared))
+		l.note("Warning: NodeMaintenance %s (%s) is for %d of them, too: %s.", ui.Clean(row.Name), row.State, len(shared), cli.Few(nodeNames(shared), most))
 	}
 	if found {
-		l.note("Of several maintenances, the one that drains least decides how far a node is drained; it returns when none needs it out any more.")
+		l.note("The maintenance that drains least decides which pods leave such a node; the node returns after the last of its maintenances.")
 	}
 }
 
-func countControlPlane(nodes []*corev1.Node) int {
-	n := 0
+// controlPlane is the label of the nodes of the control plane.
+const controlPlane = "node-role.kubernetes.io/control-plane"
+
+func countControlPlane(nodes []*corev1.Node) (n int) {
 	for _, node := range nodes {
-		if isControlPlane(node) {
+		if _, is := node.Labels[controlPlane]; is {
 			n++
 		}
 	}
 	return n
 }
 
-// someNames names the first eight nodes.
-func someNames(nodes []*corev1.Node) string {
-	const most = 8
-	var names []string
-	for _, node := range nodes[:min(most, len(nodes))] {
+func nodeNames(nodes []*corev1.Node) (names []string) {
+	for _, node := range nodes {
 		names = append(names, node.Name)
 	}
-	text := strings.Join(names, ", ")
-	if more := len(nodes) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// checkPlan finds flags that do not go with --plan.
-func (m *maintainFlags) checkPlan() error {
-	switch {
-	case m.DryRun != cli.DryRunNone:
-		return cli.Usagef("give --plan or --dry-run, not both: the one predicts what would happen, the other shows the request")
-	case m.Format == cli.Name:
-		return cli.Usagef("-o name does not go with --plan, which creates nothing")
-	default:
-		return nil
-	}
+	return names
 }
 
 // plan predicts the wanted maintenance. An existing one of its name is an error.

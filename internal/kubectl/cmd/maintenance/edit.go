@@ -5,6 +5,7 @@ package maintenance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,28 +17,12 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// edit changes a maintenance, and says whether that made a difference.
+// edit changes a maintenance, and reports whether that made a difference.
 type edit func(*slipwayv1alpha1.NodeMaintenance) (changed bool, err error)
 
-// editArg changes the maintenance that an argument names.
-func editArg(ctx context.Context, t *cli.Tool, arg string, f edit) (m *slipwayv1alpha1.NodeMaintenance, changed bool, err error) {
-	name, err := cli.CutMaintenance(arg)
-	if err != nil {
-		return nil, false, err
-	}
-	_, client, err := t.Open(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	return change(ctx, client, name, f)
-}
-
-// change reads a maintenance, edits it, and writes what has changed. If it was changed
-// meanwhile, it starts again.
+// change reads a maintenance, edits it, and writes it. After a conflict, it starts again.
 func change(ctx context.Context, c client.Client, name string, f edit) (m *slipwayv1alpha1.NodeMaintenance, changed bool, err error) {
-	var refused bool // by the read or by f, not by the write
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
-		refused = true
 		if m, err = cli.GetMaintenance(ctx, c, name); err != nil {
 			return err
 		}
@@ -45,182 +30,306 @@ func change(ctx context.Context, c client.Client, name string, f edit) (m *slipw
 		if changed, err = f(m); err != nil || !changed {
 			return err
 		}
-		refused = false
-		return c.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if err = c.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("change NodeMaintenance %s: %w", name, err)
+		}
+		return nil
 	})
-	if err != nil && !refused {
-		return nil, false, fmt.Errorf("change NodeMaintenance %s: %w", name, err)
-	}
 	return m, changed, err
 }
 
-// overError means that nothing can be changed any more.
-func overError(r *maintenanceRow) error {
-	return fmt.Errorf("NodeMaintenance %s has %s: nothing is left to do", r.Name, pastOf(r.State))
+// editing lets a command edit a maintenance, and print the text of the result.
+func editing(t *cli.Tool, command *cobra.Command, f edit, text func(m *slipwayv1alpha1.NodeMaintenance, changed bool) string) *cobra.Command {
+	return t.ForMaintenance(command, cobra.ExactArgs(1), func(ctx context.Context, name string, _ []string) error {
+		_, client, err := t.Open(ctx)
+		if err != nil {
+			return err
+		}
+		m, changed, err := change(ctx, client, name, f)
+		if err != nil {
+			return err
+		}
+		t.Sayf("%s", text(m, changed))
+		return nil
+	}, nil)
 }
 
-func newMaintenancePause(t *cli.Tool) *cobra.Command {
-	return &cobra.Command{
-		Use:   "pause NAME",
-		Short: "Start no more nodes and no more steps",
-		Long: `Sets spec.paused. The maintenance starts no node, and no next step of a node: a drained node
-stays drained. Drains and Jobs that have begun go on.`,
-		Example:           `  kubectl slipway maintenance pause rack-upgrade`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: t.CompleteMaintenance(1, nil),
-		RunE: func(command *cobra.Command, args []string) error {
-			m, changed, err := editArg(command.Context(), t, args[0], paused)
-			switch {
-			case err != nil:
-				return err
-			case !changed:
-				t.Sayf("%s is paused already\n", cli.MaintenanceName(m.Name))
-			default:
-				t.Sayf("%s paused; steps that have begun on the %s that are out go on\n", cli.MaintenanceName(m.Name), ui.Count(int(m.Status.Nodes.Out), "node", "nodes"))
-			}
-			return nil
-		},
-	}
-}
-
-// paused pauses a maintenance.
-func paused(m *slipwayv1alpha1.NodeMaintenance) (changed bool, err error) {
+// checkNotOver returns an error for a maintenance that has ended.
+func checkNotOver(m *slipwayv1alpha1.NodeMaintenance) error {
 	if row := rowOfMaintenance(m); row.over() {
-		return false, overError(&row)
+		return fmt.Errorf("NodeMaintenance %s has %s: nothing is left to do", row.Name, row.State)
+	}
+	return nil
+}
+
+func newPause(t *cli.Tool) *cobra.Command {
+	return editing(t, &cobra.Command{
+		Use:   "pause NAME",
+		Short: "Start no other nodes and no other steps",
+		Long: `Sets spec.paused. The maintenance starts no node, and no next step of a node: a drained node
+stays drained. Drains and Jobs that have begun continue.`,
+		Example: `  kubectl slipway maintenance pause rack-upgrade`,
+	}, paused, func(m *slipwayv1alpha1.NodeMaintenance, changed bool) string {
+		if !changed {
+			return cli.MaintenanceName(m.Name) + " is paused already\n"
+		}
+		return fmt.Sprintf("%s paused; steps that have begun continue on %s\n", cli.MaintenanceName(m.Name), ui.Count(int(m.Status.Nodes.Out), "node", "nodes"))
+	})
+}
+
+func paused(m *slipwayv1alpha1.NodeMaintenance) (changed bool, err error) {
+	if err := checkNotOver(m); err != nil {
+		return false, err
 	}
 	changed = !m.Spec.Paused
 	m.Spec.Paused = true
 	return changed, nil
 }
 
-func newMaintenanceResume(t *cli.Tool) *cobra.Command {
+func newResume(t *cli.Tool) *cobra.Command {
 	var after int32
-	command := &cobra.Command{
+	command := editing(t, &cobra.Command{
 		Use:   "resume NAME",
-		Short: "Go on with a maintenance that is paused, also by its --pause-after",
-		Long: `Unsets spec.paused. Where the maintenance is paused because as many nodes have returned as
---pause-after gave, that limit goes as well, and the maintenance goes on to its end; with
---pause-after, it pauses again when that many more nodes have returned.`,
+		Short: "Continue a paused maintenance, also after its --pause-after",
+		Long: `Unsets spec.paused. If spec.rollout.pauseAfter has paused the maintenance, the command removes that
+limit; with --pause-after, it sets a later one.`,
 		Example: `  kubectl slipway maintenance resume rack-upgrade
 
-  # The first nodes are well: do ten more, and pause again
+  # Do ten more nodes, and pause again
   kubectl slipway maintenance resume rack-upgrade --pause-after 10`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: t.CompleteMaintenance(1, nil),
-		RunE: func(command *cobra.Command, args []string) error {
-			if after < 0 {
-				return cli.Usagef("--pause-after: %d is not a number of nodes", after)
-			}
-			m, changed, err := editArg(command.Context(), t, args[0], func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) { return resumed(m, after) })
-			switch {
-			case err != nil:
-				return err
-			case !changed:
-				t.Sayf("%s is not paused\n", cli.MaintenanceName(m.Name))
-			case m.Spec.Rollout != nil && m.Spec.Rollout.PauseAfter != nil:
-				t.Sayf("%s resumed, until %d nodes have returned\n", cli.MaintenanceName(m.Name), *m.Spec.Rollout.PauseAfter)
-			default:
-				t.Sayf("%s resumed\n", cli.MaintenanceName(m.Name))
-			}
-			return nil
-		},
-	}
-	command.Flags().Int32Var(&after, "pause-after", 0, "pause again when this many more nodes have returned; 0: go on to the end")
+	}, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) { return resumed(m, after) }, func(m *slipwayv1alpha1.NodeMaintenance, changed bool) string {
+		name := cli.MaintenanceName(m.Name)
+		switch {
+		case !changed:
+			return name + " is not paused\n"
+		case m.Spec.Rollout != nil && m.Spec.Rollout.PauseAfter != nil:
+			return fmt.Sprintf("%s resumed, until %d nodes have returned\n", name, *m.Spec.Rollout.PauseAfter)
+		default:
+			return name + " resumed\n"
+		}
+	})
+	command.Flags().Func("pause-after", "pause again when this many more nodes have returned", func(text string) (err error) {
+		after, err = parseNumber(text)
+		return err
+	})
 	return command
 }
 
 // resumed resumes a maintenance, for this many more nodes, or to its end.
 func resumed(m *slipwayv1alpha1.NodeMaintenance, after int32) (changed bool, err error) {
-	if row := rowOfMaintenance(m); row.over() {
-		return false, overError(&row)
+	if err := checkNotOver(m); err != nil {
+		return false, err
 	}
 	changed = m.Spec.Paused
 	m.Spec.Paused = false
 	rollout := m.Spec.Rollout
 	switch {
 	case rollout == nil && after > 0:
-		return false, cli.Usagef("--pause-after: NodeMaintenance %s has no rollout: its nodes are out together", m.Name)
+		return false, cli.Usagef("--pause-after: NodeMaintenance %s has no rollout: it takes all its nodes together", m.Name)
 	case after > 0:
 		limit := m.Status.Nodes.Returned + after
 		changed = changed || rollout.PauseAfter == nil || *rollout.PauseAfter != limit
 		rollout.PauseAfter = &limit
 	case rollout != nil && rollout.PauseAfter != nil && m.Status.Nodes.Returned+m.Status.Nodes.Out >= *rollout.PauseAfter:
-		// Nodes that are out count as well: they are why no node starts, and a node that is back
-		// counts as out until its event is gone.
+		// Nodes that are out of service count as well: they keep other nodes from starting, and a
+		// returned node is among them until the deletion of its event.
 		rollout.PauseAfter, changed = nil, true
 	}
 	return changed, nil
 }
 
-func newMaintenanceRetry(t *cli.Tool) *cobra.Command {
-	return &cobra.Command{
+func newRetry(t *cli.Tool) *cobra.Command {
+	var nodes retriedNodes
+	return editing(t, &cobra.Command{
 		Use:   "retry NAME",
 		Short: "Try failed nodes again, and nodes whose drains wait for each other",
-		Long: `Raises spec.retry, and names the failed nodes with the reasons. A node whose drain still exists
-goes on from where it is, without another drain and without waiting for its turn: remaining pods
-leave, hooks that are not open are asked again, and a new Job does the work anew. A node whose
-drain has failed or was canceled, or whose return has failed, waits for its turn as nodes do that
-have not begun, and then goes all the way from the drain on.
-
-Where drains of nodes wait for each other (reason Deadlock) because each node has given way as
-often as it may, they give way anew. Before that, add room, or relax the PodDisruptionBudgets that
-the status names: else it ends as before. Without a rollout, no node gives way.`,
+		Long: `Raises spec.retry. A failed node whose drain still exists continues with it; any other failed node
+starts again with its drain when the rollout reaches it. Nodes in a deadlock of drains (reason
+Deadlock) give way to each other again: add capacity first, or relax the PodDisruptionBudgets that
+the status lists.`,
 		Example: `  # See the reasons first
   kubectl slipway maintenance status rack-upgrade
   kubectl slipway maintenance retry rack-upgrade`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: t.CompleteMaintenance(1, nil),
-		RunE: func(command *cobra.Command, args []string) error {
-			var failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus
-			m, changed, err := editArg(command.Context(), t, args[0], func(m *slipwayv1alpha1.NodeMaintenance) (again bool, err error) {
-				failed, stuck, again, err = retried(m)
-				return again, err
-			})
-			if err != nil {
-				return err
-			}
-			t.Sayf("%s", retriedText(m, failed, stuck, changed))
-			return nil
-		},
-	}
+	}, func(m *slipwayv1alpha1.NodeMaintenance) (changed bool, err error) {
+		nodes, changed, err = retried(m)
+		return changed, err
+	}, func(m *slipwayv1alpha1.NodeMaintenance, changed bool) string {
+		if !changed {
+			return cli.MaintenanceName(m.Name) + " has no failed nodes, and no nodes in a deadlock\n"
+		}
+		return nodes.text(int(m.Status.Nodes.Failed))
+	})
 }
 
-// retriedText says what is tried again.
-func retriedText(m *slipwayv1alpha1.NodeMaintenance, failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus, changed bool) string {
-	if !changed {
-		return cli.MaintenanceName(m.Name) + " has no failed nodes, and none that could give way to each other\n"
-	}
+// retriedNodes are the failed nodes, and the nodes in a deadlock.
+type retriedNodes struct {
+	failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus
+}
+
+func (r retriedNodes) text(allFailed int) string {
 	var text strings.Builder
-	for _, n := range failed {
+	for _, n := range r.failed {
 		fmt.Fprintf(&text, "node/%s is tried again, after %s\n", ui.Clean(n.Name), ui.Clean(cli.OrDash(whyOf(n))))
 	}
-	if more := int(m.Status.Nodes.Failed) - len(failed); more > 0 {
+	if more := allFailed - len(r.failed); more > 0 {
 		fmt.Fprintf(&text, "and %s\n", ui.Count(more, "more node", "more nodes"))
 	}
-	for _, n := range stuck {
+	for _, n := range r.stuck {
 		fmt.Fprintf(&text, "node/%s may give way again to the nodes whose drains wait for its own\n", ui.Clean(n.Name))
 	}
 	return text.String()
 }
 
-// retried tries the failed nodes again. Stuck nodes, whose drains wait for each other, give way
-// again, if there is a rollout.
-func retried(m *slipwayv1alpha1.NodeMaintenance) (failed, stuck []slipwayv1alpha1.MaintenanceNodeStatus, changed bool, err error) {
+// retried tries the failed nodes again. In a rollout, nodes in a deadlock give way again, too.
+func retried(m *slipwayv1alpha1.NodeMaintenance) (nodes retriedNodes, changed bool, err error) {
 	row := rowOfMaintenance(m)
 	if row.over() || row.Stage == slipwayv1alpha1.StageComplete {
-		return nil, nil, false, fmt.Errorf("NodeMaintenance %s is complete, and starts nothing any more: maintain the nodes under another name", m.Name)
+		return nodes, false, fmt.Errorf("NodeMaintenance %s is complete, and starts no other node: maintain the nodes under another name", m.Name)
 	}
 	for _, n := range m.Status.NodeStatuses {
 		switch {
 		case n.Phase == slipwayv1alpha1.NodeFailed:
-			failed = append(failed, n)
+			nodes.failed = append(nodes.failed, n)
 		case n.Reason == slipwayv1alpha1.ReasonDeadlock && m.Spec.Rollout != nil:
-			stuck = append(stuck, n)
+			nodes.stuck = append(nodes.stuck, n)
 		}
 	}
-	if len(failed) == 0 && len(stuck) == 0 && m.Status.Nodes.Failed == 0 {
-		return nil, nil, false, nil
+	if len(nodes.failed)+len(nodes.stuck)+int(m.Status.Nodes.Failed) == 0 {
+		return nodes, false, nil
 	}
 	m.Spec.Retry++
-	return failed, stuck, true, nil
+	return nodes, true, nil
+}
+
+// stages are in the order of a maintenance.
+var stages = []slipwayv1alpha1.MaintenanceStage{
+	slipwayv1alpha1.StageIdle, slipwayv1alpha1.StageCordon, slipwayv1alpha1.StageDrain, slipwayv1alpha1.StageComplete,
+}
+
+func newStage(t *cli.Tool) *cobra.Command {
+	w := &cli.Waiting{}
+	command := t.ForMaintenance(&cobra.Command{
+		Use:   "stage NAME cordon|drain|complete",
+		Short: "Move a maintenance to its next stage",
+		Long: `Sets spec.stage, and follows the maintenance. A stage never returns to an earlier one. Without a
+rollout, the stages apply to all nodes at the same time. With a rollout, drain starts it, and complete
+ends it early, like 'maintenance abort', but without a question.`,
+		Example: `  kubectl slipway maintenance stage rack-7 drain
+  kubectl slipway maintenance stage rack-7 complete --wait=false`,
+	}, cobra.ExactArgs(2), func(ctx context.Context, name string, args []string) error {
+		i := slices.IndexFunc(stages, func(s slipwayv1alpha1.MaintenanceStage) bool { return strings.EqualFold(string(s), args[0]) })
+		if i < 0 {
+			return cli.Usagef("there is no stage %q; there are cordon, drain and complete", args[0])
+		}
+		return setStage(ctx, t, name, stages[i], w)
+	}, func(*slipwayv1alpha1.NodeMaintenance, []string) []string {
+		return []string{"cordon", "drain", "complete"}
+	})
+	w.AddWaiting(command, "follow it until the nodes are drained, or have returned")
+	w.Output = cli.AddOutput(command.Flags(), cli.JSON, cli.YAML, cli.Name)
+	return command
+}
+
+func setStage(ctx context.Context, t *cli.Tool, name string, stage slipwayv1alpha1.MaintenanceStage, w *cli.Waiting) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
+	c, client, err := t.Open(ctx)
+	if err != nil {
+		return err
+	}
+	m, changed, err := change(ctx, client, name, func(m *slipwayv1alpha1.NodeMaintenance) (bool, error) { return staged(m, stage) })
+	if err != nil {
+		return err
+	}
+	if !changed {
+		t.Notef("NodeMaintenance %s is in stage %s already.", name, stage)
+	}
+	if goal := goalOf(m); w.Wait && goal != nil {
+		return followMaintenance(ctx, t, c, m, w, goal)
+	}
+	return t.Print(w.Output, cli.View{Value: rowOfMaintenance(m), Names: []string{cli.MaintenanceName(m.Name)}, Text: func(ui.Style, bool) string {
+		return fmt.Sprintf("%s in stage %s\n", cli.MaintenanceName(m.Name), stage)
+	}})
+}
+
+// staged moves a maintenance to a stage.
+func staged(m *slipwayv1alpha1.NodeMaintenance, stage slipwayv1alpha1.MaintenanceStage) (changed bool, err error) {
+	row := rowOfMaintenance(m)
+	switch is, to := slices.Index(stages, row.Stage), slices.Index(stages, stage); {
+	case to < is:
+		return false, fmt.Errorf("NodeMaintenance %s is in stage %s, and cannot return to stage %s; create another one for its nodes", m.Name, row.Stage, stage)
+	case to == is:
+		return false, nil
+	}
+	m.Spec.Stage = stage
+	return true, nil
+}
+
+func newAbort(t *cli.Tool) *cobra.Command {
+	w := &cli.Waiting{}
+	var yes bool
+	command := t.ForMaintenance(&cobra.Command{
+		Use:   "abort NAME",
+		Short: "End a maintenance early, and return its nodes",
+		Long: `Shows the consequences for the nodes, asks, sets the stage to Complete, and waits until all nodes have
+returned to service, except nodes that another maintenance needs. It cancels drains in progress;
+evicted pods stay on their new nodes. You cannot undo it; to stop for some time, pause the
+maintenance.`,
+		Example: `  kubectl slipway maintenance abort rack-upgrade
+  kubectl slipway maintenance abort rack-upgrade --yes --wait=false`,
+	}, cobra.ExactArgs(1), func(ctx context.Context, name string, _ []string) error { return abort(ctx, t, name, yes, w) }, nil)
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	w.AddWaiting(command, "wait until its nodes have returned")
+	w.Output = cli.AddOutput(command.Flags(), cli.JSON, cli.YAML, cli.Name)
+	return command
+}
+
+func abort(ctx context.Context, t *cli.Tool, name string, yes bool, w *cli.Waiting) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
+	_, client, err := t.Open(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := cli.GetMaintenance(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	row := rowOfMaintenance(m)
+	switch {
+	case row.over():
+		t.Sayf("%s has %s already\n", cli.MaintenanceName(name), row.State)
+		return nil
+	case row.Stage != slipwayv1alpha1.StageComplete:
+		fmt.Fprint(t.ErrOut, abortText(&row))
+		if err := t.Confirm(yes, "End it?"); err != nil {
+			return err
+		}
+	}
+	return setStage(ctx, t, name, slipwayv1alpha1.StageComplete, w)
+}
+
+// abortText describes the consequences of an early end for the nodes.
+func abortText(r *maintenanceRow) string {
+	n := r.Nodes
+	text := fmt.Sprintf("NodeMaintenance %s ends for good:\n", ui.Clean(r.Name))
+	if n.Out+n.Failed+n.Returned+n.Waiting == 0 {
+		return text + "  no node has begun\n"
+	}
+	for _, group := range []struct {
+		count int32
+		text  string
+	}{
+		{n.Returned, "returned to service before"},
+		{n.Out, "out of service now: they return, without the rest of their drains; evicted pods stay on their new nodes"},
+		{n.Failed, "failed: they return to service"},
+		{n.Waiting, "waiting: they do not begin"},
+	} {
+		if group.count > 0 {
+			text += fmt.Sprintf("  %d %s\n", group.count, group.text)
+		}
+	}
+	return text
 }

@@ -31,12 +31,12 @@ func TestWhatHelpsWhereGuardsHoldNodes(t *testing.T) {
 		want    []advice
 	}{
 		"none is held":                          {nil, nil, nil, nil},
-		"the last one":                          {[]string{"LastSchedulableNode"}, nil, nil, []advice{{"Have it done all the same", patch + `"LastSchedulableNode"]}}'`}}},
-		"the last one of a rollout":             {[]string{"LastSchedulableNode"}, nil, &slipwayv1alpha1.MaintenanceRollout{}, []advice{{"Have it done all the same", patch + `"LastSchedulableNode"]}}'`}}},
-		"a second one of the control plane":     {[]string{"SecondControlPlaneNode"}, guards{last}, nil, []advice{{"Have it done all the same", patch + `"AllControlPlaneNodes","LastSchedulableNode"]}}'`}}},
+		"the last one":                          {[]string{"LastSchedulableNode"}, nil, nil, []advice{{"Allow it", patch + `"LastSchedulableNode"]}}'`}}},
+		"the last one of a rollout":             {[]string{"LastSchedulableNode"}, nil, &slipwayv1alpha1.MaintenanceRollout{}, []advice{{"Allow it", patch + `"LastSchedulableNode"]}}'`}}},
+		"a second one of the control plane":     {[]string{"SecondControlPlaneNode"}, guards{last}, nil, []advice{{"Allow it", patch + `"AllControlPlaneNodes","LastSchedulableNode"]}}'`}}},
 		"a second one, and a rollout waits":     {[]string{"SecondControlPlaneNode"}, guards{last}, &slipwayv1alpha1.MaintenanceRollout{}, nil},
-		"both":                                  {[]string{"SecondControlPlaneNode", "LastSchedulableNode"}, nil, nil, []advice{{"Have it done all the same", patch + `"AllControlPlaneNodes","LastSchedulableNode"]}}'`}}},
-		"it is allowed, and not seen there yet": {[]string{"SecondControlPlaneNode"}, guards{brain}, nil, []advice{{"Have it done all the same", patch + `"AllControlPlaneNodes"]}}'`}}},
+		"both":                                  {[]string{"SecondControlPlaneNode", "LastSchedulableNode"}, nil, nil, []advice{{"Allow it", patch + `"AllControlPlaneNodes","LastSchedulableNode"]}}'`}}},
+		"it is allowed, and not seen there yet": {[]string{"SecondControlPlaneNode"}, guards{brain}, nil, []advice{{"Allow it", patch + `"AllControlPlaneNodes"]}}'`}}},
 	} {
 		m := &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 		m.Spec.Stage, m.Spec.Allow, m.Spec.Rollout = slipwayv1alpha1.StageDrain, tc.allowed, tc.rollout
@@ -109,30 +109,30 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 
 func TestWhatHasFailedIsTriedAgain(t *testing.T) {
 	m := readMaintenances(t)["kernel-6.12"]
-	failed, stuck, changed, err := retried(m)
-	if err != nil || !changed || m.Spec.Retry != 1 || len(failed) != 1 || failed[0].Name != "worker-05" || stuck != nil {
-		t.Errorf("%v, %v, %v; spec.retry is %d", failed, changed, err, m.Spec.Retry)
+	nodes, changed, err := retried(m)
+	if err != nil || !changed || m.Spec.Retry != 1 || len(nodes.failed) != 1 || nodes.failed[0].Name != "worker-05" || nodes.stuck != nil {
+		t.Errorf("%v, %v, %v; spec.retry is %d", nodes.failed, changed, err, m.Spec.Retry)
 	}
 	m = readMaintenances(t)["by-hand"]
-	if _, _, changed, err := retried(m); changed || err != nil || m.Spec.Retry != 0 {
+	if _, changed, err := retried(m); changed || err != nil || m.Spec.Retry != 0 {
 		t.Errorf("where nothing has failed: %v, %v; spec.retry is %d", changed, err, m.Spec.Retry)
 	}
 	m = readMaintenances(t)["aborted"]
-	if _, _, changed, err := retried(m); changed || err == nil {
+	if _, changed, err := retried(m); changed || err == nil {
 		t.Errorf("where it is complete: %v, %v", changed, err)
 	}
 }
 
 func TestNodesWhoseDrainsWaitForEachOtherGiveWayAgain(t *testing.T) {
 	m := readMaintenances(t)["deadlocked"]
-	failed, stuck, changed, err := retried(m)
-	if err != nil || !changed || m.Spec.Retry != 1 || failed != nil || len(stuck) != 2 || stuck[0].Name != "worker-11" {
-		t.Errorf("%v, %v, %v, %v; spec.retry is %d", failed, stuck, changed, err, m.Spec.Retry)
+	nodes, changed, err := retried(m)
+	if err != nil || !changed || m.Spec.Retry != 1 || nodes.failed != nil || len(nodes.stuck) != 2 || nodes.stuck[0].Name != "worker-11" {
+		t.Errorf("%v, %v, %v, %v; spec.retry is %d", nodes.failed, nodes.stuck, changed, err, m.Spec.Retry)
 	}
 	m = readMaintenances(t)["deadlocked"]
 	m.Spec.Rollout = nil // none gives way
-	if _, stuck, changed, err := retried(m); changed || err != nil || stuck != nil || m.Spec.Retry != 0 {
-		t.Errorf("where no node gives way: %v, %v, %v; spec.retry is %d", stuck, changed, err, m.Spec.Retry)
+	if nodes, changed, err := retried(m); changed || err != nil || nodes.stuck != nil || m.Spec.Retry != 0 {
+		t.Errorf("where no node gives way: %v, %v, %v; spec.retry is %d", nodes.stuck, changed, err, m.Spec.Retry)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestAHookThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 	if err := hasHook(known["kernel-6.12"], "backup"); err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]string{"kernel-6.12": "it has backup", "disks": "has no hooks"} {
+	for name, want := range map[string]string{"kernel-6.12": "it has backup", "disks": "it has no hooks"} {
 		if err := hasHook(known[name], "bakcup"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -253,7 +253,7 @@ func TestTheEventOfANodeHasTheNameThatTheControllerGivesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := &unreadable{}
-			_, err := maintenanceEvent(t.Context(), reader, node)
+			_, err := eventOf(t.Context(), reader, maintenance.DrainName(node), node)
 			want := maintenance.DrainName(node)
 			if reader.asked != want || len(want) > 253 {
 				t.Errorf("asked for %q; want %q", reader.asked, want)

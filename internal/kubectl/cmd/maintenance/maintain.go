@@ -4,23 +4,34 @@ package maintenance
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cmd/drain"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// maintainFlags are the flags of maintain.
+// maintainFlags are the flags of maintain. Most of them are bound to fields of the API.
 type maintainFlags struct {
-	request.Maintain
 	cli.Waiting
 	name  string
 	nodes cli.Nodes
 	plan  bool
+
+	spec    slipwayv1alpha1.NodeMaintenanceSpec
+	rollout slipwayv1alpha1.MaintenanceRollout
+	drain   slipwayv1alpha1.MaintenanceDrain
+	work    slipwayv1alpha1.MaintenanceWork
+	window  slipwayv1alpha1.MaintenanceWindow
+	// together means that there is no rollout.
+	together, allControlPlaneNodes, lastSchedulableNode bool
+	notBefore, deadline                                 string
 }
 
 func newMaintain(t *cli.Tool) *cobra.Command {
@@ -29,58 +40,40 @@ func newMaintain(t *cli.Tool) *cobra.Command {
 		Use:   "maintain NAME (NODE... | -l SELECTOR)",
 		Short: "Take many nodes out of service, some at a time, and return them",
 		Long: `Creates a NodeMaintenance of this name for the nodes, and follows it. The work runs in the cluster
-and goes on without this command: Ctrl-C stops watching, not the maintenance;
-'kubectl slipway maintenance' shows it, pauses it and ends it.
+and continues without this command: Ctrl-C stops watching, not the maintenance.
 
 Each node is cordoned and drained within the PodDisruptionBudgets of its pods, worked on, and
-returned to service; when it is healthy, the next one starts. --max-unavailable limits how many are
-out at a time; --topology-key takes one zone after the other. The work is a Job of a PodTemplate in
-Slipway's namespace (--job), nothing (--work none), or, without either flag, manual work that a
-person ends with 'kubectl slipway done NODE'. When a node fails, no more start
-(--failure-threshold), and 'kubectl slipway maintenance retry' tries it again.
+returned to service; when it is healthy, the next one starts. The work is a Job of a PodTemplate in
+Slipway's namespace (--job), nothing (--work none), or manual work that a person ends with
+'kubectl slipway done NODE'. When a node fails, no other node starts until
+'kubectl slipway maintenance retry'. With --all-together, there is no rollout:
+'kubectl slipway maintenance stage NAME complete' returns all nodes.
 
-With --all-together there is no rollout: all nodes are cordoned or drained at the same time, and
-'kubectl slipway maintenance stage NAME complete' returns them. For all nodes of the control plane
-this needs --allow-all-control-plane-nodes, and for the last node that pods can go to,
---allow-last-schedulable-node.
+A node that gets the labels later belongs to the maintenance, too. You need the permission to delete
+nodes. Write a time as 22:00 (the next one in your time zone), 2026-05-01T22:00,
+2026-05-01T22:00:00Z, or +2h.
 
-Nodes that get the labels later belong to it as well. The command names the nodes that are selected
-now, and warns if they are all nodes of the cluster or of the control plane, or if some are in other
-maintenances, too. You need the permission to delete nodes. Times are written as 22:00, which is the
-next one in your time zone, 2026-05-01T22:00, 2026-05-01T22:00:00Z, or +2h.
+Some fields have no flag: spec.drainPlan, spec.drain.unmanagedPods, spec.drain.localStorage,
+spec.drain.volumeTimeout, and a spec.nodeSelector of several terms. For these, write a file with
+--dry-run=client -o yaml, edit it, and run 'kubectl create -f'.
 
-Write what has no flag into a file, and create it with 'kubectl create -f': the order in which pods
-leave (spec.drainPlan), spec.drain.unmanagedPods, spec.drain.localStorage and
-spec.drain.volumeTimeout, and a spec.nodeSelector of several terms. --dry-run=client -o yaml makes
-such a file of the flags; 'kubectl slipway maintenance status NAME -w' follows the maintenance.
-
-With -o json, each change is one JSON object on stdout. Exit code 1: also if a guard refuses it; 3:
-nodes have failed, or the window is over; 4: it was ended early or deleted. 'kubectl slipway --help'
-explains the others.
-
-With --plan, it predicts the maintenance, as 'kubectl slipway plan' does, and creates nothing: the
-exit code is 0 if nothing would block, and 6 if something would.`,
-		Example: `  # Reboot a pool at night, one zone after the other, by the PodTemplate "reboot"
+With --plan, the command predicts the maintenance, as 'kubectl slipway plan' does, and creates
+nothing. With -o json, each change is one JSON object on stdout. For more, see
+` + reasons.Docs + `docs/how-to/maintain-a-fleet.md`,
+		Example: `  # Reboot a pool at night, one zone after the other, with the PodTemplate "reboot"
   kubectl slipway maintain kernel-6.12 -l pool=web --topology-key topology.kubernetes.io/zone \
     --max-unavailable 20% --job reboot --not-before 22:00 --deadline 05:00 --reason 'kernel 6.12'
 
-  # Two nodes at a time, with work by hand, and a look after the first three
+  # Work by hand, two nodes at a time, with a pause after three nodes
   kubectl slipway maintain new-disks -l pool=db --max-unavailable 2 --pause-after 3 --wait=false
 
-  # Wait for hooks: a backup before each drain, for at most 30 minutes, and a test after the work
+  # Wait for a backup before each drain, for at most 30 minutes, and for a test after the work
   kubectl slipway maintain firmware -l rack=7 --hook backup@before-drain:30m:proceed --hook test@before-return
 
   # Empty a rack by hand, stage by stage
   kubectl slipway maintain rack-7 -l rack=7 --all-together --stage cordon
   kubectl slipway maintenance stage rack-7 drain
-  kubectl slipway maintenance stage rack-7 complete
-
-  # See which nodes would be out together and what would block, then leave out --plan
-  kubectl slipway maintain kernel-6.12 -l pool=web --max-unavailable 2 --plan
-
-  # See the object, or write into it what has no flag, and create it
-  kubectl slipway maintain kernel-6.12 -l pool=web --dry-run=client -o yaml > kernel.yaml
-  kubectl create -f kernel.yaml`,
+  kubectl slipway maintenance stage rack-7 complete`,
 		Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: t.Complete(0, func(ctx context.Context, args []string) []string {
 			if len(args) == 0 {
@@ -95,47 +88,68 @@ exit code is 0 if nothing would block, and 6 if something would.`,
 			return m.run(command.Context(), t)
 		},
 	}
-	m.nodes.AddSelector(command)
 	m.addFlags(command)
 	return command
 }
 
 func (m *maintainFlags) addFlags(command *cobra.Command) {
+	m.nodes.AddSelector(command)
 	f := command.Flags()
-	f.StringVar(&m.MaxUnavailable, "max-unavailable", "", "how many of the nodes may be out at a time, such as 2 or 20%; empty: 1, or what --per-domain allows")
-	f.StringVar(&m.TopologyKey, "topology-key", "", "a label of nodes whose values are done one after the other, such as topology.kubernetes.io/zone")
-	f.Int32Var(&m.PerDomain, "per-domain", 0, "how many may be out of each value of --topology-key, all values side by side; 0: one value after the other")
-	f.BoolVar(&m.Batches, "batches", false, "start nodes only when all nodes that were out have returned")
-	f.Int32Var(&m.PauseAfter, "pause-after", 0, "wait for 'maintenance resume' when this many nodes have returned; 0: never")
-	f.Int32Var(&m.FailureThreshold, "failure-threshold", 0, "start no more nodes when this many have failed; 0: 1")
-	f.Int32Var(&m.MaxPendingPods, "max-pending-pods", -1, "start no more nodes while this many new pods are Pending or not Ready; 0: no such limit, -1: 10")
-	f.BoolVar(&m.Together, "all-together", false, "take all nodes out at the same time, and return them when the stage is complete")
-	f.BoolVar(&m.AllControlPlaneNodes, "allow-all-control-plane-nodes", false, "with --all-together, allow it for all nodes of the control plane")
-	f.BoolVar(&m.LastSchedulableNode, "allow-last-schedulable-node", false, "take out the last node that pods can go to as well; else the guards keep it, where they are installed")
-	f.StringVar(&m.Stage, "stage", "", "how far to go now: idle (only plan it), cordon or drain; empty: drain")
-	f.StringVar(&m.Reason, "reason", "", "the reason, for people")
-	f.StringVar(&m.Job, "job", "", "the PodTemplate in Slipway's namespace of which a Job does the work on each node")
-	f.Int32Var(&m.BackoffLimit, "backoff-limit", -1, "with --job, how often its pod may fail, as it does with each reboot; -1: as Jobs have it, 6")
-	f.StringVar(&m.Work, "work", "", "manual (until 'kubectl slipway done NODE') or none; empty: manual, if there is no --job")
-	f.DurationVar(&m.WorkTimeout, "work-timeout", 0, "how long the work may take on a node; 0: without limit")
-	f.StringVar(&m.NotBefore, "not-before", "", "when the first node may be taken out; empty: at once")
-	f.StringVar(&m.Deadline, "deadline", "", "when the last node may be taken out; empty: there is none. 05:00 or +6h count from --not-before")
-	f.StringVar(&m.AtDeadline, "at-deadline", "", "what happens to drains in progress then: finish or cancel; empty: finish")
-	f.StringArrayVar(&m.Hooks, "hook", nil, "NAME@before-drain, @after-drain or @before-return, and :TIMEOUT or :TIMEOUT:proceed; hold each node there until 'maintenance open'. Can be repeated")
-	f.IntVar(&m.GracePeriod, "grace-period", -1, "seconds that each pod has to end, at least 1; -1: the pod's own")
-	f.DurationVar(&m.PodTimeout, "pod-timeout", 0, "how long a drain waits for a pod before the next ones leave; 0: without limit")
-	f.DurationVar(&m.DrainTimeout, "drain-timeout", 0, "how long the drain of a node may take; 0: without limit")
-	f.StringVar(&m.Mode, "eviction-mode", "", "who evicts pods: Auto, EvictionRequest (their responders alone) or Eviction (the drain alone); empty means Auto")
-	f.BoolVar(&m.plan, "plan", false, "predict in which order nodes would be taken out and what would block, and create nothing")
-	m.AddWaiting(f, "follow it to its end")
-	m.AddDryRun(f)
+	optional(f, &m.rollout.MaxUnavailable, "max-unavailable", "how many of the nodes may be out of service at a time, such as 2 or 20%; by default 1, or the limit of --per-domain", parseLimit)
+	f.StringVar(&m.rollout.TopologyKey, "topology-key", "", "a label of nodes: nodes with one value of it follow those with another, as with topology.kubernetes.io/zone")
+	optional(f, &m.rollout.PerDomain, "per-domain", "how many nodes with the same value of --topology-key may be out of service, all values side by side; by default, one value follows the other", parseNumber)
+	f.BoolVar(&m.rollout.Batches, "batches", false, "start nodes only after all nodes of the previous batch have returned")
+	optional(f, &m.rollout.PauseAfter, "pause-after", "wait for 'maintenance resume' when this many nodes have returned", parseNumber)
+	optional(f, &m.rollout.FailureThreshold, "failure-threshold", "start no other node when this many nodes have failed; by default 1", parseNumber)
+	optional(f, &m.rollout.MaxPendingPods, "max-pending-pods", "start no other node while this many new pods are Pending or not Ready; 0: without limit; by default 10", parseNumber)
+	f.BoolVar(&m.together, "all-together", false, "take all nodes out of service at the same time, and return them in stage Complete")
+	f.BoolVar(&m.allControlPlaneNodes, "allow-all-control-plane-nodes", false, "with --all-together, allow it for all nodes of the control plane")
+	f.BoolVar(&m.lastSchedulableNode, "allow-last-schedulable-node", false, "take also the last schedulable node out of service, which the guards keep otherwise")
+	cli.Enum(command, &m.spec.Stage, "stage", "the first stage: idle (only plan), cordon or drain; by default drain", stages[:3]...)
+	f.StringVar(&m.spec.Reason, "reason", "", "the reason, which other users can read")
+	f.StringVar(&m.work.PodTemplate, "job", "", "the PodTemplate, in Slipway's namespace, of the Job that works on each node")
+	optional(f, &m.work.BackoffLimit, "backoff-limit", "with --job, how often its pod may fail, as it does with each reboot; by default 6", parseNumber)
+	cli.Enum(command, &m.work.Type, "work", "manual (until 'kubectl slipway done NODE') or none; without --job, manual by default", slipwayv1alpha1.WorkManual, slipwayv1alpha1.WorkNone)
+	optional(f, &m.work.Timeout, "work-timeout", "the time limit of the work on a node", parseDuration)
+	f.StringVar(&m.notBefore, "not-before", "", "the time from which nodes may start; by default now")
+	f.StringVar(&m.deadline, "deadline", "", "the time until which nodes may start; 05:00 or +6h count from --not-before")
+	cli.Enum(command, &m.window.AtDeadline, "at-deadline", "finish or cancel the drains in progress at the deadline; by default finish", slipwayv1alpha1.FinishAtDeadline, slipwayv1alpha1.CancelAtDeadline)
+	f.Func("hook", "hold each node until 'maintenance open': NAME@before-drain, @after-drain or @before-return, with :TIMEOUT or :TIMEOUT:proceed. Can be repeated", m.addHook)
+	optional(f, &m.drain.GracePeriodSeconds, "grace-period", "the time in seconds in which each pod ends; by default the pod's own", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
+	optional(f, &m.drain.PodTimeout, "pod-timeout", "the time that a drain waits for a pod before it evicts the next pods", parseDuration)
+	optional(f, &m.drain.Timeout, "drain-timeout", "the time limit of the drain of a node", parseDuration)
+	drain.AddMode(command, &m.drain.Mode)
+	f.BoolVar(&m.plan, "plan", false, "predict the order of the nodes and the blockers, and create nothing")
+	m.AddWaiting(command, "follow it to its end")
+	m.AddDryRun(command)
 	m.Output = cli.AddShow(f)
-	_ = command.RegisterFlagCompletionFunc("stage", cobra.FixedCompletions([]string{"idle", "cordon", "drain"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = command.RegisterFlagCompletionFunc("work", cobra.FixedCompletions([]string{"manual", "none"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = command.RegisterFlagCompletionFunc("at-deadline", cobra.FixedCompletions([]string{"finish", "cancel"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"max-unavailable", "topology-key", "per-domain", "batches", "pause-after", "failure-threshold", "max-pending-pods", "job", "work", "work-timeout"} {
+		command.MarkFlagsMutuallyExclusive("all-together", name)
+	}
+	command.MarkFlagsMutuallyExclusive("job", "work")
+	command.MarkFlagsMutuallyExclusive("plan", "dry-run")
 }
 
-// check finds what is wrong with the flags.
+// optional adds a flag for a field that may be missing.
+func optional[T any](f *pflag.FlagSet, into **T, name, usage string, parse func(string) (T, error)) {
+	f.Func(name, usage, func(text string) error {
+		value, err := parse(text)
+		*into = &value
+		return err
+	})
+}
+
+func parseNumber(text string) (int32, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int32(n), err
+}
+
+func parseDuration(text string) (metav1.Duration, error) {
+	d, err := time.ParseDuration(text)
+	return metav1.Duration{Duration: d}, err
+}
+
+// check finds mistakes in the command line.
 func (m *maintainFlags) check(args []string) (err error) {
 	if m.name, err = cli.CutMaintenance(args[0]); err != nil {
 		return err
@@ -143,28 +157,18 @@ func (m *maintainFlags) check(args []string) (err error) {
 	if err := m.nodes.Take(args[1:]); err != nil {
 		return err
 	}
-	if _, err := m.object(time.Unix(0, 0)); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if m.plan {
-		return m.checkPlan()
-	}
-	if m.Format == cli.Wide {
+	switch {
+	case m.allControlPlaneNodes && !m.together:
+		return cli.Usagef("--allow-all-control-plane-nodes needs --all-together: a rollout takes out one node of the control plane at a time")
+	case m.plan && m.Format == cli.Name:
+		return cli.Usagef("-o name does not go with --plan, which creates nothing")
+	case !m.plan && m.Format == cli.Wide:
 		return cli.Usagef("-o wide goes with --plan")
+	case m.plan:
+		return nil
+	default:
+		return m.Check()
 	}
-	return m.Check()
-}
-
-// object returns the wanted maintenance.
-func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance, error) {
-	nodes := request.NodesNamed(m.nodes.Named)
-	if m.nodes.Selector != "" {
-		var err error
-		if nodes, err = request.NodesWithLabels(m.nodes.Selector); err != nil {
-			return nil, err
-		}
-	}
-	return m.Maintenance(m.name, nodes, now)
 }
 
 func (m *maintainFlags) run(ctx context.Context, t *cli.Tool) error {
@@ -177,42 +181,26 @@ func (m *maintainFlags) run(ctx context.Context, t *cli.Tool) error {
 		return err
 	}
 	p := &maintaining{Tool: t, cluster: c, client: client, flags: m, wanted: wanted}
-	if err := p.look(ctx); err != nil {
+	err = p.look(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if m.plan {
+	case m.plan:
 		return p.plan(ctx)
-	}
-	if m.DryRun == cli.DryRunClient {
+	case m.DryRun == cli.DryRunClient:
 		return p.print(wanted)
-	}
-	if err := p.mayDeleteNodes(ctx); err != nil {
-		return err
 	}
 	created, err := p.create(ctx)
 	if err != nil {
 		return err
 	}
-	if m.DryRun == cli.DryRunServer {
-		return p.print(created)
-	}
 	goal := goalOf(created)
-	if !m.Wait || goal == nil {
-		if err := p.print(created); err != nil {
-			return err
-		}
-		if m.Format == cli.Human {
-			sayHow(t, "It goes on in the cluster.", created.Name)
-		}
-		return nil
+	if m.DryRun == cli.DryRunNone && m.Wait && goal != nil {
+		return followMaintenance(ctx, t, c, created, &m.Waiting, goal)
 	}
-	return followMaintenance(ctx, t, c, created, &m.Waiting, goal)
-}
-
-// controlPlane is the label of the nodes of the control plane.
-const controlPlane = "node-role.kubernetes.io/control-plane"
-
-func isControlPlane(node *corev1.Node) bool {
-	_, is := node.Labels[controlPlane]
-	return is
+	err = p.print(created)
+	if err == nil && m.DryRun == cli.DryRunNone && m.Format == cli.Human {
+		sayHow(t, "It continues in the cluster.", created.Name)
+	}
+	return err
 }

@@ -14,7 +14,6 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 )
 
 // Each field that a NodeMaintenance can be created with has a flag, or the help says how to
@@ -83,16 +82,13 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 	for _, name := range []string{"kernel-6.12", "april", "by-hand", "brains"} {
 		others = append(others, readMaintenances(t)[name])
 	}
-	rollout, together := request.Maintain{GracePeriod: -1, BackoffLimit: -1}, request.Maintain{GracePeriod: -1, BackoffLimit: -1, Together: true}
-	rollout.MaxPendingPods, together.MaxPendingPods = -1, -1
-	allowed := together
-	allowed.AllControlPlaneNodes = true
-	lastAllowed := allowed
-	lastAllowed.LastSchedulableNode = true
+	rollout, together := "", "--all-together"
+	allowed := together + " --allow-all-control-plane-nodes"
+	lastAllowed := allowed + " --allow-last-schedulable-node"
 	var text strings.Builder
 	for _, tc := range []struct {
 		name   string
-		asked  request.Maintain
+		flags  string
 		choice cli.Nodes
 	}{
 		{"a pool", rollout, cli.Nodes{Selector: "pool=web"}},
@@ -108,7 +104,8 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 		{"the control plane together, as is wanted", allowed, cli.Nodes{Selector: controlPlane}},
 		{"two of the control plane", together, cli.Nodes{Named: []string{"cp-1", "cp-2"}}},
 	} {
-		m := &maintainFlags{Maintain: tc.asked, name: "new", nodes: tc.choice}
+		m := parsed(t, "new n "+tc.flags)
+		m.nodes = tc.choice
 		wanted, err := m.object(clitest.Noon)
 		if err != nil {
 			t.Fatal(err)
@@ -127,31 +124,28 @@ func TestWhatIsSaidBeforeAMaintenanceIsAskedFor(t *testing.T) {
 
 func TestAWrongCommandLineOfMaintainIsRefused(t *testing.T) {
 	for name, args := range map[string][]string{
-		"maintain-nothing":           {"maintain"},
-		"maintain-no-nodes":          {"maintain", "night"},
-		"maintain-both":              {"maintain", "night", "worker-1", "-l", "a=b"},
-		"maintain-a-pod":             {"maintain", "pod/night", "worker-1"},
-		"maintain-a-name":            {"maintain", "Night", "worker-1"},
-		"maintain-a-percentage":      {"maintain", "night", "worker-1", "--max-unavailable", "110%"},
-		"maintain-a-window":          {"maintain", "night", "worker-1", "--not-before", "2099-01-02T00:00:00Z", "--deadline", "2099-01-01T00:00:00Z"},
-		"maintain-two-jobs":          {"maintain", "night", "worker-1", "--job", "a", "--work", "none"},
-		"maintain-a-hook":            {"maintain", "night", "worker-1", "--hook", "backup@dawn"},
-		"maintain-together":          {"maintain", "night", "worker-1", "--all-together", "--max-unavailable", "2"},
-		"maintain-yaml":              {"maintain", "night", "worker-1", "-o", "yaml"},
-		"maintain-timeout":           {"maintain", "night", "worker-1", "--timeout", "-1s"},
-		"maintenance-unknown":        {"maintenance", "stop"},
-		"maintenance-pause-nothing":  {"maintenance", "pause"},
-		"maintenance-a-node":         {"maintenance", "status", "node/worker-1"},
-		"maintenance-stage-unknown":  {"maintenance", "stage", "night", "reboot"},
-		"maintenance-watch-yaml":     {"maintenance", "status", "-w", "-o", "yaml"},
-		"maintenance-resume-minus":   {"maintenance", "resume", "night", "--pause-after", "-3"},
-		"maintenance-open-two":       {"maintenance", "open", "night", "worker-1"},
-		"done-nothing":               {"done"},
-		"done-a-pod":                 {"done", "pod/worker-1"},
-		"maintain-empty-selector":    {"maintain", "night", "-l", " "},
-		"maintain-an-hour-of-work":   {"maintain", "night", "worker-1", "--work", "none", "--work-timeout", "1h"},
-		"maintain-dry-run-of-what":   {"maintain", "night", "worker-1", "--dry-run=perhaps"},
-		"maintain-per-domain-of-all": {"maintain", "night", "worker-1", "--per-domain", "2"},
+		"maintain-nothing":          {"maintain"},
+		"maintain-no-nodes":         {"maintain", "night"},
+		"maintain-both":             {"maintain", "night", "worker-1", "-l", "a=b"},
+		"maintain-a-pod":            {"maintain", "pod/night", "worker-1"},
+		"maintain-a-percentage":     {"maintain", "night", "worker-1", "--max-unavailable", "none"},
+		"maintain-a-window":         {"maintain", "night", "worker-1", "--not-before", "2099-01-02T00:00:00Z", "--deadline", "2099-01-01T00:00:00Z"},
+		"maintain-two-jobs":         {"maintain", "night", "worker-1", "--job", "a", "--work", "none"},
+		"maintain-a-hook":           {"maintain", "night", "worker-1", "--hook", "backup@dawn"},
+		"maintain-together":         {"maintain", "night", "worker-1", "--all-together", "--max-unavailable", "2"},
+		"maintain-yaml":             {"maintain", "night", "worker-1", "-o", "yaml"},
+		"maintain-timeout":          {"maintain", "night", "worker-1", "--timeout", "-1s"},
+		"maintenance-unknown":       {"maintenance", "stop"},
+		"maintenance-pause-nothing": {"maintenance", "pause"},
+		"maintenance-a-node":        {"maintenance", "status", "node/worker-1"},
+		"maintenance-stage-unknown": {"maintenance", "stage", "night", "reboot"},
+		"maintenance-watch-yaml":    {"maintenance", "status", "-w", "-o", "yaml"},
+		"maintenance-resume-minus":  {"maintenance", "resume", "night", "--pause-after", "-3"},
+		"maintenance-open-two":      {"maintenance", "open", "night", "worker-1"},
+		"done-nothing":              {"done"},
+		"done-a-pod":                {"done", "pod/worker-1"},
+		"maintain-empty-selector":   {"maintain", "night", "-l", " "},
+		"maintain-dry-run-of-what":  {"maintain", "night", "worker-1", "--dry-run=perhaps"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := execute(t, args...)
@@ -178,28 +172,15 @@ func TestHelpOfMaintenancesSaysWhatIsNeeded(t *testing.T) {
 
 func TestThePlanOfAMaintenanceIsAskedForByItsFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"night worker-1 --plan --max-unavailable=2 -o wide": "",
-		"night worker-1 --plan -o yaml":                     "",
-		"night worker-1 --plan --dry-run":                   "--plan or --dry-run",
-		"night worker-1 --plan -o name":                     "-o name does not go with --plan",
-		"night worker-1 -o wide":                            "-o wide goes with --plan",
-		"night worker-1 --plan --max-unavailable=none":      "--max-unavailable",
+		"--plan --dry-run=client": "[dry-run plan]",
+		"--plan -o name":          "-o name does not go with --plan",
+		"-o wide":                 "-o wide goes with --plan",
 	} {
-		tool, _, _ := clitest.Tool()
-		m := &maintainFlags{}
-		command := newMaintain(tool)
-		command.ResetFlags()
-		m.nodes.AddSelector(command)
-		m.addFlags(command)
-		if err := command.ParseFlags(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
-		err := m.check(command.Flags().Args())
-		switch code, _ := cli.CodeOf(err); {
-		case want == "" && err != nil:
-			t.Errorf("%s: %v", args, err)
-		case want != "" && (code != cli.WrongUsage || !strings.Contains(fmt.Sprint(err), want)):
-			t.Errorf("%s: exit code %d, error %v; want %q", args, code, err, want)
+		_, errOut, code := execute(t, append([]string{"maintain", "night", "worker-1"}, strings.Fields(args)...)...)
+		if code != cli.WrongUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit code %d, error %s; want %q", args, code, errOut, want)
 		}
 	}
+	parsed(t, "night worker-1 --plan --max-unavailable=2 -o wide")
+	parsed(t, "night worker-1 --plan -o yaml")
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
-// maintenanceDomain are the nodes with the same value of the topology key.
+// maintenanceDomain has the nodes with the same value of the topology key.
 type maintenanceDomain struct {
-	// Value is empty for nodes without the label, and where there is no key.
+	// Value is empty for nodes without the label, and without a key.
 	Value string            `json:"value"`
 	Nodes []maintenanceNode `json:"nodes"`
 }
@@ -41,54 +41,57 @@ func selectedNodes(selector corev1.NodeSelector, nodes []*corev1.Node) []*corev1
 	return all
 }
 
-// domainsOf returns the nodes of a maintenance. The status lists those that are out, as far as it
-// has room; the phases of the others follow from Nodes and events.
-func domainsOf(m *slipwayv1alpha1.NodeMaintenance, nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent) []maintenanceDomain {
-	listed := map[string]slipwayv1alpha1.MaintenanceNodePhase{}
-	for _, n := range m.Status.NodeStatuses {
-		listed[n.Name] = n.Phase
-	}
-	out := map[string]*lifecyclev1alpha1.LifecycleEvent{}
+// addNodes adds all nodes that the maintenance selects, in their domains. The status lists only nodes
+// that are out of service; the phases of the other nodes follow from Nodes and events.
+func (r *maintenanceRow) addNodes(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent) {
+	m := r.of
+	drains := map[string]*lifecyclev1alpha1.LifecycleEvent{}
 	for _, event := range events {
 		if event.Labels[slipwayv1alpha1.MaintenanceEventLabel] == maintenance.LabelDrain && isFor(event, m.UID) {
-			out[event.Spec.BindingNode] = event
+			drains[event.Spec.BindingNode] = event
 		}
 	}
 	key := ""
 	if m.Spec.Rollout != nil {
 		key = m.Spec.Rollout.TopologyKey
 	}
-	var all []maintenanceDomain
 	for _, node := range selectedNodes(m.Spec.NodeSelector, nodes) {
-		phase, known := listed[node.Name]
-		if !known {
-			phase = phaseOf(m, node, out[node.Name])
+		phase := listedStatus(m, node.Name).Phase
+		if phase == "" {
+			phase = phaseOf(m, node, drains[node.Name])
 		}
 		value := node.Labels[key]
-		i := slices.IndexFunc(all, func(d maintenanceDomain) bool { return d.Value == value })
+		i := slices.IndexFunc(r.Domains, func(d maintenanceDomain) bool { return d.Value == value })
 		if i < 0 {
-			all, i = append(all, maintenanceDomain{Value: value}), len(all)
+			r.Domains, i = append(r.Domains, maintenanceDomain{Value: value}), len(r.Domains)
 		}
-		all[i].Nodes = append(all[i].Nodes, maintenanceNode{node.Name, phase})
+		r.Domains[i].Nodes = append(r.Domains[i].Nodes, maintenanceNode{node.Name, phase})
 	}
-	slices.SortFunc(all, func(a, b maintenanceDomain) int { return cmp.Compare(a.Value, b.Value) })
-	return all
+	slices.SortFunc(r.Domains, func(a, b maintenanceDomain) int { return cmp.Compare(a.Value, b.Value) })
 }
 
 func isFor(event *lifecyclev1alpha1.LifecycleEvent, uid types.UID) bool {
 	return slices.ContainsFunc(maintenance.Refs(event), func(f maintenance.Ref) bool { return f.UID == uid })
 }
 
-// phaseOf returns the phase of a node that the status does not list.
+// phaseOf returns the phase of a node that the status does not list. A recorded failure does not
+// count after a retry.
 func phaseOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node, event *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.MaintenanceNodePhase {
-	state := recordOf(m, node)
+	records, _ := maintenance.RecordsOn(node) // Slipway writes no record that it cannot read
+	for _, record := range records {
+		if record.UID != m.UID || record.State == maintenance.RecordFailed && record.Retry < m.Spec.Retry {
+			continue
+		}
+		switch record.State {
+		case maintenance.RecordReturned:
+			return slipwayv1alpha1.NodeReturned
+		case maintenance.RecordFailed:
+			return slipwayv1alpha1.NodeFailed
+		case maintenance.RecordDone:
+			return slipwayv1alpha1.NodeReturning
+		}
+	}
 	switch {
-	case state == maintenance.RecordReturned:
-		return slipwayv1alpha1.NodeReturned
-	case state == maintenance.RecordFailed:
-		return slipwayv1alpha1.NodeFailed
-	case state == maintenance.RecordDone:
-		return slipwayv1alpha1.NodeReturning
 	case event == nil:
 		return slipwayv1alpha1.NodeWaiting
 	case event.Status.ClaimStatus != lifecyclev1alpha1.Claimed:
@@ -96,19 +99,4 @@ func phaseOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node, event *lifec
 	default:
 		return slipwayv1alpha1.NodeDraining
 	}
-}
-
-// recordOf returns the record of a maintenance on a Node. A failure that is tried again does not
-// count.
-func recordOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node) maintenance.RecordState {
-	records, err := maintenance.RecordsOn(node)
-	if err != nil {
-		return "" // Slipway has not written it
-	}
-	for _, record := range records {
-		if record.UID == m.UID && (record.State != maintenance.RecordFailed || record.Retry >= m.Spec.Retry) {
-			return record.State
-		}
-	}
-	return ""
 }

@@ -20,7 +20,7 @@ type mark struct {
 	tone  ui.Tone
 }
 
-// marks are in the order of the legend: the way of a node.
+// marks are in the order in which a node passes the phases.
 var marks = []mark{
 	{slipwayv1alpha1.NodeWaiting, ".", "waiting", ui.Faint},
 	{slipwayv1alpha1.NodeHeld, "h", "held", ui.Warn},
@@ -41,31 +41,51 @@ func markOf(phase slipwayv1alpha1.MaintenanceNodePhase) mark {
 	return marks[i]
 }
 
-// mapLines draws the nodes of the domains, a character for each, in the order of their names.
-func (r *maintenanceRow) mapLines(style ui.Style) []string {
-	const widestHead, narrowest = 24, 20
-	head := 0
-	for _, d := range r.Domains {
-		head = max(head, utf8.RuneCountInString(r.heading(d)))
-	}
-	head = min(head, widestHead)
-	width := 100
+// mapLines draws each node as a character, with lines for each domain, and a legend.
+func (r *maintenanceRow) mapLines(style ui.Style) (lines []string) {
+	const widestHead, narrowest, tail = 24, 20, len("  9999 of 9999 back")
+	width, head, longest := 100, 0, 0
 	if style.Width > 0 {
 		width = style.Width
 	}
-	tail := len(" 9999 of 9999 back")
-	room, longest := max(width-2-head-2-tail, narrowest), 0
 	for _, d := range r.Domains {
+		head = min(max(head, utf8.RuneCountInString(r.heading(d))), widestHead)
 		longest = max(longest, len(d.Nodes))
 	}
-	var lines []string
+	room := min(max(width-head-3-tail, narrowest), longest)
+	counts := map[string]int{}
 	for _, d := range r.Domains {
-		lines = append(lines, r.domainLines(style, d, head, min(room, longest))...)
+		heading := ui.Clip(r.heading(d), head)
+		returned := 0
+		for _, n := range d.Nodes {
+			counts[markOf(n.Phase).sign]++
+			if n.Phase == slipwayv1alpha1.NodeReturned {
+				returned++
+			}
+		}
+		suffix := fmt.Sprintf("  %d of %d back", returned, len(d.Nodes))
+		for part := range slices.Chunk(d.Nodes, room) {
+			if suffix != "" {
+				suffix = strings.Repeat(" ", room-len(part)) + suffix
+			}
+			lines = append(lines, "  "+heading+strings.Repeat(" ", head-utf8.RuneCountInString(heading)+2)+painted(style, part)+suffix)
+			heading, suffix = "", ""
+		}
 	}
-	return append(lines, r.legend(style)...)
+	var legend []string
+	for _, m := range marks {
+		if n := counts[m.sign]; n > 0 {
+			legend = append(legend, fmt.Sprintf("%s %d %s", m.sign, n, m.word))
+		}
+	}
+	if len(legend) > 0 {
+		for _, line := range style.Wrap("  ", strings.Join(legend, ",  ")) {
+			lines = append(lines, style.Paint(ui.Faint, line))
+		}
+	}
+	return lines
 }
 
-// heading of a domain.
 func (r *maintenanceRow) heading(d maintenanceDomain) string {
 	switch {
 	case r.of.Spec.Rollout == nil || r.of.Spec.Rollout.TopologyKey == "":
@@ -77,65 +97,15 @@ func (r *maintenanceRow) heading(d maintenanceDomain) string {
 	}
 }
 
-func (r *maintenanceRow) domainLines(style ui.Style, d maintenanceDomain, head, room int) []string {
-	heading := ui.Clip(r.heading(d), head)
-	returned := 0
-	for _, n := range d.Nodes {
-		if n.Phase == slipwayv1alpha1.NodeReturned {
-			returned++
-		}
-	}
-	var lines []string
-	for part := range slices.Chunk(d.Nodes, room) {
-		line := "  " + heading + strings.Repeat(" ", head-utf8.RuneCountInString(heading)+2) + painted(style, part)
-		if len(lines) == 0 {
-			line += strings.Repeat(" ", room-len(part)) + fmt.Sprintf("  %d of %d back", returned, len(d.Nodes))
-		}
-		lines, heading = append(lines, line), ""
-	}
-	return lines
-}
-
-// painted returns the signs of nodes, with one color for those of the same tone.
+// painted returns the signs of nodes, with one color for neighbors of the same tone.
 func painted(style ui.Style, nodes []maintenanceNode) string {
-	var text, run strings.Builder
-	tone := ui.Plain
-	end := func() {
-		text.WriteString(style.Paint(tone, run.String()))
-		run.Reset()
-	}
+	text, run, tone := "", "", ui.Plain
 	for _, n := range nodes {
 		m := markOf(n.Phase)
 		if m.tone != tone {
-			end()
-			tone = m.tone
+			text, run, tone = text+style.Paint(tone, run), "", m.tone
 		}
-		run.WriteString(m.sign)
+		run += m.sign
 	}
-	end()
-	return text.String()
-}
-
-// legend explains the signs that are drawn, with their counts.
-func (r *maintenanceRow) legend(style ui.Style) []string {
-	counts := map[string]int{}
-	for _, d := range r.Domains {
-		for _, n := range d.Nodes {
-			counts[markOf(n.Phase).sign]++
-		}
-	}
-	var parts []string
-	for _, m := range marks {
-		if n := counts[m.sign]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", m.sign, n, m.word))
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	var lines []string
-	for _, line := range style.Wrap("  ", strings.Join(parts, ",  ")) {
-		lines = append(lines, style.Paint(ui.Faint, line))
-	}
-	return lines
+	return text + style.Paint(tone, run)
 }

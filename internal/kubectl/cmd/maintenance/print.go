@@ -9,43 +9,42 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// maintenanceText is one maintenance for people: its state, all its nodes as a picture, those that
-// need attention or are out, and what can be done. With all, each node has a line.
+// maintenanceText describes one maintenance: its state, all its nodes as a picture, the nodes that
+// need attention or are out of service, and remedies. With all, each node has a line.
 func maintenanceText(r *maintenanceRow, style ui.Style, now time.Time, all bool) string {
-	var text strings.Builder
-	line := func(head, words string) {
-		if words != "" {
-			fmt.Fprintln(&text, strings.Join(style.Wrap(head, words), "\n"))
+	p := cli.Page{Style: style}
+	p.Line(style.Line(ui.Span{Text: r.Name, Tone: ui.Strong}, ui.Span{Text: ": "},
+		ui.Span{Text: string(r.State), Tone: r.tone}, ui.Span{Text: ", stage " + string(r.Stage) + r.stageSince(now)}))
+	for _, text := range []string{r.asked(), r.pace(), r.when(now), r.says(), r.drainText()} {
+		if text != "" {
+			p.Text(ui.Plain, "  ", text)
 		}
 	}
-	fmt.Fprintln(&text, style.Line(ui.Span{Text: r.Name, Tone: ui.Strong}, ui.Span{Text: ": "},
-		ui.Span{Text: r.State, Tone: r.tone}, ui.Span{Text: ", stage " + string(r.Stage) + r.stageSince(now)}))
-	line("  ", r.asked())
-	line("  ", r.pace())
-	line("  ", r.when(now))
-	line("  ", r.says())
-	line("  ", r.drainText())
-	fmt.Fprintln(&text)
-	if r.State != maintenanceUnseen {
-		line("", r.counted())
+	p.Line("")
+	if r.State != notBegun {
+		p.Text(ui.Plain, "", r.counted())
 	}
 	for _, l := range r.mapLines(style) {
-		fmt.Fprintln(&text, l)
+		p.Line(l)
 	}
-	r.nodeTable(&text, style, now, all)
+	if rows := r.nodeRows(now, all); len(rows) > 1 {
+		p.Columns(rows)
+	}
 	for i, a := range r.next() {
 		if i == 0 {
-			fmt.Fprintln(&text, "\nWhat you can do:")
+			p.Line("\nWhat you can do:")
 		}
-		fmt.Fprintf(&text, "  %s:\n", a.what)
-		fmt.Fprintln(&text, strings.Join(style.WrapCommand("    ", a.command), "\n"))
+		p.Line("  " + a.what + ":")
+		p.Line(strings.Join(style.WrapCommand("    ", a.command), "\n"))
 	}
-	return text.String()
+	return p.String()
 }
 
 func (r *maintenanceRow) stageSince(now time.Time) string {
@@ -57,7 +56,7 @@ func (r *maintenanceRow) stageSince(now time.Time) string {
 	return ""
 }
 
-// asked is the requester and the reason.
+// asked returns the reason and the requester.
 func (r *maintenanceRow) asked() string {
 	switch {
 	case r.RequestedBy == "":
@@ -67,6 +66,61 @@ func (r *maintenanceRow) asked() string {
 	default:
 		return r.Reason + " (requested by " + r.RequestedBy + ")"
 	}
+}
+
+// pace describes the rollout and the work.
+func (r *maintenanceRow) pace() string {
+	rollout := r.of.Spec.Rollout
+	if rollout == nil {
+		return "All nodes together"
+	}
+	text := "At most 1 node out of service at a time"
+	if most := rollout.MaxUnavailable; most != nil && most.String() != "1" {
+		text = fmt.Sprintf("At most %s of the nodes out of service at a time", most)
+	}
+	switch {
+	case rollout.MaxUnavailable == nil && rollout.PerDomain != nil:
+		text = fmt.Sprintf("At most %d of each %s out of service at a time", *rollout.PerDomain, rollout.TopologyKey)
+	case rollout.TopologyKey != "" && rollout.PerDomain != nil:
+		text += fmt.Sprintf(", and %d of each %s", *rollout.PerDomain, rollout.TopologyKey)
+	case rollout.TopologyKey != "":
+		text += fmt.Sprintf(", one %s after the other", rollout.TopologyKey)
+	}
+	if rollout.Batches {
+		text += ", in batches"
+	}
+	if rollout.PauseAfter != nil {
+		text += fmt.Sprintf(", pause after %d", *rollout.PauseAfter)
+	}
+	return text + ". Work: " + r.workText()
+}
+
+func (r *maintenanceRow) workText() string {
+	work := r.of.Spec.Work
+	text := map[slipwayv1alpha1.WorkType]string{slipwayv1alpha1.WorkManual: "by hand", slipwayv1alpha1.WorkNone: "none"}[workOf(r.of)]
+	if text == "" {
+		text = "a Job of PodTemplate " + work.PodTemplate
+	}
+	if work != nil && work.Timeout != nil {
+		text += fmt.Sprintf(", within %s", work.Timeout.Duration)
+	}
+	return text
+}
+
+// when describes the present and future parts of the window.
+func (r *maintenanceRow) when(now time.Time) string {
+	window := r.of.Spec.Window
+	if window == nil || r.over() {
+		return ""
+	}
+	var parts []string
+	if at := window.NotBefore; at != nil && at.After(now) {
+		parts = append(parts, fmt.Sprintf("Begins at %s (%s)", cli.Stamp(at), cli.Until(at, now)))
+	}
+	if at := window.Deadline; at != nil {
+		parts = append(parts, fmt.Sprintf("No node begins after %s (%s)", cli.Stamp(at), cli.Until(at, now)))
+	}
+	return strings.Join(parts, ". ")
 }
 
 func (r *maintenanceRow) counted() string {
@@ -82,20 +136,19 @@ func (r *maintenanceRow) counted() string {
 	return text
 }
 
-// drainText is the progress of the drain plan.
+// drainText describes the progress of the drain plan.
 func (r *maintenanceRow) drainText() string {
 	if r.Drain == nil || r.over() {
 		return ""
 	}
-	var parts []string
+	var parts, targets []string
 	if r.Drain.Message != "" {
 		parts = append(parts, strings.TrimSuffix(r.Drain.Message, "."))
 	}
-	if len(r.Drain.Reached) > 0 {
-		var targets []string
-		for _, t := range r.Drain.Reached {
-			targets = append(targets, targetText(t))
-		}
+	for _, t := range r.Drain.Reached {
+		targets = append(targets, targetText(t))
+	}
+	if len(targets) > 0 {
 		parts = append(parts, "Reached: "+strings.Join(targets, "; "))
 	}
 	if r.Drain.PodsPending > 0 {
@@ -104,66 +157,50 @@ func (r *maintenanceRow) drainText() string {
 	return strings.Join(parts, ". ")
 }
 
-// targetText is a target of a drain plan.
 func targetText(t slipwayv1alpha1.DrainTarget) string {
 	text := string(cmp.Or(t.PodType, slipwayv1alpha1.PodTypeDefault))
 	if t.PodPriority != nil {
 		text += fmt.Sprintf(" up to priority %d", *t.PodPriority)
 	}
 	if t.PodSelector != nil {
-		text += " with labels " + selectorText(t.PodSelector)
+		text += " with labels " + metav1.FormatLabelSelector(t.PodSelector)
 	}
 	return text
 }
 
-// nodeTable prints the nodes that need attention or are out, or all.
-func (r *maintenanceRow) nodeTable(text *strings.Builder, style ui.Style, now time.Time, all bool) {
-	var rows [][]ui.Cell
+// nodeRows returns a table of the nodes that need attention or are out of service, or of all.
+func (r *maintenanceRow) nodeRows(now time.Time, all bool) [][]ui.Cell {
+	rows := [][]ui.Cell{ui.Header("NODE", "PHASE", "SINCE", "WHY")}
 	for _, n := range r.NodeStatuses {
 		rows = append(rows, []ui.Cell{{Text: n.Name}, {Text: string(n.Phase), Tone: markOf(n.Phase).tone}, {Text: cli.Ago(n.Since, now)}, {Text: cli.OrDash(whyOf(n))}})
 	}
-	if all {
-		for _, n := range r.unlisted() {
-			rows = append(rows, []ui.Cell{{Text: n.Name}, {Text: string(n.Phase)}, {Text: "-"}, {Text: "-"}})
-		}
-	}
-	if len(rows) > 0 {
-		fmt.Fprintln(text)
-		_ = style.Columns(text, []string{"NODE", "PHASE", "SINCE", "WHY"}, rows) // a Builder takes all
-	}
-}
-
-// unlisted returns the nodes that the status does not list.
-func (r *maintenanceRow) unlisted() []maintenanceNode {
-	var all []maintenanceNode
 	for _, d := range r.Domains {
 		for _, n := range d.Nodes {
-			if !slices.ContainsFunc(r.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool { return s.Name == n.Name }) {
-				all = append(all, n)
+			if all && !slices.ContainsFunc(r.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool { return s.Name == n.Name }) {
+				rows = append(rows, []ui.Cell{{Text: n.Name}, {Text: string(n.Phase)}, {Text: "-"}, {Text: "-"}})
 			}
 		}
 	}
-	return all
+	return rows
 }
 
-// whyOf is what blocks a node, or why it has failed.
+// whyOf returns the blocker of a node, or the reason of its failure.
 func whyOf(n slipwayv1alpha1.MaintenanceNodeStatus) string {
-	switch {
-	case n.Reason == "":
-		return n.Message
-	case n.Message == "":
-		return n.Reason
-	default:
-		return n.Reason + ": " + n.Message
+	if n.Reason == "" || n.Message == "" {
+		return n.Reason + n.Message
 	}
+	return n.Reason + ": " + n.Message
 }
 
-// maintenanceTable is the list for people, of at least one maintenance.
-func maintenanceTable(rows []maintenanceRow, style ui.Style, now time.Time, why bool) string {
+// maintenanceTable lists maintenances.
+func maintenanceTable(rows []maintenanceRow, style ui.Style, now time.Time, wide bool) string {
 	type row = maintenanceRow
+	if len(rows) == 0 {
+		return noMaintenances
+	}
 	columns := []cli.Column[row]{
-		cli.Text("NAME", func(r *row) string { return r.Name }).Short(),
-		cli.Toned("STATE", func(r *row) (string, ui.Tone) { return r.State, r.tone }),
+		cli.Text("NAME", func(r *row) string { return r.Name }),
+		cli.Toned("STATE", func(r *row) (string, ui.Tone) { return string(r.State), r.tone }),
 		cli.Text("NODES", func(r *row) string { return fmt.Sprint(r.Nodes.Selected) }),
 		cli.Text("OUT", func(r *row) string { return fmt.Sprint(r.Nodes.Out) }),
 		cli.Text("RETURNED", func(r *row) string { return fmt.Sprint(r.Nodes.Returned) }),
@@ -175,21 +212,13 @@ func maintenanceTable(rows []maintenanceRow, style ui.Style, now time.Time, why 
 		}),
 		cli.Text("AGE", func(r *row) string { return cli.Ago(r.Since, now) }),
 		cli.Text("WHO", func(r *row) string { return r.RequestedBy }),
-		cli.Text("STAGE", func(r *row) string { return string(r.Stage) }).Under(),
-		cli.Text("MESSAGE", (*row).says).Under(),
+		cli.Under("STAGE", func(r *row) string { return string(r.Stage) }),
+		cli.Under("MESSAGE", (*row).says),
 	}
-	if why {
-		columns = append(columns, cli.Text("WHY", func(r *row) string { return r.Reason }).Under())
+	if wide {
+		columns = append(columns, cli.Under("WHY", func(r *row) string { return r.Reason }))
 	}
-	return cli.Table(style, rows, columns, func(r *row) (texts []string) {
-		if says := r.says(); says != "" {
-			texts = append(texts, says)
-		}
-		if why && r.Reason != "" {
-			texts = append(texts, "because of: "+r.Reason)
-		}
-		return texts
-	})
+	return cli.Table(style, rows, columns)
 }
 
 func (r *maintenanceRow) says() string {

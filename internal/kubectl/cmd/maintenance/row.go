@@ -6,13 +6,12 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
@@ -21,26 +20,25 @@ type maintenanceRow struct {
 	Name  string                           `json:"name"`
 	UID   types.UID                        `json:"uid"`
 	Stage slipwayv1alpha1.MaintenanceStage `json:"stage"`
-	// State is one word or two; Code is the reason of the condition that it comes from.
-	State string `json:"state"`
-	Code  string `json:"code,omitempty"`
+	State state.State                      `json:"state"`
+	// Code is the reason of the condition behind the state.
+	Code string `json:"code,omitempty"`
 	// Message is the message of its status.
 	Message string `json:"message,omitempty"`
 	// Outdated means that the status is about an older spec.
-	Outdated bool         `json:"outdated,omitempty"`
-	Since    *metav1.Time `json:"since,omitempty"`
-	// RequestedBy is the requester, Reason their reason.
+	Outdated    bool                                  `json:"outdated,omitempty"`
+	Since       *metav1.Time                          `json:"since,omitempty"`
 	RequestedBy string                                `json:"requestedBy,omitempty"`
 	Reason      string                                `json:"reason,omitempty"`
 	Nodes       slipwayv1alpha1.MaintenanceNodeCounts `json:"nodes"`
 	Drain       *maintenanceDrain                     `json:"drain,omitempty"`
-	// NodeStatuses are the nodes that have failed, are blocked or are out.
+	// NodeStatuses are the nodes that have failed, are blocked or are out of service.
 	NodeStatuses []slipwayv1alpha1.MaintenanceNodeStatus `json:"nodeStatuses,omitempty"`
-	// Domains are all its nodes, where they are shown.
+	// Domains are all its nodes, if the command shows them.
 	Domains []maintenanceDomain `json:"domains,omitempty"`
 
 	tone ui.Tone
-	// stands means that nothing moves.
+	// stands means that the maintenance makes no progress.
 	stands bool
 	of     *slipwayv1alpha1.NodeMaintenance
 }
@@ -52,7 +50,7 @@ type maintenanceDrain struct {
 	Message     string                        `json:"message,omitempty"`
 }
 
-// maintenanceRows returns the rows of all maintenances: those in progress first, then by name.
+// maintenanceRows returns the rows of all maintenances: first those in progress, each group by name.
 func maintenanceRows(all []*slipwayv1alpha1.NodeMaintenance) []maintenanceRow {
 	rows := make([]maintenanceRow, 0, len(all))
 	for _, m := range all {
@@ -79,85 +77,78 @@ func rowOfMaintenance(m *slipwayv1alpha1.NodeMaintenance) maintenanceRow {
 	if d := m.Status.DrainStatus; d != nil {
 		r.Drain = &maintenanceDrain{Reached: d.ReachedDrainTargets, PodsPending: d.PodsPending, Message: d.DrainMessage}
 	}
-	r.name()
+	r.findState()
 	return r
 }
 
-// The states of a maintenance.
+// The states that only maintenances have.
 const (
-	maintenanceUnseen    = "not begun"
-	maintenanceRefused   = "refused"
-	maintenancePlanned   = "planned"
-	maintenanceCompleted = "completed"
-	maintenanceEnded     = "ended early"
-	maintenanceReturning = "returning"
-	maintenanceCordoned  = "cordoned"
-	maintenanceDrained   = "drained"
-	maintenanceRunning   = "running"
-	maintenanceStopped   = "stopped"
-	maintenancePaused    = "paused"
-	maintenanceWaiting   = "waiting"
+	notBegun   state.State = "not begun"
+	refused    state.State = "refused"
+	planned    state.State = "planned"
+	completed  state.State = "completed"
+	endedEarly state.State = "ended early"
+	stopped    state.State = "stopped"
+	isPaused   state.State = "paused"
 )
 
-// name finds the state. What the conditions say comes before the stage, as long as they are
-// not of an older spec of another stage.
-func (r *maintenanceRow) name() {
-	say := func(state string, tone ui.Tone, code string) { r.State, r.tone, r.Code = state, tone, code }
-	accepted, completed := r.condition(slipwayv1alpha1.MaintenanceAccepted), r.condition(slipwayv1alpha1.MaintenanceCompleted)
+// findState finds the state. Conditions count more than the stage, unless they are about an older
+// spec of another stage.
+func (r *maintenanceRow) findState() {
+	set := func(s state.State, tone ui.Tone, code string) { r.State, r.tone, r.Code = s, tone, code }
+	accepted, done := r.condition(slipwayv1alpha1.MaintenanceAccepted), r.condition(slipwayv1alpha1.MaintenanceCompleted)
 	switch {
-	case isTrueCondition(completed) && r.Nodes.Failed == 0 && r.Nodes.Waiting == 0:
-		say(maintenanceCompleted, ui.Good, completed.Reason)
-	case isTrueCondition(completed):
-		say(maintenanceEnded, ui.Warn, completed.Reason)
+	case isTrue(done) && r.Nodes.Failed == 0 && r.Nodes.Waiting == 0:
+		set(completed, ui.Good, done.Reason)
+	case isTrue(done):
+		set(endedEarly, ui.Warn, done.Reason)
 	case r.Stage == slipwayv1alpha1.StageComplete || r.of.DeletionTimestamp != nil:
-		say(maintenanceReturning, ui.Plain, "")
+		set(state.Returning, ui.Plain, "")
 	case accepted != nil && accepted.Status == metav1.ConditionFalse:
-		say(maintenanceRefused, ui.Bad, accepted.Reason)
+		set(refused, ui.Bad, accepted.Reason)
 		r.Message = cmp.Or(r.Message, accepted.Message)
 	case r.of.Status.ObservedGeneration == 0:
-		say(maintenanceUnseen, ui.Warn, "")
-		r.Message = cmp.Or(r.Message, "Slipway's controller has not looked at it yet")
+		set(notBegun, ui.Warn, "")
+		r.Message = cmp.Or(r.Message, "Slipway's controller has not processed it yet")
 	case r.Stage == slipwayv1alpha1.StageIdle:
-		say(maintenancePlanned, ui.Plain, slipwayv1alpha1.ReasonIdle)
+		set(planned, ui.Plain, slipwayv1alpha1.ReasonIdle)
 	default:
-		r.nameOfProgress()
+		r.findProgress()
 	}
 }
 
-// standstills are the states for reasons for which nothing moves.
+// standstills are the states by the reason of the standstill.
 var standstills = map[string]ui.Span{
-	slipwayv1alpha1.ReasonPaused:           {Text: maintenancePaused, Tone: ui.Warn},
-	slipwayv1alpha1.ReasonPauseAfter:       {Text: maintenancePaused, Tone: ui.Warn},
+	slipwayv1alpha1.ReasonPaused:           {Text: string(isPaused), Tone: ui.Warn},
+	slipwayv1alpha1.ReasonPauseAfter:       {Text: string(isPaused), Tone: ui.Warn},
 	slipwayv1alpha1.ReasonBeforeWindow:     {Text: "scheduled"},
 	slipwayv1alpha1.ReasonWindowOver:       {Text: "window over", Tone: ui.Warn},
-	slipwayv1alpha1.ReasonFailureThreshold: {Text: maintenanceStopped, Tone: ui.Bad},
-	slipwayv1alpha1.ReasonIncomplete:       {Text: maintenanceStopped, Tone: ui.Bad},
+	slipwayv1alpha1.ReasonFailureThreshold: {Text: string(stopped), Tone: ui.Bad},
+	slipwayv1alpha1.ReasonIncomplete:       {Text: string(stopped), Tone: ui.Bad},
 	slipwayv1alpha1.ReasonPendingPods:      {Text: "held back", Tone: ui.Warn},
 	slipwayv1alpha1.ReasonNoNodes:          {Text: "no nodes", Tone: ui.Warn},
 }
 
-// nameOfProgress finds the state of a maintenance in stage Cordon or Drain.
-func (r *maintenanceRow) nameOfProgress() {
-	progress := r.condition(slipwayv1alpha1.MaintenanceProgressing)
-	r.stands = progress != nil && progress.Status == metav1.ConditionFalse
-	if progress != nil {
-		r.Code = progress.Reason
+// findProgress finds the state in stage Cordon or Drain.
+func (r *maintenanceRow) findProgress() {
+	if progress := r.condition(slipwayv1alpha1.MaintenanceProgressing); progress != nil {
+		r.stands, r.Code = progress.Status == metav1.ConditionFalse, progress.Reason
 	}
 	together := r.of.Spec.Rollout == nil
-	named, known := standstills[r.Code]
+	known, is := standstills[r.Code]
 	switch {
-	case known && (r.stands || r.Code == slipwayv1alpha1.ReasonPaused):
-		r.State, r.tone = named.Text, named.Tone
+	case is && (r.stands || r.Code == slipwayv1alpha1.ReasonPaused):
+		r.State, r.tone = state.State(known.Text), known.Tone
 	case r.of.Spec.Paused:
-		r.State, r.tone = maintenancePaused, ui.Warn
+		r.State, r.tone = isPaused, ui.Warn
 	case together && r.Stage == slipwayv1alpha1.StageCordon:
-		r.State = maintenanceCordoned
-	case together && isTrueCondition(r.condition(slipwayv1alpha1.MaintenanceDrained)):
-		r.State, r.tone = maintenanceDrained, ui.Good
+		r.State = state.Cordoned
+	case together && isTrue(r.condition(slipwayv1alpha1.MaintenanceDrained)):
+		r.State, r.tone = state.Drained, ui.Good
 	case r.stands:
-		r.State, r.tone = maintenanceWaiting, ui.Warn
+		r.State, r.tone = state.Waiting, ui.Warn
 	default:
-		r.State = maintenanceRunning
+		r.State = state.Running
 	}
 }
 
@@ -165,26 +156,19 @@ func (r *maintenanceRow) condition(conditionType string) *metav1.Condition {
 	return apimeta.FindStatusCondition(r.of.Status.Conditions, conditionType)
 }
 
-func isTrueCondition(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// over says that no node needs anything any more.
-func (r *maintenanceRow) over() bool {
-	return r.State == maintenanceCompleted || r.State == maintenanceEnded
+// over reports whether the maintenance has released all its nodes.
+func (r *maintenanceRow) over() bool { return r.State == completed || r.State == endedEarly }
+
+// ended reports whether the maintenance makes no progress until a person acts. No stage has that goal.
+func (r *maintenanceRow) ended() bool {
+	dead := []string{slipwayv1alpha1.ReasonFailureThreshold, slipwayv1alpha1.ReasonIncomplete, slipwayv1alpha1.ReasonWindowOver}
+	return r.over() || r.State == refused || r.stands && slices.Contains(dead, r.Code) && !r.inMotion()
 }
 
-// inMotion says that a node is on its way, and has not failed.
+// inMotion reports whether a node is in progress.
 func (r *maintenanceRow) inMotion() bool {
-	return slices.ContainsFunc(r.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool {
-		return !slices.Contains([]slipwayv1alpha1.MaintenanceNodePhase{
-			slipwayv1alpha1.NodeFailed, slipwayv1alpha1.NodeWaiting, slipwayv1alpha1.NodeReturned,
-		}, n.Phase)
-	})
-}
-
-// withNodes adds all nodes that the maintenance selects, in their domains. Nodes are nil where
-// they may not be read.
-func (r *maintenanceRow) withNodes(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent) {
-	if nodes != nil {
-		r.Domains = domainsOf(r.of, nodes, events)
-	}
+	still := []slipwayv1alpha1.MaintenanceNodePhase{slipwayv1alpha1.NodeFailed, slipwayv1alpha1.NodeWaiting, slipwayv1alpha1.NodeReturned}
+	return slices.ContainsFunc(r.NodeStatuses, func(n slipwayv1alpha1.MaintenanceNodeStatus) bool { return !slices.Contains(still, n.Phase) })
 }

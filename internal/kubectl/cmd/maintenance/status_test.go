@@ -91,7 +91,7 @@ func TestWhatMaintenanceStatusLists(t *testing.T) {
 	clitest.GoldenEncoded(t, "maintenance/list", cli.List(rowsOf(t)))
 	for f, want := range map[cli.Format]string{cli.Human: noMaintenances, cli.YAML: "apiVersion: v1\nitems: []\nkind: List\n", cli.Name: ""} {
 		tool, out, _ := clitest.Tool()
-		if err := showMaintenances(tool, &cli.Output{Format: f}, maintenanceRows(nil)); err != nil || out.String() != want {
+		if err := tool.Print(&cli.Output{Format: f}, statusView(tool, maintenanceRows(nil), false)); err != nil || out.String() != want {
 			t.Errorf("-o %s of none: %q, %v", f, out, err)
 		}
 	}
@@ -100,27 +100,27 @@ func TestWhatMaintenanceStatusLists(t *testing.T) {
 func TestWhatMaintenanceStatusShowsOfOne(t *testing.T) {
 	for name, m := range readMaintenances(t) {
 		row := rowOfMaintenance(m)
-		row.withNodes(webNodes(t, 30), nil)
+		row.addNodes(webNodes(t, 30), nil)
 		clitest.GoldenStyles(t, "maintenance/one/"+name, func(out io.Writer, style ui.Style) error {
 			_, err := io.WriteString(out, maintenanceText(&row, style, clitest.Noon, false))
 			return err
 		})
 	}
 	row := rowOfMaintenance(readMaintenances(t)["kernel-6.12"])
-	row.withNodes(webNodes(t, 12), nil)
+	row.addNodes(webNodes(t, 12), nil)
 	clitest.GoldenStyles(t, "maintenance/one/wide", func(out io.Writer, style ui.Style) error {
 		_, err := io.WriteString(out, maintenanceText(&row, style, clitest.Noon, true))
 		return err
 	})
 	clitest.GoldenEncoded(t, "maintenance/one", row)
 	unread := rowOfMaintenance(readMaintenances(t)["kernel-6.12"])
-	unread.withNodes(nil, nil)
+	unread.addNodes(nil, nil)
 	clitest.Golden(t, "maintenance/one/unread", maintenanceText(&unread, ui.Style{}, clitest.Noon, true))
 }
 
 func TestThePictureOfHundredsOfNodesFitsOnAScreen(t *testing.T) {
 	row := rowOfMaintenance(readMaintenances(t)["kernel-6.12"])
-	row.withNodes(webNodes(t, 600), nil)
+	row.addNodes(webNodes(t, 600), nil)
 	for name, style := range clitest.Styles {
 		lines := row.mapLines(style)
 		clitest.Golden(t, "maintenance/map/"+name, strings.Join(lines, "\n")+"\n")
@@ -159,7 +159,9 @@ func TestWhereANodeIsThatTheStatusHasNoRoomFor(t *testing.T) {
 		if tc.event != nil {
 			events = append(events, tc.event)
 		}
-		if got := domainsOf(m, []*corev1.Node{node}, events)[0].Nodes[0].Phase; got != tc.want {
+		row := rowOfMaintenance(m)
+		row.addNodes([]*corev1.Node{node}, events)
+		if got := row.Domains[0].Nodes[0].Phase; got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -183,7 +185,7 @@ func steps(t *testing.T) []maintenanceRow {
 			record(t, nodes[8], maintenance.Record{UID: "m1", State: maintenance.RecordReturned})
 			record(t, nodes[9], maintenance.Record{UID: "m1", State: maintenance.RecordReturned})
 		}
-		row.withNodes(nodes, nil)
+		row.addNodes(nodes, nil)
 		rows = append(rows, row)
 	}
 	return rows
@@ -226,17 +228,17 @@ func TestHowAMaintenanceEnds(t *testing.T) {
 		case !goal(&row):
 			fmt.Fprintf(&text, "%s: goes on\n", row.Name)
 		default:
-			code, says := endOfMaintenance(&row)
+			code, says := endOf(&row, false)
 			fmt.Fprintf(&text, "%s: %d %s\n", row.Name, code, says)
 		}
 	}
 	tool, _, errOut := clitest.Tool()
 	for _, name := range []string{"kernel-6.12", "aborted"} {
 		row := rowOfMaintenance(readMaintenances(t)[name])
-		code, says := endOfReturn(&row)
+		code, says := endOf(&row, true)
 		fmt.Fprintf(&text, "%s, as asked: %d %s\n", row.Name, code, says)
 		row.NodeStatuses = append(row.NodeStatuses, slipwayv1alpha1.MaintenanceNodeStatus{Name: "w", Phase: slipwayv1alpha1.NodeFailed, Reason: slipwayv1alpha1.ReasonReturnFailed})
-		code, says = endOfReturn(&row)
+		code, says = endOf(&row, true)
 		fmt.Fprintf(&text, "%s, as asked: %d %s\n", row.Name, code, says)
 		sayFailed(tool, &row)
 	}
@@ -265,7 +267,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfAMaintenance(t *testing.
 	row := rowOfMaintenance(m)
 	nodes := webNodes(t, 30)
 	nodes[0].Labels["topology.kubernetes.io/zone"] = clitest.Hostile
-	row.withNodes(nodes, nil)
+	row.addNodes(nodes, nil)
 	for _, style := range []ui.Style{{}, {Terminal: true, Width: 80, Height: 24}} {
 		clitest.WantHarmless(t, maintenanceTable([]maintenanceRow{row}, style, clitest.Noon, true))
 		clitest.WantHarmless(t, maintenanceText(&row, style, clitest.Noon, true))

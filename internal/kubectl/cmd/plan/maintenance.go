@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,7 +84,5 @@ func Forecast(ctx context.Context, t *cli.Tool, c cli.Cluster, m *slipwayv1alpha
 }
 
 func showForecast(t *cli.Tool, o *cli.Output, m string, f forecast.Forecast) error {
-	return showPlan(t, o, cli.View{Value: f, Names: []string{cli.MaintenanceName(m)}, Human: func(out io.Writer, style ui.Style, wide bool) error {
-		return printForecast(out, style, f, wide)
-	}}, f.Blocks())
+	return showPlan(t, o, cli.View{Value: f, Names: []string{cli.MaintenanceName(m)}, Text: func(style ui.Style, wide bool) string { return forecastText(style, f, wide) }}, f.Blocks())
 }

@@ -5,7 +5,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/survey"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // planFlags are the flags of drain that change what a drain does, and those of plan.
@@ -38,37 +38,33 @@ func newPlan(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan NODE... | -l SELECTOR | -f FILE | --maintenance NAME",
 		Short: "Predict what a drain or a maintenance would do, and change nothing",
-		Long: `Predicts what a drain of the nodes, all at the same time, would do if it began now: which pods
-leave in which order, which stay, which would block it and why, what would be lost, and where
-replacements could run by their requirements. It says what it did not look at.
+		Long: `Predicts what a drain of the nodes, all at the same time, would do if it began now: the order in
+which pods leave, the pods that stay, the blockers and their reasons, lost data, and nodes for
+replacements. It also lists what it did not check.
 
-It takes the flags of 'kubectl slipway drain' that change what a drain does, or a file with a
-LifecycleEvent or DrainParameters. It reads with your permissions, works without Slipway on the
-cluster, and changes nothing.
+It takes the flags of 'kubectl slipway drain' that change a drain, or a file with a LifecycleEvent or
+DrainParameters. It reads with your permissions, works without Slipway on the cluster, and changes
+nothing.
 
-For a maintenance, it predicts which nodes would be out together and in which order, what would
-block where, which nodes would not start and why, and which PodDisruptionBudgets cannot allow an
-eviction by themselves: for an existing one with --maintenance, for a file with a NodeMaintenance
-with -f, and for the flags of 'kubectl slipway maintain' with its --plan. The nodes of a batch are
-shown as if all took equally long; in the cluster, the next one starts as soon as one may.
+For a maintenance (--maintenance, -f with a NodeMaintenance, or 'kubectl slipway maintain --plan'), it
+predicts the batches of nodes, the blockers of each node, and the nodes that would not start. All nodes
+of a batch take equally long in the prediction; in the cluster, the next node starts as soon as
+possible.
 
-The exit code is 6 if something would block. 'kubectl slipway --help' explains the others.`,
+The exit code is 6 if a pod or a node would block. For more, see
+` + reasons.Docs + `docs/how-to/plan-a-drain.md`,
 		Example: `  kubectl slipway plan worker-1 --force --delete-emptydir-data
 
-  # Both nodes at once, with every pod and where its replacement could run
+  # Both nodes at once, with every pod and a node for its replacement
   kubectl slipway plan worker-1 worker-2 -o wide
 
-  # What this event would do
+  # A drain or a maintenance in a file, and the rest of an existing maintenance
   kubectl slipway plan -f event.yaml
-
-  # The rest of a maintenance, and one that does not exist yet
-  kubectl slipway plan --maintenance kernel-6.12
-  kubectl slipway plan -f maintenance.yaml
-  kubectl slipway maintain kernel-6.12 -l pool=web --max-unavailable 2 --plan`,
+  kubectl slipway plan --maintenance kernel-6.12`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: t.CompleteNodes(0),
 		RunE: func(command *cobra.Command, args []string) error {
-			parameters, err := p.check(t, command, args)
+			parameters, err := p.check(t, args)
 			if err != nil {
 				return err
 			}
@@ -78,25 +74,31 @@ The exit code is 6 if something would block. 'kubectl slipway --help' explains t
 			return planDrain(command.Context(), t, p, parameters)
 		},
 	}
-	p.nodes.AddSelector(command)
 	p.addFlags(command)
 	return command
 }
 
 func (p *planFlags) addFlags(command *cobra.Command) {
+	p.nodes.AddSelector(command)
+	p.Choice.AddFlags(command)
 	f := command.Flags()
-	p.Choice.AddFlags(f)
-	f.StringVarP(&p.file, "filename", "f", "", "a file with a LifecycleEvent or DrainParameters, which say how to drain, or with a NodeMaintenance, instead of the flags; -: standard input")
+	f.StringVarP(&p.file, "filename", "f", "", "a file with a LifecycleEvent, DrainParameters or a NodeMaintenance instead of the flags; -: standard input")
 	f.StringVar(&p.maintenance, "maintenance", "", "the name of a NodeMaintenance, to predict the rest of it")
 	p.output = cli.AddShow(f)
+	for _, name := range []string{"force", "delete-emptydir-data", "grace-period", "pod-selector", "disable-eviction", "eviction-mode"} {
+		command.MarkFlagsMutuallyExclusive("filename", "maintenance", name)
+	}
 }
 
-// check finds what is wrong with the flags, and returns the parameters of the drain.
-func (p *planFlags) check(t *cli.Tool, command *cobra.Command, args []string) ([]byte, error) {
-	if p.maintenance != "" {
-		return nil, p.checkMaintenance(command, args)
-	}
-	if p.file == "" {
+// check finds mistakes in the command line, and returns the parameters of the drain.
+func (p *planFlags) check(t *cli.Tool, args []string) (parameters []byte, err error) {
+	switch {
+	case p.maintenance != "":
+		if p.maintenance, err = cli.CutMaintenance(p.maintenance); err != nil {
+			return nil, err
+		}
+		return nil, p.noNodes(args, "--maintenance")
+	case p.file == "":
 		if err := p.nodes.Take(args); err != nil {
 			return nil, err
 		}
@@ -105,11 +107,6 @@ func (p *planFlags) check(t *cli.Tool, command *cobra.Command, args []string) ([
 			return nil, cli.Usagef("%w", err)
 		}
 		return event.Spec.Parameters.Raw, nil
-	}
-	for _, name := range howToDrain {
-		if command.Flags().Changed(name) {
-			return nil, cli.Usagef("give --filename or --%s, not both: the file says how to drain", name)
-		}
 	}
 	file, err := readPlanFile(t, p.file)
 	if err != nil {
@@ -122,22 +119,6 @@ func (p *planFlags) check(t *cli.Tool, command *cobra.Command, args []string) ([
 		args = []string{file.node}
 	}
 	return file.parameters, p.nodes.Take(args)
-}
-
-// howToDrain are the flags that say how to drain.
-var howToDrain = []string{"force", "delete-emptydir-data", "grace-period", "pod-selector", "disable-eviction"}
-
-// checkMaintenance is for the plan of an existing maintenance, which goes with no other flags.
-func (p *planFlags) checkMaintenance(command *cobra.Command, args []string) (err error) {
-	if p.maintenance, err = cli.CutMaintenance(p.maintenance); err != nil {
-		return err
-	}
-	for _, name := range append([]string{"filename"}, howToDrain...) {
-		if command.Flags().Changed(name) {
-			return cli.Usagef("give --maintenance or --%s, not both", name)
-		}
-	}
-	return p.noNodes(args, "--maintenance")
 }
 
 func (p *planFlags) noNodes(args []string, of string) error {
@@ -191,7 +172,7 @@ func nameFlags(p plan.Prediction) {
 	}
 }
 
-// showPlan prints a prediction. If something would block, the exit code says so.
+// showPlan prints a prediction. The exit code reports blockers.
 func showPlan(t *cli.Tool, o *cli.Output, v cli.View, blocks bool) error {
 	err := t.Print(o, v)
 	if err == nil && blocks {
@@ -205,7 +186,5 @@ func showPrediction(t *cli.Tool, o *cli.Output, p plan.Prediction) error {
 	for _, n := range p.Nodes {
 		names = append(names, "node/"+n.Name)
 	}
-	return showPlan(t, o, cli.View{Value: p, Names: names, Human: func(out io.Writer, style ui.Style, wide bool) error {
-		return printPrediction(out, style, p, wide)
-	}}, p.Blocks())
+	return showPlan(t, o, cli.View{Value: p, Names: names, Text: func(style ui.Style, wide bool) string { return predictionText(style, p, wide) }}, p.Blocks())
 }

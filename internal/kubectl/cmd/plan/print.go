@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
@@ -12,14 +11,14 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// planPrinter prints a prediction for people.
+// planPrinter describes a prediction.
 type planPrinter struct {
 	cli.Page
 	all bool
 }
 
-func printPrediction(out io.Writer, style ui.Style, p plan.Prediction, all bool) error {
-	printer := &planPrinter{Page: cli.Page{Out: out, Style: style}, all: all}
+func predictionText(style ui.Style, p plan.Prediction, all bool) string {
+	printer := &planPrinter{Page: cli.Page{Style: style}, all: all}
 	for i, n := range p.Nodes {
 		if i > 0 {
 			printer.Line("")
@@ -35,7 +34,7 @@ func printPrediction(out io.Writer, style ui.Style, p plan.Prediction, all bool)
 	printer.replacements(p)
 	printer.List("Not sure, because you may not read everything:", ui.Warn, p.Caveats)
 	printer.List("Not looked at:", ui.Faint, p.NotLookedAt)
-	return printer.Err
+	return printer.String()
 }
 
 func (p *planPrinter) node(n plan.Node) {
@@ -43,27 +42,25 @@ func (p *planPrinter) node(n plan.Node) {
 	if len(n.Pods) == 0 {
 		return
 	}
-	var rows [][]ui.Cell
+	header := ui.Header("STEP", "WHAT", "POD", "WHY")
+	if p.all {
+		header = ui.Header("STEP", "ROUND", "WHAT", "POD", "OF", "REPLACEMENT", "WHY")
+	}
+	rows := [][]ui.Cell{header}
 	for _, row := range n.Rows(p.all) {
 		rows = append(rows, p.row(row))
 	}
-	p.table(p.header(), rows)
+	p.table(rows)
 }
 
-// table prints a table. With -o wide it is as wide as it is, as in kubectl.
-func (p *planPrinter) table(header []string, rows [][]ui.Cell) {
+// table adds a table. As in kubectl, -o wide does not fit it into the terminal.
+func (p *planPrinter) table(rows [][]ui.Cell) {
 	style := p.Style
 	if p.all {
 		style.Width = 0
 	}
-	p.Columns(style, header, rows)
-}
-
-func (p *planPrinter) header() []string {
-	if p.all {
-		return []string{"STEP", "ROUND", "WHAT", "POD", "OF", "REPLACEMENT", "WHY"}
-	}
-	return []string{"STEP", "WHAT", "POD", "WHY"}
+	p.Line("")
+	p.WriteString(style.Columns(rows))
 }
 
 func (p *planPrinter) row(r plan.Row) []ui.Cell {
@@ -75,13 +72,7 @@ func (p *planPrinter) row(r plan.Row) []ui.Cell {
 		return []ui.Cell{{Text: ordinal(r.Step)}, what, {Text: r.Text}, {Text: r.Why()}}
 	}
 	return []ui.Cell{
-		{Text: ordinal(r.Step)},
-		{Text: ordinal(r.Round)},
-		what,
-		{Text: r.Text},
-		{Text: cli.OrDash(r.Owner)},
-		{Text: whereTo(r.Replacement)},
-		{Text: r.Why()},
+		{Text: ordinal(r.Step)}, {Text: ordinal(r.Round)}, what, {Text: r.Text}, {Text: cli.OrDash(r.Owner)}, {Text: whereTo(r.Replacement)}, {Text: r.Why()},
 	}
 }
 
@@ -119,7 +110,7 @@ func (p *planPrinter) few(all []string) string {
 	if p.all {
 		return strings.Join(all, ", ")
 	}
-	return cli.Few(all)
+	return cli.Few(all, 4)
 }
 
 func (p *planPrinter) replacements(prediction plan.Prediction) {

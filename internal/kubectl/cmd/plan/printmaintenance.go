@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-func printForecast(out io.Writer, style ui.Style, f forecast.Forecast, all bool) error {
-	p := &planPrinter{Page: cli.Page{Out: out, Style: style}, all: all}
+func forecastText(style ui.Style, f forecast.Forecast, all bool) string {
+	p := &planPrinter{Page: cli.Page{Style: style}, all: all}
 	p.Text(ui.Strong, "", f.Headline())
 	p.List("It does not begin before:", ui.Plain, f.Conditions)
 	p.batches(f)
@@ -39,7 +38,7 @@ func printForecast(out io.Writer, style ui.Style, f forecast.Forecast, all bool)
 	}
 	p.List("Not sure, because you may not read everything:", ui.Warn, f.Caveats)
 	p.List("Not looked at:", ui.Faint, f.NotLookedAt)
-	return p.Err
+	return p.String()
 }
 
 // nothingForecast says that nothing would block, if that is known and there are pods.
@@ -57,24 +56,20 @@ func (p *planPrinter) batches(f forecast.Forecast) {
 	if len(f.Batches) == 0 {
 		return
 	}
-	header := []string{"BATCH", "NODES", "PODS", "BLOCKED", "WHICH"}
+	header := ui.Header("BATCH", "NODES", "PODS", "BLOCKED", "WHICH")
 	if f.TopologyKey != "" {
-		header = []string{"BATCH", domainHeader(f.TopologyKey), "NODES", "PODS", "BLOCKED", "WHICH"}
+		last := f.TopologyKey[strings.LastIndex(f.TopologyKey, "/")+1:] // such as zone
+		header = slices.Insert(header, 1, ui.Header(strings.ToUpper(last))...)
 	}
-	var rows [][]ui.Cell
+	rows := [][]ui.Cell{header}
 	for _, row := range f.Rows(p.all) {
-		cells := []ui.Cell{{Text: batchNumbers(row)}}
+		cells := []ui.Cell{{Text: batchNumbers(row)}, {Text: nodeCount(row)}, {Text: podCount(row)}, blockedCount(row), {Text: p.which(row)}}
 		if f.TopologyKey != "" {
-			cells = append(cells, ui.Cell{Text: domains(row.Domains)})
+			cells = slices.Insert(cells, 1, ui.Cell{Text: domains(row.Domains)})
 		}
-		rows = append(rows, append(cells, ui.Cell{Text: nodeCount(row)}, ui.Cell{Text: podCount(row)}, blockedCount(row), ui.Cell{Text: p.which(row)}))
+		rows = append(rows, cells)
 	}
-	p.table(header, rows)
-}
-
-// domainHeader is the last part of a topology key: ZONE.
-func domainHeader(key string) string {
-	return strings.ToUpper(key[strings.LastIndex(key, "/")+1:])
+	p.table(rows)
 }
 
 func batchNumbers(r forecast.Row) string {

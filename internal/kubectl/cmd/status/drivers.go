@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -41,24 +40,20 @@ func newDrivers(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "drivers [NODE...]",
 		Short: "Show which drivers are registered on which node, and what they can do there",
-		Long: `Shows for each node the lifecycle drivers that are registered with its agent, their
-LifecycleTransitions for the node, and whether events can be claimed there. Agents write the
-registered drivers on their Node some seconds after a change.`,
+		Long: `Shows for each node its registered lifecycle drivers, their LifecycleTransitions for the node, and
+whether events can be claimed. Agents report the registered drivers some seconds after a change.`,
 		Example: `  kubectl slipway drivers
   kubectl slipway drivers worker-1 -o json`,
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := nodes.Take(args); err != nil {
-				return err
-			}
+		RunE: func(command *cobra.Command, _ []string) error {
 			facts, unread, err := readDriverFacts(command.Context(), t, nodes.Named)
 			if err != nil {
 				return err
 			}
 			list := driverList{Drivers: facts.rows(), Unread: unread}
-			return t.Print(output, cli.View{Value: list, Names: list.nodes(), Human: list.print})
+			return t.Print(output, cli.View{Value: list, Names: list.nodes(), Text: list.text})
 		},
-		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: t.CompleteNodes(0),
+		Args:              func(_ *cobra.Command, args []string) error { return nodes.Take(args) },
 	}
 	output = cli.AddShow(command.Flags())
 	return command
@@ -72,23 +67,24 @@ func (l driverList) nodes() (names []string) {
 	return names
 }
 
-func (l driverList) print(out io.Writer, style ui.Style, _ bool) error {
-	var rows [][]ui.Cell
+func (l driverList) text(style ui.Style, _ bool) string {
+	rows := [][]ui.Cell{ui.Header("NODE", "DRIVER", "READY", "TRANSITIONS")}
 	for _, row := range l.Drivers {
 		ready := ui.Cell{Text: "yes", Tone: ui.Good}
 		if !row.Ready {
 			ready = ui.Cell{Text: "no", Tone: ui.Bad}
 		}
-		rows = append(rows, []ui.Cell{{Text: row.Node}, cli.Dashed(row.Driver), ready, cli.Dashed(strings.Join(row.Transitions, ", "))})
+		rows = append(rows, []ui.Cell{{Text: row.Node}, {Text: cli.OrDash(row.Driver)}, ready, {Text: cli.OrDash(strings.Join(row.Transitions, ", "))}})
 		if row.Message != "" {
 			rows = append(rows, []ui.Cell{{}, {}, {}, {Text: row.Message, Tone: ui.Warn}})
 		}
 	}
-	p := cli.Page{Out: out, Style: style, Err: style.Columns(out, []string{"NODE", "DRIVER", "READY", "TRANSITIONS"}, rows)}
+	p := cli.Page{Style: style}
+	p.WriteString(style.Columns(rows))
 	for _, what := range l.Unread {
 		p.Text(ui.Plain, "", "not read: "+what)
 	}
-	return p.Err
+	return p.String()
 }
 
 // driverFacts are what was read.

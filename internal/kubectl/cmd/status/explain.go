@@ -5,7 +5,6 @@ package status
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -21,24 +20,15 @@ import (
 
 func newExplain(t *cli.Tool) *cobra.Command {
 	var output *cli.Output
-	command := &cobra.Command{
+	command := t.ForNode(&cobra.Command{
 		Use:   "explain NODE",
-		Short: "Say why a node is not moving, and what helps",
-		Long: `Says whether a drain of the node moves or is blocked, by what and since when; what helps, the
-safest remedy first; and what has happened so far. It changes nothing. It reads with your
-permissions, and says what it may not read.`,
+		Short: "Explain why a node makes no progress, and how to help",
+		Long: `Shows whether a drain of the node makes progress or is blocked, the blockers with their age, the
+remedies (the safest one first), and the history. It changes nothing. It reads with your permissions, and
+lists the objects that you may not read.`,
 		Example: `  kubectl slipway explain worker-1
   kubectl slipway explain worker-1 -o jsonpath='{.causes[*].code}'`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: t.CompleteNodes(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			node, err := cli.OneNode(args)
-			if err != nil {
-				return err
-			}
-			return runExplain(command.Context(), t, node, output)
-		},
-	}
+	}, func(ctx context.Context, node string) error { return runExplain(ctx, t, node, output) })
 	output = cli.AddShow(command.Flags())
 	return command
 }
@@ -56,21 +46,21 @@ func runExplain(ctx context.Context, t *cli.Tool, node string, output *cli.Outpu
 	report := explain.Explain(facts, now)
 	return t.Print(output, cli.View{
 		Value: report, Names: []string{"node/" + node},
-		Human: func(out io.Writer, style ui.Style, _ bool) error {
-			return printReport(out, style, report, now, cli.OutFor(node, cli.Pointers(facts.Events)))
+		Text: func(style ui.Style, _ bool) string {
+			return reportText(style, report, now, cli.OutFor(node, cli.Pointers(facts.Events)))
 		},
 	})
 }
 
-// reportPage prints a report for people.
+// reportPage describes a report.
 type reportPage struct {
 	cli.Page
 	now time.Time
 }
 
-// printReport prints a report; outFor names the maintenances that the node is out for.
-func printReport(out io.Writer, style ui.Style, r explain.Report, now time.Time, outFor string) error {
-	p := &reportPage{Page: cli.Page{Out: out, Style: style}, now: now}
+// reportText describes a report; outFor names the maintenances of the node.
+func reportText(style ui.Style, r explain.Report, now time.Time, outFor string) string {
+	p := &reportPage{Page: cli.Page{Style: style}, now: now}
 	p.Text(toneOf(r), "", r.Headline)
 	for i, c := range r.Causes {
 		p.cause(fmt.Sprintf("%d. ", i+1), c)
@@ -83,7 +73,7 @@ func printReport(out io.Writer, style ui.Style, r explain.Report, now time.Time,
 		p.remedies(r.Next)
 	}
 	if len(r.History) > 0 {
-		p.Section("What has happened:")
+		p.Section("History:")
 		for _, m := range r.History {
 			p.Text(ui.Plain, "   "+m.Time.UTC().Format(time.RFC3339)+"  ", m.Text)
 		}
@@ -92,15 +82,15 @@ func printReport(out io.Writer, style ui.Style, r explain.Report, now time.Time,
 	for _, u := range r.Unread {
 		unread = append(unread, fmt.Sprintf("%s: %s", u.Kind, u.Why))
 	}
-	p.List("What could not be read, so that there may be more to say:", ui.Faint, unread)
+	p.List("Not read, so the report may be incomplete:", ui.Faint, unread)
 	if outFor != "" {
 		p.Line("")
 		p.Text(ui.Plain, "", outFor)
 	}
-	return p.Err
+	return p.String()
 }
 
-// toneOf is the color of the headline.
+// toneOf returns the color of the headline.
 func toneOf(r explain.Report) ui.Tone {
 	if r.HeldUp() {
 		return ui.Bad
@@ -108,7 +98,7 @@ func toneOf(r explain.Report) ui.Tone {
 	return progress.Tone(r.State)
 }
 
-// cause prints a cause and its remedies.
+// cause adds a cause and its remedies.
 func (p *reportPage) cause(head string, c explain.Cause) {
 	p.Line("")
 	title := c.Code
@@ -122,7 +112,7 @@ func (p *reportPage) cause(head string, c explain.Cause) {
 		title += "; it passes by itself"
 	}
 	p.Text(ui.Strong, head, title)
-	p.Text(ui.Plain, "   ", cli.Few(c.Objects)+": "+c.Text)
+	p.Text(ui.Plain, "   ", cli.Few(c.Objects, 4)+": "+c.Text)
 	for _, d := range c.Details {
 		p.Text(ui.Plain, "   · ", d)
 	}

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -33,22 +31,17 @@ func newStatus(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status [NODE...] [-l SELECTOR]",
 		Short: "Show the nodes in or near maintenance: progress, blockers, requesters",
-		Long: `Shows the nodes that have LifecycleEvents, that are cordoned, or that were drained; of named
-nodes also those in service. -o wide adds the reason and the LifecycleEvent. Where the terminal
-is too narrow for all columns, the blockers of a node stand below its line.
+		Long: `Shows the nodes that have LifecycleEvents, are cordoned, or were drained; of named nodes also those
+in service. -o wide adds the reason and the LifecycleEvent. A report about an older spec of an event
+is marked (outdated).
 
--w goes on: it redraws a terminal; elsewhere each change of a node is a line, or one JSON object
-with -o json. What was reported for an older spec of an event is marked (outdated).`,
+With -w, it redraws a terminal at each change; elsewhere, each change of a node is a line, or one JSON
+object with -o json.`,
 		Example: `  kubectl slipway status
   kubectl slipway status worker-1 -w
   kubectl slipway status -o custom-columns=NODE:.node,STATE:.state
   kubectl slipway status -o json | jq '.items[] | select(.state == "blocked")'`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: t.CompleteNodes(0),
-		RunE: func(command *cobra.Command, args []string) error {
-			if err := s.nodes.Take(args); err != nil {
-				return err
-			}
+		RunE: func(command *cobra.Command, _ []string) error {
 			if s.watch {
 				if err := s.output.Streams("does not go with -w"); err != nil {
 					return err
@@ -57,8 +50,8 @@ with -o json. What was reported for an older spec of an event is marked (outdate
 			return runStatus(command.Context(), t, s)
 		},
 	}
-	s.nodes.AddSelector(command)
-	command.Flags().BoolVarP(&s.watch, "watch", "w", false, "go on showing what changes")
+	s.nodes.AddTo(command, t)
+	command.Flags().BoolVarP(&s.watch, "watch", "w", false, "watch for changes")
 	s.output = cli.AddShow(command.Flags())
 	return command
 }
@@ -92,23 +85,19 @@ func runStatus(ctx context.Context, t *cli.Tool, s *statusFlags) error {
 	return missing
 }
 
-// statusView shows the overview. Nodes are nil where they may not be listed.
+// statusView shows the overview. Nodes are nil for a caller that may not list them.
 func statusView(t *cli.Tool, all []nodeStatus, nodes []*corev1.Node, named []string) cli.View {
-	return cli.View{
-		Value: cli.List(all), Names: namesOf(all),
-		Human: func(out io.Writer, style ui.Style, wide bool) error {
-			text := nothingText(nodes == nil)
-			if len(all) > 0 {
-				text = statusTable(all, style, t.Clock.Now(), wide)
-			}
-			_, err := fmt.Fprint(out, text+ui.CleanLines(shortDelays(nodes, named)))
-			return err
-		},
+	var names []string
+	for _, s := range all {
+		names = append(names, "node/"+s.Node)
 	}
+	return cli.View{Value: cli.List(all), Names: names, Text: func(style ui.Style, wide bool) string {
+		return statusTable(all, style, t.Clock.Now(), wide, nodes == nil) + ui.CleanLines(shortDelays(nodes, named))
+	}}
 }
 
-// notThere returns an error about the named nodes that do not exist. Where Nodes may not be
-// listed, that is not known.
+// notThere returns an error about the named nodes that do not exist. Without permission to list Nodes,
+// that is unknown.
 func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
 	var missing []error
 	for _, name := range named {
@@ -120,9 +109,9 @@ func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
 	return errors.Join(missing...)
 }
 
-const nodesUnread = "only those with LifecycleEvents are shown, and no cordons"
+const nodesUnread = "the list has only nodes with LifecycleEvents, and no cordons"
 
-// listStatus reads the facts of the overview. Nodes are nil where they may not be listed.
+// listStatus reads the facts of the overview. Nodes are nil for a caller that may not list them.
 func listStatus(ctx context.Context, t *cli.Tool, reader client.Reader) ([]*corev1.Node, []*lifecyclev1alpha1.LifecycleEvent, error) {
 	nodes, err := t.ListNodes(ctx, reader, nodesUnread)
 	if err != nil {
@@ -135,19 +124,9 @@ func listStatus(ctx context.Context, t *cli.Tool, reader client.Reader) ([]*core
 	return nodes, cli.Pointers(events.Items), nil
 }
 
-func namesOf(all []nodeStatus) []string {
-	var names []string
-	for _, s := range all {
-		names = append(names, "node/"+s.Node)
-	}
-	return names
-}
-
-// shortDelays names the nodes whose machines hardly wait for their drains when they are shut
-// down, although slipway-host holds the shutdown. Named are the nodes of the command; nil means
-// all.
+// shortDelays names the nodes whose machines hardly wait for their drains at a shutdown, although
+// slipway-host delays it. Named are the nodes of the command; nil means all.
 func shortDelays(nodes []*corev1.Node, named []string) string {
-	const most = 5
 	var short []string
 	for _, node := range nodes {
 		delay, known := shutdown.DelayOn(node)
@@ -159,10 +138,7 @@ func shortDelays(nodes []*corev1.Node, named []string) string {
 		return ""
 	}
 	slices.Sort(short)
-	text := strings.Join(short[:min(len(short), most)], ", ")
-	if more := len(short) - most; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return fmt.Sprintf("\nMachines that go down half drained, because logind delays a shutdown for less than %s there:\n  %s\n"+
-		"For the remedy (InhibitDelayMaxSec), see %s.\n", shutdown.ShortDelay, text, reasons.Docs+"docs/how-to/shutdown.md")
+	const most = 5
+	return fmt.Sprintf("\nMachines that shut down before the end of their drains, because logind delays a shutdown for less than %s there:\n  %s\n"+
+		"For the remedy (InhibitDelayMaxSec), see %s.\n", shutdown.ShortDelay, cli.Few(short, most), reasons.Docs+"docs/how-to/shutdown.md")
 }

@@ -13,61 +13,36 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// nothingText is printed where there is nothing to show.
-func nothingText(nodesUnread bool) string {
-	if nodesUnread {
-		return "There is no LifecycleEvent. Whether nodes are cordoned is not known: you may not list Nodes.\n"
-	}
-	return "All nodes are in service.\n"
-}
-
-// statusTable is the overview for people, of at least one node.
-func statusTable(all []nodeStatus, style ui.Style, now time.Time, why bool) string {
+// statusTable lists nodes.
+func statusTable(all []nodeStatus, style ui.Style, now time.Time, wide, nodesUnread bool) string {
 	type row = nodeStatus
+	switch {
+	case len(all) > 0:
+	case nodesUnread:
+		return "There is no LifecycleEvent. Cordons are not known: you may not list Nodes.\n"
+	default:
+		return "All nodes are in service.\n"
+	}
+	blocked := cli.Under("BLOCKED BY", (*row).blockedBy)
+	blocked.Below = (*row).blockedAndHelp
 	columns := []cli.Column[row]{
 		cli.Text("NODE", func(s *row) string { return s.Node }),
 		cli.Toned("STATE", func(s *row) (string, ui.Tone) { return string(s.State), progress.Tone(s.State) }),
 		cli.Text("PROGRESS", (*row).progress),
 		cli.Text("SINCE", func(s *row) string { return cli.Ago(s.Since, now) }),
 		cli.Text("DEADLINE", func(s *row) string { return cli.Until(s.Deadline, now) }),
-		cli.Text("WHO", (*row).who).Short(),
-		cli.Text("BLOCKED BY", (*row).blockedBy).Under(),
+		cli.Text("WHO", (*row).who),
+		blocked,
 	}
-	if why {
-		columns = append(columns,
-			cli.Text("WHY", func(s *row) string { return s.Reason }).Under(),
-			cli.Text("EVENT", func(s *row) string { return s.Event }).Under())
+	if wide {
+		columns = append(columns, cli.Under("WHY", func(s *row) string { return s.Reason }), cli.Under("EVENT", func(s *row) string { return s.Event }))
 	}
-	return cli.Table(style, all, columns, func(s *row) []string { return s.below(why) })
+	return cli.Table(style, all, columns)
 }
 
-// below returns the texts below the line of a node. There is room for the remedy.
-func (s *nodeStatus) below(why bool) (texts []string) {
-	if by := s.blockedBy(); by != "" {
-		if help := s.help(); help != "" {
-			by += ": " + help
-		}
-		texts = append(texts, by)
-	}
-	if why && s.Event != "" {
-		text := s.Event
-		if s.Reason != "" {
-			text += ", because of: " + s.Reason
-		}
-		texts = append(texts, text)
-	}
-	return texts
-}
-
-// statusLine is a node of the overview where nothing can be redrawn.
-func statusLine(s nodeStatus, now time.Time) string {
-	parts := []string{now.UTC().Format(time.TimeOnly), s.Node}
-	for _, part := range []string{s.Event, string(s.State), s.progress(), s.blockedBy(), s.Message} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return ui.Clean(strings.Join(parts, "  ")) + "\n"
+// line returns a node as a line.
+func (s *nodeStatus) line(now time.Time) string {
+	return cli.ChangeLine(now, s.Node, s.Event, string(s.State), s.progress(), s.blockedBy(), s.Message)
 }
 
 func (s *nodeStatus) progress() string {
@@ -77,7 +52,7 @@ func (s *nodeStatus) progress() string {
 	return fmt.Sprintf("%d/%d", s.Progress.Done, s.Progress.Total)
 }
 
-// who is the requester, or the owner of the cordon.
+// who returns the requester, or the owner of the cordon.
 func (s *nodeStatus) who() string {
 	switch {
 	case len(s.Maintenances) > 0:
@@ -95,7 +70,7 @@ func (s *nodeStatus) who() string {
 	}
 }
 
-// blockedBy is the first blocker.
+// blockedBy returns the first blocker.
 func (s *nodeStatus) blockedBy() string {
 	text := ""
 	switch {
@@ -113,10 +88,14 @@ func (s *nodeStatus) blockedBy() string {
 	return text
 }
 
-// help is the remedy for [nodeStatus.blockedBy].
-func (s *nodeStatus) help() string {
+// blockedAndHelp returns the first blocker, and its remedy.
+func (s *nodeStatus) blockedAndHelp() string {
+	by, help := s.blockedBy(), s.Message
 	if s.Waiting == "" && len(s.Blockers) > 0 {
-		return progress.Remedy(s.Blockers[0])
+		help = progress.Remedy(s.Blockers[0])
 	}
-	return s.Message
+	if by == "" || help == "" {
+		return by
+	}
+	return by + ": " + help
 }

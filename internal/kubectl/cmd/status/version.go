@@ -5,7 +5,6 @@ package status
 import (
 	"context"
 	"errors"
-	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -38,9 +37,8 @@ func newVersion(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of Slipway and Kubernetes, here and on the cluster",
-		Long: `Shows the version of this command, of the cluster's API server and of Slipway there; the API
-group of LifecycleEvents; and what claims them: the agents on the nodes, or the controller. It
-names what you may not read.`,
+		Long: `Shows the version of this command, of the cluster's API server and of Slipway there; the API group
+of LifecycleEvents; and the processes that claim them: the agents on the nodes, or the controller.`,
 		Example: `  kubectl slipway version
   kubectl slipway version --client -o json`,
 		Args: cobra.NoArgs,
@@ -51,7 +49,7 @@ names what you may not read.`,
 				err = addCluster(command.Context(), t, &v)
 			}
 			// It prints what is known, even if the cluster does not answer.
-			return errors.Join(t.Print(output, cli.View{Value: v, Names: v.names(), Human: v.print}), err)
+			return errors.Join(t.Print(output, cli.View{Value: v, Names: v.names(), Text: v.text}), err)
 		},
 	}
 	output = cli.AddShow(command.Flags())
@@ -93,21 +91,21 @@ func (v versions) names() (names []string) {
 	return names
 }
 
-func (v versions) print(out io.Writer, style ui.Style, _ bool) error {
+func (v versions) text(style ui.Style, _ bool) string {
 	rows := [][]ui.Cell{{{Text: "Client:"}, {Text: v.Client}}}
 	add := func(name, text string, tone ui.Tone) {
-		rows = append(rows, []ui.Cell{{Text: name}, {Text: text, Tone: tone}})
-	}
-	if v.Kubernetes != "" {
-		add("Kubernetes:", v.Kubernetes, ui.Plain)
-		if v.APIGroup != "" {
-			add("API group:", v.APIGroup, ui.Plain)
-		} else if len(v.Unread) == 0 {
-			add("API group:", "none: no LifecycleEvents are served here; 'kubectl slipway install' helps", ui.Warn)
+		if text != "" {
+			rows = append(rows, []ui.Cell{{Text: name}, {Text: text, Tone: tone}})
 		}
 	}
-	if v.APIGroup != "" && len(v.Installed) == 0 && len(v.Unread) == 0 {
-		add("Slipway:", "none: the kinds are here, and nothing works on events; 'kubectl slipway install' helps", ui.Warn)
+	add("Kubernetes:", v.Kubernetes, ui.Plain)
+	add("API group:", v.APIGroup, ui.Plain)
+	switch {
+	case v.Kubernetes == "" || len(v.Unread) > 0:
+	case v.APIGroup == "":
+		add("API group:", "none: this cluster serves no LifecycleEvents; 'kubectl slipway install' adds them", ui.Warn)
+	case len(v.Installed) == 0:
+		add("Slipway:", "none: no installation works on LifecycleEvents; 'kubectl slipway install' adds one", ui.Warn)
 	}
 	for _, i := range v.Installed {
 		add("Slipway:", i.Image+" in namespace "+i.Namespace, ui.Plain)
@@ -119,7 +117,7 @@ func (v versions) print(out io.Writer, style ui.Style, _ bool) error {
 	for _, what := range v.Unread {
 		add("Not read:", what, ui.Warn)
 	}
-	return style.Rows(out, rows)
+	return style.Columns(rows)
 }
 
 // claimMode describes the claim mode for people.

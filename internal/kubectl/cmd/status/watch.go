@@ -5,7 +5,6 @@ package status
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +12,11 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// statusWatch shows an overview again and again.
+// statusWatch shows the overview at each change.
 type statusWatch struct {
 	cli.Live
 	named       []string
@@ -42,7 +42,7 @@ func watchStatus(ctx context.Context, t *cli.Tool, c cli.Cluster, f cli.Format, 
 	})
 }
 
-// Show shows the nodes. It never ends by itself.
+// Show shows the nodes. The watch has no end.
 func (w *statusWatch) Show(_ context.Context, now time.Time) (over bool, err error) {
 	nodes, events := follow.Stored[*corev1.Node](&w.Store), follow.Stored[*lifecyclev1alpha1.LifecycleEvent](&w.Store)
 	w.Update(w.picture(overview(nodes, events, w.named), now))
@@ -51,37 +51,31 @@ func (w *statusWatch) Show(_ context.Context, now time.Time) (over bool, err err
 
 func (w *statusWatch) picture(all []nodeStatus, now time.Time) cli.Picture {
 	return cli.Picture{
-		Text: func(style ui.Style) string {
-			if len(all) == 0 {
-				return nothingText(w.nodesUnread)
-			}
-			return statusTable(all, style, now, w.Format == cli.Wide)
-		},
+		Text: func(style ui.Style) string { return statusTable(all, style, now, w.Format == cli.Wide, w.nodesUnread) },
 		News: func() string { return w.changes(all, now) },
 	}
 }
 
-// changes are the nodes that have changed, one line or JSON object each.
-func (w *statusWatch) changes(all []nodeStatus, now time.Time) string {
-	var text strings.Builder
+// changes returns a line or a JSON object for each changed node.
+func (w *statusWatch) changes(all []nodeStatus, now time.Time) (text string) {
+	entry := func(s nodeStatus) {
+		if w.Format == cli.JSON {
+			text += cli.Line(s)
+		} else {
+			text += s.line(now)
+		}
+	}
 	changed, gone := w.news.Of(all)
 	for _, s := range changed {
-		text.WriteString(w.entry(s, now))
+		entry(s)
 	}
 	for _, before := range gone {
 		if before.Event != "" {
-			text.WriteString(w.entry(nodeStatus{Node: before.Node, Event: before.Event, State: "gone"}, now))
+			entry(nodeStatus{Node: before.Node, Event: before.Event, State: state.Gone})
 		}
 		if !slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == before.Node }) {
-			text.WriteString(w.entry(nodeStatus{Node: before.Node, State: "not in maintenance any more"}, now))
+			entry(nodeStatus{Node: before.Node, State: "no longer in maintenance"})
 		}
 	}
-	return text.String()
-}
-
-func (w *statusWatch) entry(s nodeStatus, now time.Time) string {
-	if w.Format != cli.JSON {
-		return statusLine(s, now)
-	}
-	return cli.Line(s)
+	return text
 }
