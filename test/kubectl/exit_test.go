@@ -151,7 +151,7 @@ func TestCtrlCEndsTheCommandAndNotTheDrain(t *testing.T) {
 	event := held.AwaitHeld(t, "drain-"+node.Name)
 	drain.signal(syscall.SIGINT)
 	_, trouble := drain.end(130)
-	wantTexts(t, trouble, "It goes on in the cluster", "kubectl slipway status -w "+node.Name, "kubectl slipway cancel "+node.Name)
+	wantTexts(t, trouble, "It continues in the cluster", "kubectl slipway status -w "+node.Name, "kubectl slipway cancel "+node.Name)
 
 	again := start(t, env, "drain", node.Name, "--force")
 	again.trouble.await(t, "LifecycleEvent "+event.Name)

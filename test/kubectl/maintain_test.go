@@ -138,7 +138,7 @@ func TestHowFollowingAMaintenanceEnds(t *testing.T) {
 	stopped.out.await(t, "not begun")
 	stopped.signal(syscall.SIGINT)
 	_, trouble := stopped.end(130)
-	wantTexts(t, trouble, "Stopped watching. It goes on in the cluster.", "kubectl slipway maintenance abort "+m.name)
+	wantTexts(t, trouble, "Stopped watching. It continues in the cluster.", "kubectl slipway maintenance abort "+m.name)
 	m.env.Kubectl(t, "delete", "nodemaintenance", m.name)
 
 	_, trouble = m.run(5, append(maintain, "--timeout=1s")...)
@@ -179,7 +179,7 @@ func TestAMaintenanceIsPausedResumedAndAborted(t *testing.T) {
 	wantTexts(t, out, "is not paused")
 	m.moves(slipwayv1alpha1.NodeDraining, "")
 	_, trouble := m.run(2, "maintenance", "abort", m.name)
-	wantTexts(t, trouble, "ends for good", "1 node is out, and returns", "--yes skips the question")
+	wantTexts(t, trouble, "ends for good", "1 out of service now", "--yes skips the question")
 	abort := m.start("maintenance", "abort", m.name, "--yes")
 	m.awaitSpec("is to be complete", func(got *slipwayv1alpha1.NodeMaintenance) bool {
 		return got.Spec.Stage == slipwayv1alpha1.StageComplete
@@ -189,7 +189,7 @@ func TestAMaintenanceIsPausedResumedAndAborted(t *testing.T) {
 	out, _ = abort.end(0)
 	wantTexts(t, out, "nodemaintenance.slipway.dev/"+m.name+" has ended")
 	_, trouble = m.run(1, "maintenance", "stage", m.name, "cordon")
-	wantTexts(t, trouble, "is in stage Complete, and no stage goes back to Cordon")
+	wantTexts(t, trouble, "is in stage Complete, and cannot return to stage Cordon")
 	out, _ = m.run(0, "maintenance", "abort", m.name)
 	wantTexts(t, out, "has completed already")
 }
@@ -198,9 +198,9 @@ func TestStagesAreMovedByHand(t *testing.T) {
 	t.Parallel()
 	m := newMaintained(t, "cli-stages")
 	_, trouble := m.run(0, "maintain", m.name, m.node, "--all-together", "--stage", "cordon")
-	wantTexts(t, trouble, "It goes on in the cluster.")
+	wantTexts(t, trouble, "It continues in the cluster.")
 	_, trouble = m.run(1, "done", m.node)
-	wantTexts(t, trouble, "no maintenance has it out")
+	wantTexts(t, trouble, "no maintenance waits for work")
 	drain := m.start("maintenance", "stage", m.name, "drain")
 	m.awaitSpec("is to drain", func(got *slipwayv1alpha1.NodeMaintenance) bool { return got.Spec.Stage == slipwayv1alpha1.StageDrain })
 	m.say(outOne, slipwayv1alpha1.NodeDrained, "", slipwayv1alpha1.MaintenanceDrained, metav1.ConditionTrue, slipwayv1alpha1.ReasonDrained)
@@ -213,7 +213,7 @@ func TestHooksAndWorkAreSaidOnTheEventOfTheNode(t *testing.T) {
 	m := newMaintained(t, "cli-hooks")
 	m.run(0, "maintain", m.name, m.node, "--hook", "backup@before-drain", "--wait=false")
 	_, trouble := m.run(1, "maintenance", "open", m.name, m.node, "backup")
-	wantTexts(t, trouble, "node "+m.node+" is not out for NodeMaintenance "+m.name)
+	wantTexts(t, trouble, "node "+m.node+" is not out of service for NodeMaintenance "+m.name)
 	fors, err := json.Marshal([]map[string]any{{"uid": m.get().UID, "name": m.name}})
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestHooksAndWorkAreSaidOnTheEventOfTheNode(t *testing.T) {
 	wantTexts(t, out, "node/"+m.node+": hook backup is open")
 	m.annotated(slipwayv1alpha1.HookAnnotationPrefix+"backup", slipwayv1alpha1.HookOpen)
 	_, trouble = m.run(1, "done", m.node)
-	wantTexts(t, trouble, "is not drained yet (held)")
+	wantTexts(t, trouble, "does not wait for work on node", "the node is held")
 	m.moves(slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
 	out, _ = m.run(0, "done", m.node)
 	wantTexts(t, out, "node/"+m.node+": the work is done\n")

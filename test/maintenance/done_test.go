@@ -80,24 +80,24 @@ func doneByCommand(c *scene) {
 	c.open(node, "test")
 	m.AwaitCompleted()
 	c.awaitBack(node)
-	c.saysDone(operator, node, 1, "nothing waits for work on node "+node+": no maintenance has it out")
+	c.saysDone(operator, node, 1, "no maintenance waits for work on node "+node)
 	m.Delete()
 }
 
 // notDoneYet: before the work can have begun, nobody has done it.
 func notDoneYet(c *scene) {
 	node := c.nodes[0]
-	c.saysDone(operator, node, 1, "nothing waits for work on node "+node+": no maintenance has it out")
+	c.saysDone(operator, node, 1, "no maintenance waits for work on node "+node)
 	c.held(node)
 	m := c.maintain(somebody, hook("ask", slipwayv1alpha1.BeforeDrain), hook("check", slipwayv1alpha1.AfterDrain))
 	c.awaitHook(m, "ask")
-	c.saysDone(operator, node, 1, "node "+node+" is not drained yet (held)", "NodeMaintenance "+m.Name)
+	c.saysDone(operator, node, 1, "the node is held", "NodeMaintenance "+m.Name)
 	c.open(node, "ask")
 	m.AwaitNode(node, slipwayv1alpha1.NodeDraining, slipwayv1alpha1.ReasonBlocked)
-	c.saysDone(operator, node, 1, "node "+node+" is not drained yet (draining)")
+	c.saysDone(operator, node, 1, "the node is draining")
 	c.letGo()
 	c.awaitHook(m, "check")
-	c.saysDone(operator, node, 1, "node "+node+" is drained, and held: AfterDrain: waiting for hook check", "nothing waits for work on it yet")
+	c.saysDone(operator, node, 1, "the node is held", "AfterDrain: waiting for hook check")
 	c.open(node, "check")
 	m.AwaitNode(node, slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
 	c.saysDone(operator, node, 0, "node/"+node+": the work is done\n")

@@ -39,13 +39,13 @@ func (s *scene) wants(t *testing.T, code int, text string, arguments ...string) 
 func byHand(t *testing.T, s *scene) {
 	s.node(t, "handmade")
 	s.wants(t, cli.Done, "its lease is free", "get", "handmade")
-	s.wants(t, cli.Done, "it never expires: give it back with 'kubectl slipway lease release handmade'",
+	s.wants(t, cli.Done, "it never expires; release it with 'kubectl slipway lease release handmade'",
 		"acquire", "handmade", "--administrator", "--purpose", "new disk")
 	s.wants(t, cli.Done, "an administrator: new disk", "get", "handmade")
 	s.wants(t, cli.Done, `"administrator": true`, "get", "handmade", "-o", "json")
-	s.wants(t, cli.Done, "given back", "list")
+	s.wants(t, cli.Done, "released", "list")
 	s.wants(t, cli.Held, `is held by "kubeadmin-`, "acquire", "handmade", "--holder", "fwup.example.com")
-	s.wants(t, cli.Done, "its lease is given back", "release", "handmade")
+	s.wants(t, cli.Done, "has released its lease", "release", "handmade")
 	s.wants(t, cli.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "10m")
 	s.wants(t, cli.Done, "until ", "acquire", "handmade", "--holder", "fwup.example.com", "--duration", "20m")
 	s.wants(t, cli.Held, "--force breaks it", "release", "handmade")

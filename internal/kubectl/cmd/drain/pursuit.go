@@ -88,7 +88,7 @@ func (p *pursuit) begin(ctx context.Context) error {
 		return errors.Join(asking, err)
 	}
 	if p.DryRun == cli.DryRunNone && (p.Format == cli.Human || asking != nil) {
-		p.sayHow(p.asFarAsBegun("It goes on in the cluster."), p.goingOn())
+		p.sayHow(p.asFarAsBegun("It continues in the cluster."), p.goingOn())
 	}
 	return asking
 }
@@ -152,13 +152,13 @@ func (p *pursuit) stopped(told *progress.Model, err error) {
 	if !errors.Is(err, context.Canceled) && p.Format == cli.Human {
 		_ = p.printAsked() // only for programs it can fail
 	}
-	p.sayHow(p.asFarAsBegun("Stopped watching. It goes on in the cluster."), nodes)
+	p.sayHow(p.asFarAsBegun("Stopped watching. It continues in the cluster."), nodes)
 }
 
 // asFarAsBegun says how many requests were sent, if not all were; else it returns the text.
 func (p *pursuit) asFarAsBegun(all string) string {
 	if len(p.asked) < len(p.wanted) {
-		return fmt.Sprintf("%d of %d requests were sent. These go on in the cluster.", len(p.asked), len(p.wanted))
+		return fmt.Sprintf("%d of %d requests were sent. These continue in the cluster.", len(p.asked), len(p.wanted))
 	}
 	return all
 }
@@ -243,9 +243,9 @@ func (p *pursuit) timedOut(ctx context.Context, told *progress.Model) error {
 		}
 	}
 	if len(left) > 0 {
-		goesOn := "It goes on in the cluster."
+		goesOn := "It continues in the cluster."
 		if p.byTimeout {
-			goesOn = "In the cluster it goes on until its deadline."
+			goesOn = "In the cluster, it continues until its deadline."
 		}
 		p.sayHow("Timed out. "+goesOn, left)
 	}

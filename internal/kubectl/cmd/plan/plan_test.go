@@ -132,7 +132,7 @@ func TestAPlanOfNothingIsWrongUsage(t *testing.T) {
 	}{
 		"the nodes are missing":      {"", nil},
 		"before its containers":      {"", []string{"worker-1", "--grace-period=0"}},
-		"[filename force]":      {"{kind: DrainParameters}", []string{"worker-1", "--force"}},
+		"[filename force]":           {"{kind: DrainParameters}", []string{"worker-1", "--force"}},
 		"is none of: LifecycleEvent": {"{kind: Pod}", []string{"worker-1"}},
 		"error converting YAML":      {"{", []string{"worker-1"}},
 		"unknown field":              {"{kind: LifecycleEvent, spek: {}}", []string{"worker-1"}},
@@ -273,9 +273,9 @@ func TestAForecastIsAskedForByAFileOrAName(t *testing.T) {
 	}{
 		"name no nodes: the NodeMaintenance": {file, []string{"worker-1"}},
 		"name no nodes: --maintenance":       {"", []string{"--maintenance=night", "-l", "a=b"}},
-		"[filename maintenance]":        {file, []string{"--maintenance=night"}},
-		"[force maintenance]":           {"", []string{"--maintenance=night", "--force"}},
-		"[filename force]":              {file, []string{"--force"}},
+		"[filename maintenance]":             {file, []string{"--maintenance=night"}},
+		"[force maintenance]":                {"", []string{"--maintenance=night", "--force"}},
+		"[filename force]":                   {file, []string{"--force"}},
 		"is no NodeMaintenance":              {"", []string{"--maintenance=pod/night"}},
 		"metadata.name of the NodeMain":      {"{apiVersion: slipway.dev/v1alpha1, kind: NodeMaintenance}", nil},
 		`NodeMaintenance is "v1"`:            {"{apiVersion: v1, kind: NodeMaintenance}", nil},
