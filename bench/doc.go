@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures Slipway on local clusters of its own:
+// Command bench measures Slipway on separate local clusters:
 //
 //	drain      how long drains take, against kubectl and an ideal evictor
 //	compare    drains by two builds of Slipway, in turns

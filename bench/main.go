@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 		return soak.RunAgents(ctx, os.Stdin)
 	}
 	command := &cobra.Command{
-		Use: "bench", Short: "Measure Slipway on local clusters of its own",
+		Use: "bench", Short: "Measure Slipway on separate local clusters",
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	f := &files{}
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	return command.ExecuteContext(ctx)
 }
 
-// files are those of the flags that all commands have.
+// files has the file flags of all commands.
 type files struct{ bin, out, chart, readme, page string }
 
 // write writes results into --out.
@@ -159,7 +159,7 @@ func (f *files) compare() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "compare",
-		Short: "Compare the drains of the working tree with those of another commit",
+		Short: "Compare drains of the working tree with drains of another commit",
 		Long: `compare builds a commit, from a temporary git worktree below .cache, and the working
 tree, and lets them drain the same workloads in turns on one cluster: A B B A A B and
 so on. Each drain has programs of its own that have drained empty nodes before, and the
@@ -276,8 +276,8 @@ func (f *files) mixed() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.DurationVar(&s.For, "for", time.Hour, "how long the load goes on")
-	flags.DurationVar(&s.Settle, "settle", 130*time.Second, "how long the controller is left alone before it is measured")
-	flags.Uint64Var(&s.Seed, "seed", 1, "seed of what is random")
+	flags.DurationVar(&s.For, "for", time.Hour, "duration of the load")
+	flags.DurationVar(&s.Settle, "settle", 130*time.Second, "time without load before the controller is measured")
+	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all random choices")
 	return command
 }

@@ -92,7 +92,7 @@ func TestDemo(t *testing.T) {
 		"SchedulingDisabled",
 		"$ kubectl slipway uncordon worker-1",
 		"Node worker-1 is uncordoned",
-		"the cluster is gone",
+		"the cluster is removed",
 	)
 	wantGone(t, filepath.Join(dir, "demo"))
 }
@@ -103,7 +103,7 @@ func TestDemoInterrupted(t *testing.T) {
 	dir, out := t.TempDir(), &output{text: "Node worker-1 is cordoned", seen: interrupt}
 	const interrupted = 130
 	dev(t, ctx, out, interrupted, "demo", "--dir", dir)
-	wantInOrder(t, out, "Interrupted", "the cluster is gone")
+	wantInOrder(t, out, "Interrupted", "the cluster is removed")
 	wantGone(t, filepath.Join(dir, "demo"))
 }
 

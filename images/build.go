@@ -18,8 +18,7 @@ import (
 // architectures that images are for.
 var architectures = []string{"amd64", "arm64"}
 
-// layoutDir is the layout in the directory of what was built, sbomFile the list of what is in
-// the image for arch.
+// layoutDir returns the directory of the layout, sbomFile the path of the list of modules in the image for arch.
 func layoutDir(out string) string { return filepath.Join(out, "image") }
 
 func sbomFile(out, arch string) string { return filepath.Join(out, "slipway-linux-"+arch+".cdx.json") }
@@ -32,7 +31,7 @@ func build(ctx context.Context, r release, out string) (v1.Hash, error) {
 		return v1.Hash{}, err
 	}
 	defer os.RemoveAll(binaries)                    //nolint:errcheck // a directory of temporary files
-	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // for everybody to read
+	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // all users may read it
 		return v1.Hash{}, err
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
@@ -63,15 +62,15 @@ func build(ctx context.Context, r release, out string) (v1.Hash, error) {
 	return index.Digest()
 }
 
-// ordinary is an image that is no artifact: the library calls each an artifact of the type of
-// its config, which the specification reserves for those that are not to be run.
+// ordinary is an image that is no artifact: the library gives each the artifact type of its config, which the
+// specification reserves for artifacts that do not run.
 type ordinary struct{ v1.Image }
 
 // ArtifactType is none.
 func (ordinary) ArtifactType() (string, error) { return "", nil }
 
-// writeLayout writes the index into an empty layout, so that nothing of an older build is left
-// in it, under the name that tools look for.
+// writeLayout writes the index into an empty layout, without leftovers of an older build, under the name that tools
+// look for.
 func writeLayout(r release, index v1.ImageIndex, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"runtime"
 )
 
-// compile builds the programs for linux on arch, into a directory, as files that depend on
-// nothing but the source and the version of Go.
+// compile builds the programs for linux on arch, into a directory. The files depend only on the source and the
+// version of Go.
 func compile(ctx context.Context, r release, arch, into string) error {
 	args := []string{
 		"build",
-		"-trimpath",                   // where the source is, is nobody's business
-		"-buildvcs=false",             // the image says which commit it is of, and does so without git in the build
+		"-trimpath",                   // the path of the source depends on the machine
+		"-buildvcs=false",             // the image names its commit, without git in the build
 		"-ldflags", "-s -w -buildid=", // no symbols; stack traces need none
 		"-o", into + string(filepath.Separator),
 	}
@@ -29,9 +29,9 @@ func compile(ctx context.Context, r release, arch, into string) error {
 	command.Env = append(os.Environ(),
 		"CGO_ENABLED=0", // static: there is no libc in the image
 		"GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
-		// What this machine has set for its own builds is not for these.
+		// These override the settings of this machine for its own builds.
 		"GOENV=off", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
-		// The one that this program was built with: make image says which.
+		// This program was built with the same version, which make image selects.
 		"GOTOOLCHAIN="+runtime.Version(),
 	)
 	command.Stderr = os.Stderr

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user has no name in the image, where there is no passwd: a number is what the kubelet can
-// hold against runAsNonRoot. Without the group, it would be root's.
+// user has no name in the image, which has no passwd file. The kubelet checks a number against runAsNonRoot. Without
+// the group, it would be root's.
 const user = "65532:65532"
 
 const repositoryURL = "https://github.com/slipway-k8s/slipway"
@@ -60,12 +60,12 @@ func image(r release, arch, binaries string) (v1.Image, error) {
 	return mutate.Annotations(img, r.annotations()).(v1.Image), nil
 }
 
-// annotations are what is told of an image: as labels in its config, where engines show them,
-// and as annotations of manifest and index, where registries do.
+// annotations describe an image: as labels in its config, which engines show, and as annotations of manifest and
+// index, which registries show.
 func (r release) annotations() map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       "slipway",
-		"org.opencontainers.image.description": "Take Kubernetes nodes out of service and put them back, on the server side",
+		"org.opencontainers.image.description": "Take Kubernetes nodes out of service and return them, on the server side",
 		"org.opencontainers.image.version":     r.version,
 		"org.opencontainers.image.revision":    r.revision,
 		"org.opencontainers.image.created":     r.created.Format(time.RFC3339),

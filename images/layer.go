@@ -17,9 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// layer is a layer that has one file, at the root. It is root's, so that the process that runs
-// it cannot write it. Its time is not that of the release: a program that has not changed is
-// the same layer again, and no node pulls it twice.
+// layer is a layer that has one file, at the root. Root owns it, so that the process that runs it cannot write it. It
+// has a constant time: an unchanged program is the same layer again, and no node pulls it twice.
 func layer(path string) (v1.Layer, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

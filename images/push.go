@@ -31,9 +31,8 @@ func built(out string) (v1.ImageIndex, error) {
 	return outer.ImageIndex(manifest.Manifests[0].Digest)
 }
 
-// push sends what was built to a registry, with the credentials that docker login or the like
-// has left, and returns the digest: of the index that was tested, not of one that was built
-// again. What is damaged is not sent.
+// push sends the built layout to a registry, with the credentials of docker login or the like, and returns the
+// digest: of the tested index, without a second build. It does not send a damaged layout.
 func push(ctx context.Context, out, to string) (v1.Hash, error) {
 	reference, err := name.NewTag(to)
 	if err != nil {

@@ -15,12 +15,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// release says what is built. The digest of an image depends on nothing else.
+// release defines an image. The digest depends only on it.
 type release struct {
 	// dir is the Go module that the programs are in.
 	dir string
-	// programs are names of folders in cmd. The first is what a container runs that does
-	// not say what to run.
+	// programs are names of folders in cmd. A container without a command runs the first.
 	programs []string
 	version  string
 	revision string
@@ -28,8 +27,8 @@ type release struct {
 	created time.Time
 }
 
-// programs are those that the chart runs. The drain driver is built into the first two:
-// nobody's nodes need to pull it a third time.
+// programs has the programs of the chart. The drain driver is built into the first two, so that nodes do not pull it
+// a third time.
 var programs = []string{"node-agent", "controller", "slipway-host"}
 
 // releaseOf is the release that a repository would be.
@@ -57,7 +56,7 @@ func releaseOf(ctx context.Context, dir string) (release, error) {
 		return r, err
 	}
 	if changes != "" {
-		revision += "-dirty" // nobody can build this from the commit
+		revision += "-dirty" // the commit alone does not give this image
 	}
 	epoch, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {

@@ -19,9 +19,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// writeSBOM lists what is in an image: its programs, and the modules that the compiler wrote
-// into each of them. What go.mod asks for and no program has in it is not listed: scanners
-// would warn of what is not there.
+// writeSBOM lists the contents of an image: its programs, and the modules that the compiler wrote into each of them.
+// It leaves out modules of go.mod that no program contains: scanners would warn of absent code.
 func writeSBOM(r release, img v1.Image, arch, binaries, to string) error {
 	digest, err := img.Digest()
 	if err != nil {
@@ -89,8 +88,7 @@ func addProgram(bom *cdx.BOM, r release, program string, sum [sha256.Size]byte, 
 	*bom.Dependencies = append(*bom.Dependencies, cdx.Dependency{Ref: reference, Dependencies: &refs})
 }
 
-// modules are what the compiler has put into a program. Go's own library is one of them: most
-// warnings are about it.
+// modules lists the modules in a program. Go's own library is one of them: most warnings are about it.
 func modules(info *debug.BuildInfo) []cdx.Component {
 	list := []cdx.Component{library("stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")}
 	for _, module := range info.Deps {

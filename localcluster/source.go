@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package localcluster carries the source of the control plane binary inside
-// the launcher: the launcher is complete by itself and builds the control plane
-// wherever it is run, with nothing but a Go toolchain.
+// Package localcluster carries the source of the control plane binary inside the launcher: the launcher is complete
+// by itself and builds the control plane wherever it runs, if a Go toolchain is installed.
 package localcluster
 
 import "embed"

@@ -131,7 +131,7 @@ func flags() string {
 	return strings.TrimSpace(page.String()) + "\n"
 }
 
-// help is what a program says of itself: nobody can import it.
+// help returns the help of a program, which cannot be imported.
 func help(args []string) string {
 	command := exec.CommandContext(context.Background(), "go", append([]string{"run", "./cmd/" + args[0]}, append(args[1:], "--help")...)...)
 	var trouble bytes.Buffer

@@ -115,7 +115,7 @@ func typeOf(field apiextensionsv1.JSONSchemaProps) string {
 	}
 }
 
-// limits are what the server checks, besides the type.
+// limits lists the server's checks in addition to the type.
 func limits(field apiextensionsv1.JSONSchemaProps) string {
 	var all []string
 	add := func(format string, values ...any) { all = append(all, fmt.Sprintf(format, values...)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
-// metricsPage is where the reference of metrics is.
+// metricsPage is the path of the metrics reference.
 const metricsPage = "docs/reference/metrics.md"
 
 const metricsHead = `<!-- Written by docs/generate, from internal/platform/telemetry. make generate -->

@@ -76,7 +76,7 @@ func writeStruct(page *strings.Builder, types map[string]*ast.StructType, values
 	}
 }
 
-// jsonName is how a field is written, or empty for what is inlined.
+// jsonName returns the name of a field in JSON, or an empty one for an inlined struct.
 func jsonName(field *ast.Field) string {
 	if field.Tag == nil {
 		return ""
@@ -85,7 +85,7 @@ func jsonName(field *ast.Field) string {
 	return name
 }
 
-// goType is a type for people, and its name in Go.
+// goType returns the displayed type, and its name in Go.
 func goType(of ast.Expr) (text, inner string) {
 	switch of := of.(type) {
 	case *ast.StarExpr:

@@ -62,7 +62,7 @@ func where(e reasons.Entry) string {
 func helps(e reasons.Entry) string {
 	switch {
 	case e.Helps == "":
-		return "Nothing needs to be done."
+		return "No action is needed."
 	case e.Passes:
 		return "It passes by itself. If it does not: " + strings.TrimPrefix(e.Helps, "if it stays, ") + "."
 	default:

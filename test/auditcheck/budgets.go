@@ -22,7 +22,7 @@ type budgetVersion struct {
 		DisruptionsAllowed int `json:"disruptionsAllowed"`
 		CurrentHealthy     int `json:"currentHealthy"`
 		DesiredHealthy     int `json:"desiredHealthy"`
-		// DisruptedPods are those whose evictions are in the other numbers already.
+		// DisruptedPods are pods whose evictions the other numbers include already.
 		DisruptedPods map[string]string `json:"disruptedPods"`
 	} `json:"status"`
 
@@ -36,7 +36,7 @@ type budget struct {
 	gone     bool
 }
 
-// budgetDeleted takes in that a budget is gone, or all of a namespace.
+// budgetDeleted records the deletion of a budget, or of all budgets of a namespace.
 func (c *checker) budgetDeleted(r auditlog.Request) {
 	for k, b := range c.budgets {
 		of := b.last().Metadata
@@ -47,8 +47,8 @@ func (c *checker) budgetDeleted(r auditlog.Request) {
 	}
 }
 
-// budgetWritten takes in a new version of a budget. The disruption controller writes
-// the status with what was evicted before in it.
+// budgetWritten records a new version of a budget. The disruption controller writes the status with all earlier
+// evictions in it.
 func (c *checker) budgetWritten(r auditlog.Request) {
 	o := object[budgetVersion](r)
 	if o == nil {
@@ -57,7 +57,7 @@ func (c *checker) budgetWritten(r auditlog.Request) {
 	o.since, o.answered = r.Began, r.Ended
 	k := key(o.Metadata.Namespace, o.Metadata.Name)
 	if b := c.budgets[k]; b != nil && b.gone && !r.Began.After(b.last().answered) && b.had(o) {
-		return // written before it went: the deletion had only been asked for
+		return // written before the deletion was complete
 	}
 	if c.budgets[k] == nil || c.budgets[k].gone {
 		c.budgets[k] = &budget{}
@@ -68,12 +68,12 @@ func (c *checker) budgetWritten(r auditlog.Request) {
 		return
 	}
 	if last != nil && r.Subresource == "" {
-		o.used = last.used // the spec was written: nothing was counted anew
+		o.used = last.used // the spec was written, without a new count
 	}
 	b.versions = append(b.versions, o)
 }
 
-// had says whether it is a version of the same budget, not of another of its name.
+// had reports whether it is a version of the same budget, not of another of its name.
 func (b *budget) had(o *budgetVersion) bool {
 	return slices.ContainsFunc(b.versions, func(v *budgetVersion) bool {
 		return v.Metadata.UID != "" && v.Metadata.UID == o.Metadata.UID
@@ -124,25 +124,25 @@ func (c *checker) useBudget(r auditlog.Request, p *pod) {
 	}
 }
 
-// wrote says whether the API server wrote the eviction into the budget while it worked
+// wrote reports whether the API server wrote the eviction into the budget while it worked
 // on it.
 func (b *budget) wrote(r auditlog.Request, p *pod) bool {
 	return slices.ContainsFunc(b.versions, func(v *budgetVersion) bool { return v.accounts(r, p) })
 }
 
-// accounts says whether the version was written with the eviction in it, before that was
+// accounts reports whether the version was written with the eviction in it, before that was
 // answered: what it allows, it allows others.
 func (v *budgetVersion) accounts(r auditlog.Request, p *pod) bool {
 	_, named := v.Status.DisruptedPods[p.Metadata.Name]
 	return named && v.Metadata.Namespace == p.Metadata.Namespace && !v.since.Before(r.Began) && !v.since.After(r.Ended)
 }
 
-// exempt: the server asks no budget for a pod that does not serve (yet, any more).
+// exempt: the server asks no budget for a pod that does not serve (yet, any longer).
 func exempt(p *pod) bool {
 	return p.Metadata.DeletionTimestamp != "" || slices.Contains([]string{"Pending", "Succeeded", "Failed"}, p.Status.Phase)
 }
 
-// during are the versions that were in force while the request was worked on.
+// during returns the versions that were in force while the server worked on the request.
 func (b *budget) during(r auditlog.Request) []*budgetVersion {
 	var inForce []*budgetVersion
 	for i, v := range b.versions {
@@ -163,7 +163,7 @@ func (v *budgetVersion) toleratesUnready(p *pod) bool {
 		v.Status.DesiredHealthy > 0 && v.Status.CurrentHealthy >= v.Status.DesiredHealthy)
 }
 
-// selects says whether the budget is for the pod. Without a selector it is for none.
+// selects reports whether the budget is for the pod. Without a selector it is for none.
 func (v *budgetVersion) selects(p *pod) bool {
 	return v.Spec.Selector != nil && v.Metadata.Namespace == p.Metadata.Namespace && selects(v.Spec.Selector, p.Metadata.Labels)
 }

@@ -17,14 +17,13 @@ import (
 //go:embed policy.yaml
 var Policy string
 
-// Options say what is to be expected of the log.
+// Options describe the expected contents of the log.
 type Options struct {
-	// Ours says whether a request is one of ours. Nil: those of the service accounts of
-	// slipway-system.
+	// A request is from Slipway if this function returns true. Nil: all requests of service accounts of slipway-system are.
 	Ours func(auditlog.Request) bool
 	// Nodes limits the check to these nodes. Nil: all.
 	Nodes []string
-	// Drains are going on besides those that events ask for.
+	// Drains are in progress in addition to the drains of events.
 	Drains []Drain
 	// Cordoned are the nodes that are cordoned by us at the end, and must be: those that
 	// were drained and not returned.
@@ -39,13 +38,13 @@ type Options struct {
 	// ClocksJump is that the clocks of our processes are set while they run. The server then
 	// may refuse the times that they write.
 	ClocksJump bool
-	// Restarts is that the API server is started again on the way. Until it has read what everybody
-	// has a right to, it refuses what it has let them do before.
+	// Restarts means that the API server restarts during the test. Until it has read all permissions, it refuses
+	// requests that it allowed before.
 	Restarts bool
 }
 
-// Check replays the requests and returns what broke a promise, in order. Requests
-// that the server refused broke none, but for those about Evictions.
+// Check replays the requests and returns the violations, in order. A request that the server refused is no violation,
+// except for requests about Evictions.
 func Check(requests []auditlog.Request, options Options) []string {
 	if options.Ours == nil {
 		options.Ours = func(r auditlog.Request) bool {
@@ -65,7 +64,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	return c.violations
 }
 
-// Wanted says whether the check has a use for the request: it changed something, or should
+// Wanted reports whether the check has a use for the request: it changed something, or should
 // have.
 func Wanted(r auditlog.Request) bool {
 	reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
@@ -79,15 +78,14 @@ func Wanted(r auditlog.Request) bool {
 	}
 }
 
-// effective is a request with when it is taken in, for which it may have to be read.
+// effective is a request with the time at which the checker replays it.
 type effective struct {
 	auditlog.Request
 	at time.Time
 }
 
-// ordered are the requests that are wanted, as they took effect. A binding is there twice:
-// other processes see it before the scheduler has its answer, and it can begin before the
-// pod's creation is answered.
+// ordered returns the wanted requests, as they took effect. It has each binding twice: other processes see it before
+// the scheduler has its answer, and it can begin before the pod's creation is answered.
 func ordered(requests []auditlog.Request) []effective {
 	var all []effective
 	for _, r := range requests {
@@ -103,8 +101,8 @@ func ordered(requests []auditlog.Request) []effective {
 	return all
 }
 
-// effect is when the request is taken in. Budgets and rules are heeded by others before
-// their writer has its answer, and so is that a lease was given back.
+// effect returns the time at which the checker replays the request. Drains heed budgets and rules before their writer
+// has its answer, and tools heed the release of a lease as early.
 func effect(r auditlog.Request) time.Time {
 	if r.Resource == "poddisruptionbudgets" || r.Resource == "drainrules" || givesBack(r) {
 		return r.Began
@@ -112,7 +110,7 @@ func effect(r auditlog.Request) time.Time {
 	return r.Ended
 }
 
-// checker is the state of the cluster, as far as the log tells it.
+// checker is the state of the cluster, as the log shows it.
 type checker struct {
 	options   Options
 	pods      map[string]*pod    // by namespace/name
@@ -127,7 +125,7 @@ type checker struct {
 	maintenances map[string]*maintenance // by UID
 	out          map[string]out          // by node
 	jobs         map[string]*job         // by UID
-	worked       map[string]string       // Jobs, by node, maintenance and how often it was told to retry
+	worked       map[string]string       // Jobs, by node, maintenance and number of retries
 
 	rights map[right]bool     // that the server has let us make use of
 	denied []auditlog.Request // for want of a right, by a server that may not have read it yet
@@ -175,7 +173,7 @@ func (c *checker) replay(r auditlog.Request) {
 	}
 }
 
-// watched says whether the node is one of those that are checked.
+// watched reports whether the node is one of those that are checked.
 func (c *checker) watched(node string) bool {
 	return c.options.Nodes == nil || slices.Contains(c.options.Nodes, node)
 }

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		},
 		"an eviction after the end": {
 			script: begun().end("drain").evict(agent, "a", "1"),
-			want:   []string{`from node "w1", on which no drain was going on`},
+			want:   []string{`from node "w1", on which no drain was in progress`},
 		},
 		"a pod of a DaemonSet": {
 			script: begun().pod("b", "2", "w1", `,"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet","controller":true}]`).evict(agent, "b", "2").end("drain"),
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 		"a pod that is bound after its eviction": {
 			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
 				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").end("drain"),
-			want: []string{`evicted from node "" as node "w1"`, "no drain was going on"},
+			want: []string{`evicted from node "" as node "w1"`, "no drain was in progress"},
 		},
 		"a pod that the log does not know": {
 			script: begun().evict(agent, "z", "1").end("drain"),
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		},
 		"the successor of a pod that is gone": {
 			script: begun().gone("a", "1").pod("a", "2", "w2", "").evict(agent, "a", "1").end("drain"),
-			want:   []string{"evicted by UID 1; the pod's is 2", "no drain was going on"},
+			want:   []string{"evicted by UID 1; the pod's is 2", "no drain was in progress"},
 		},
 		"an eviction as another node": {
 			script: begun().evict(agent, "a", "1").as("system:node:w2").end("drain"),
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 		"a drain that no event asks for": {
 			script:  (&script{}).pod("a", "1", "w1", "").pod("b", "2", "w2", "").evict(agent, "a", "1").evict(agent, "b", "2"),
 			options: Options{Drains: []Drain{{Node: "w1"}}},
-			want:    []string{`from node "w2", on which no drain was going on`},
+			want:    []string{`from node "w2", on which no drain was in progress`},
 		},
 		"a pod that was deleted": {
 			script: begun().add(agent, "delete", "pods", "shop/a", "", "{}").end("drain"),

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// deleteOptions say how a pod is to be deleted or evicted.
+// deleteOptions are the options of a deletion or eviction of a pod.
 type deleteOptions struct {
 	GracePeriodSeconds *int64   `json:"gracePeriodSeconds"`
 	DryRun             []string `json:"dryRun"`
@@ -24,7 +24,7 @@ type eviction struct {
 	DeleteOptions deleteOptions `json:"deleteOptions"`
 }
 
-// optionsOf are those of a deletion or an eviction.
+// optionsOf returns the options of a deletion or an eviction.
 func optionsOf(r auditlog.Request) (deleteOptions, error) {
 	if r.Subresource == "eviction" {
 		var e eviction
@@ -39,7 +39,7 @@ func optionsOf(r auditlog.Request) (deleteOptions, error) {
 	return o, err
 }
 
-// dry says whether the server was only asked what it would do.
+// dry reports whether the server was only asked what it would do.
 func dry(r auditlog.Request) bool {
 	if strings.Contains(r.URI, "dryRun=") {
 		return true

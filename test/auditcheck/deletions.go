@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// rounding is what the times in objects, which have whole seconds, may be off.
+// rounding is the error of the times in objects, which have whole seconds.
 const rounding = time.Second
 
-// judgeDeletion: no budget can refuse it, so it has to be asked for, and its time has to
-// have come; and it is as careful as an eviction.
+// judgeDeletion checks that an event requests the deletion at this time, because no budget can refuse it; and that it
+// is as careful as an eviction.
 func (c *checker) judgeDeletion(r auditlog.Request, p *pod) {
 	if r.Verb == "deletecollection" || p == nil {
 		c.violated(r, "a pod was deleted that the log does not know")
@@ -26,7 +26,7 @@ func (c *checker) judgeDeletion(r auditlog.Request, p *pod) {
 	}
 	grace := options.GracePeriodSeconds
 	if grace != nil && *grace == 0 || strings.Contains(r.URI, "gracePeriodSeconds=0") {
-		c.violated(r, "a pod was deleted without a grace period: nobody confirms that its containers have ended")
+		c.violated(r, "a pod was deleted without a grace period: no kubelet confirms that its containers have ended")
 		return
 	}
 	drains := c.drainsOf(p.Spec.NodeName, r)
@@ -41,13 +41,13 @@ func (c *checker) judgeDeletion(r auditlog.Request, p *pod) {
 		if kills {
 			what = "killed"
 		}
-		c.violated(r, "a pod was %s, which no budget can refuse, and no event asks for it at this time", what)
+		c.violated(r, "a pod was %s, which no budget can refuse, and no event requests it at this time", what)
 		return
 	}
 	c.judgeScope(r, p)
 }
 
-// due says whether the time of a step of the escalation has come. Zero is never.
+// due reports whether the time of a step of the escalation has come. Zero is never.
 func due(r auditlog.Request, since time.Time, after Duration) bool {
 	return after.Duration > 0 && !r.Ended.Add(rounding).Before(since.Add(after.Duration))
 }

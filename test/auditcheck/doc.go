@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package auditcheck reads an API server's audit log and says whether the promises
-// of Slipway held.
+// Package auditcheck reads an API server's audit log and reports whether Slipway
+// kept its invariants.
 //
 //	audit log (Policy says what must be in it) ── Check ──▶ violations, one line each
 //

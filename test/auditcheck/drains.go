@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// Drain is one that no event asks for, as of somebody who calls the library.
+// Drain is a drain without an event, by a caller of the library.
 type Drain struct {
 	Node  string
 	Began time.Time
@@ -20,7 +20,7 @@ type Drain struct {
 	Parameters Parameters
 }
 
-// Parameters is what a drain may be asked for, as far as it widens what it may do.
+// Parameters are the parameters of a drain that widen its permissions.
 type Parameters struct {
 	Targets    []Target `json:"targets"`
 	Escalation struct {
@@ -45,7 +45,7 @@ func (d *Duration) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// hearsay is how long a drain on a busy machine may take to hear of a change.
+// hearsay is the longest time in which a drain on a busy machine learns of a change.
 const hearsay = 5 * time.Second
 
 // ongoing is a drain of a node.
@@ -54,7 +54,7 @@ type ongoing struct {
 	parameters []Parameters // that it may know of
 }
 
-// drainsOf are the drains of the node that went on when the request was made.
+// drainsOf returns the drains of the node that were in progress when the request was made.
 func (c *checker) drainsOf(node string, r auditlog.Request) []ongoing {
 	var all []ongoing
 	for _, d := range c.options.Drains {
@@ -70,13 +70,13 @@ func (c *checker) drainsOf(node string, r auditlog.Request) []ongoing {
 	return all
 }
 
-// asked is what an event asked for from some time on.
+// asked has the parameters of an event from some time on.
 type asked struct {
 	since time.Time
 	Parameters
 }
 
-// askedBy are the parameters of the event; what cannot be read asks for nothing.
+// askedBy returns the parameters of the event; unreadable parameters are empty.
 func askedBy(e *event) (p Parameters) {
 	if len(e.Spec.Parameters) > 0 && json.Unmarshal(e.Spec.Parameters, &p) != nil {
 		return Parameters{}
@@ -95,13 +95,13 @@ func (e *event) heard(since time.Time) []Parameters {
 	return all
 }
 
-// covers says whether a drain with these parameters may evict the pod.
+// covers reports whether a drain with these parameters may evict the pod.
 func (p Parameters) covers(pod *pod) bool {
 	switch {
 	case pod.mirror():
 		return false
 	case pod.finished():
-		return true // it serves nobody, and is tidied away, as kubectl drain does
+		return true // it no longer runs, and kubectl drain removes it, too
 	case len(p.Targets) == 0:
 		return !pod.ofDaemonSet()
 	}

@@ -29,9 +29,9 @@ type event struct {
 	} `json:"status"`
 
 	seen    time.Time // first
-	claimed time.Time // when it was seen to be, at the earliest
-	asked   []asked   // what it asked for, in order
-	wrong   []string  // the UIDs of the maintenances for which it was not to be
+	claimed time.Time // the earliest time at which it was seen claimed
+	asked   []asked   // all parameters so far, in order
+	wrong   []string  // the UIDs of maintenances that did not allow it
 }
 
 var terminal = []string{"Succeeded", "Failed", "SlaExpired"}
@@ -64,7 +64,7 @@ func (c *checker) eventWritten(r auditlog.Request) {
 	}
 }
 
-// takeIn judges what has become of an event. known is nil if it was not there before.
+// takeIn checks the change of an event. known is nil for a new event.
 func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	if o.Status.ClaimStatus == "" {
 		o.Status.ClaimStatus = "Pending"
@@ -88,7 +88,7 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	c.judgeEvent(r, known, o)
 }
 
-// eventGone: whoever was claimed has ended before it goes.
+// eventGone checks that a claimed event has ended before its deletion.
 func (c *checker) eventGone(r auditlog.Request, k string, e *event) {
 	if e.Status.ClaimStatus == "Claimed" && c.options.Ours(r) {
 		c.violated(r, "gone without a terminal phase")

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// evictionObject is an Eviction, or an EvictionRequest as far as that is the same.
+// evictionObject is an Eviction, or the same fields of an EvictionRequest.
 type evictionObject struct {
 	thing
 	Spec struct {
@@ -41,20 +41,20 @@ func (e *evictionObject) ended() bool {
 	return false
 }
 
-// isOfEvictions says whether the request is about Evictions or EvictionRequests.
+// isOfEvictions reports whether the request is about Evictions or EvictionRequests.
 func isOfEvictions(r auditlog.Request) bool {
 	return r.Group == "lifecycle.k8s.io" && (r.Resource == "evictions" || r.Resource == "evictionrequests")
 }
 
-// took says whether the server took the request in.
+// took reports whether the server took the request in.
 func took(r auditlog.Request) bool { return r.Code >= 200 && r.Code < 300 }
 
-// nobodysFault are refusals that do not judge what was written: somebody else was faster,
-// the object is gone, or the server has too much to do.
+// nobodysFault are refusals that do not judge the write: another writer was faster, the object is deleted, or the
+// server has too much to do.
 var nobodysFault = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
 
-// isNobodysFault: also where the namespace is about to go, which shows in no object of it, and
-// what is only wrong because somebody has set the clock of who writes.
+// isNobodysFault also accepts refusals because the namespace is terminating, which no object of the namespace shows,
+// and because the test has set the writer's clock.
 func (c *checker) isNobodysFault(r auditlog.Request) bool {
 	if slices.Contains(nobodysFault, r.Code) {
 		return true
@@ -76,7 +76,7 @@ func (c *checker) isNobodysFault(r auditlog.Request) bool {
 	}
 }
 
-// refusal is what the server says of what it does not take.
+// refusal is the answer of the server to a write that it refuses.
 type refusal struct {
 	Details struct {
 		Causes []cause `json:"causes"`
@@ -88,16 +88,15 @@ type cause struct {
 	Message string `json:"message"`
 }
 
-// ofAClock is how the server refuses times that are not its own, or come before those that were
-// there.
+// ofAClock are the server's refusals of times that differ from its own clock, or precede earlier times of the object.
 var ofAClock = []string{"must be set to the present time", "must occur after"}
 
-// right is who may do what to which resource.
+// right is a permission of a user for a verb and a resource.
 type right struct{ user, verb, resource, subresource string }
 
 func rightTo(r auditlog.Request) right { return right{r.User, r.Verb, r.Resource, r.Subresource} }
 
-// judgeDenied takes as refused for good what the server has never let anybody do.
+// judgeDenied reports refusals of requests that the server has never allowed.
 func (c *checker) judgeDenied() {
 	for _, r := range c.denied {
 		if !c.rights[rightTo(r)] {
@@ -120,7 +119,7 @@ func (c *checker) refused(r auditlog.Request) {
 	}
 }
 
-// lacksRight says whether it was refused for want of a right: policies say why they refuse.
+// lacksRight reports whether the server refused the request for a missing permission: policies give a reason.
 func lacksRight(r auditlog.Request) bool {
 	var answer refusal
 	return r.Code == http.StatusForbidden && json.Unmarshal(r.Answer, &answer) == nil && len(answer.Details.Causes) == 0
@@ -160,7 +159,7 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 	case r.Verb == "create":
 		c.judgeAlone(r, o)
 	case known != nil && known.Metadata.UID == o.Metadata.UID && known.Metadata.ResourceVersion == o.Metadata.ResourceVersion:
-		c.violated(r, "has written what was there already")
+		c.violated(r, "has written an unchanged object")
 	}
 	if o.ended() {
 		c.over(o, r)
@@ -168,7 +167,7 @@ func (c *checker) evictionWritten(r auditlog.Request) {
 	c.evictions[k] = o
 }
 
-// over notes that an Eviction, or a request for one, has come to its end, if it had not yet.
+// over records the end of an Eviction, or of a request for one, once.
 func (c *checker) over(o *evictionObject, r auditlog.Request) {
 	if o == nil || r.Resource != "evictions" {
 		return

@@ -52,10 +52,10 @@ func TestCheckOfEvictions(t *testing.T) {
 	for name, tc := range map[string]outcome{
 		"an eviction that an Eviction asks for": {script: asked("1", "").evict(controller, "a", "1")},
 		"an eviction by a node that an Eviction asks for": {
-			script: asked("1", "").evict(agent, "a", "1").as("system:node:w1"), want: []string{"no drain was going on"},
+			script: asked("1", "").evict(agent, "a", "1").as("system:node:w1"), want: []string{"no drain was in progress"},
 		},
 		"an eviction when the Eviction has ended": {
-			script: asked("1", ended).passes(6).evict(controller, "a", "1"), want: []string{"no drain was going on"},
+			script: asked("1", ended).passes(6).evict(controller, "a", "1"), want: []string{"no drain was in progress"},
 		},
 		"an eviction when it has only just ended, which nobody can know yet": {
 			script: asked("1", "").eviction(controller, "update", "evictions/status", "e", "1", "2", ended).evict(controller, "a", "1"),
@@ -65,7 +65,7 @@ func TestCheckOfEvictions(t *testing.T) {
 		},
 		"an eviction when the Eviction has gone": {
 			script: asked("1", "").add(collector, "delete", "evictions", "shop/e", "", "{}").in("lifecycle.k8s.io").passes(6).evict(controller, "a", "1"),
-			want:   []string{"no drain was going on"},
+			want:   []string{"no drain was in progress"},
 		},
 		"an eviction after the garbage collector has taken an owner away": {
 			script: asked("1", "").add(collector, "patch", "evictions", "shop/e", "",
@@ -73,7 +73,7 @@ func TestCheckOfEvictions(t *testing.T) {
 				evict(controller, "a", "1"),
 		},
 		"an eviction while one of another pod runs": {
-			script: asked("2", "").evict(controller, "a", "1"), want: []string{"no drain was going on"},
+			script: asked("2", "").evict(controller, "a", "1"), want: []string{"no drain was in progress"},
 		},
 		"a write that the server refuses": {
 			script: status(controller, 422), want: []string{"update evictions/status shop/e 422 by " + controller + ": refused by the server"},
@@ -123,7 +123,7 @@ func TestCheckOfEvictions(t *testing.T) {
 		},
 		"the same said twice": {
 			script: one().eviction(controller, "update", "evictions/status", "e", "1", "2", "").eviction(controller, "update", "evictions/status", "e", "1", "2", ""),
-			want:   []string{"has written what was there already"},
+			want:   []string{"has written an unchanged object"},
 		},
 	} {
 		t.Run(name, tc.check)

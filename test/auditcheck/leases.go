@@ -14,7 +14,7 @@ import (
 const (
 	leasesOfNodes = "kube-node-maintenance"
 	ourHolder     = "slipway"
-	// leaseSkew is how long after its end a lease is its holder's for others.
+	// leaseSkew is the time for which other tools respect a lease after its end.
 	leaseSkew = 3 * time.Second
 )
 
@@ -27,7 +27,7 @@ type lease struct {
 	} `json:"spec"`
 }
 
-// othersAt says whether somebody else than Slipway holds the lease.
+// othersAt reports whether another tool than Slipway holds the lease.
 func (l *lease) othersAt(now time.Time) bool {
 	if l == nil || l.Spec.HolderIdentity == "" || l.Spec.HolderIdentity == ourHolder {
 		return false
@@ -35,17 +35,17 @@ func (l *lease) othersAt(now time.Time) bool {
 	return strings.HasPrefix(l.Spec.HolderIdentity, "kubeadm") || l.Spec.LeaseDurationSeconds > 0 && !now.After(l.ends().Add(leaseSkew))
 }
 
-// oursAt says whether Slipway holds the lease, and may count on it.
+// oursAt reports whether Slipway holds the lease, and may count on it.
 func (l *lease) oursAt(now time.Time) bool {
 	return l != nil && l.Spec.HolderIdentity == ourHolder && !now.After(l.ends())
 }
 
-// ends is until when its holder may count on the lease.
+// ends returns the time until which its holder may count on the lease.
 func (l *lease) ends() time.Time {
 	return l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds) * time.Second)
 }
 
-// leaseWritten takes in the lease of a node, and judges whether it was ours to take.
+// leaseWritten records the lease of a node, and checks that Slipway took no lease of another holder.
 func (c *checker) leaseWritten(r auditlog.Request) {
 	if r.Verb == "deletecollection" {
 		clear(c.leases)
@@ -70,7 +70,7 @@ func (c *checker) leaseWritten(r auditlog.Request) {
 	c.leases[o.Metadata.Name] = o
 }
 
-// givesBack says whether the request leaves a node's lease to whoever wants it.
+// givesBack reports whether the request releases a node's lease.
 func givesBack(r auditlog.Request) bool {
 	if r.Resource != "leases" {
 		return false
@@ -79,8 +79,8 @@ func givesBack(r auditlog.Request) bool {
 	return deletes(r) || o != nil && o.Spec.HolderIdentity == ""
 }
 
-// judgeTaken: a tool takes no lease that somebody else has, Slipway included, and none of a
-// node that Slipway has out.
+// judgeTaken checks that a tool takes no lease that another tool or Slipway holds, and no lease of a node that
+// Slipway has cordoned.
 func (c *checker) judgeTaken(r auditlog.Request, before, o *lease) {
 	tool, is := c.tool(r)
 	if !is || o.Spec.HolderIdentity == "" {
@@ -94,8 +94,8 @@ func (c *checker) judgeTaken(r auditlog.Request, before, o *lease) {
 	}
 }
 
-// judgeLease: none of us works on a node on which somebody else does; nor on one of which
-// Slipway has no lease, where it takes them.
+// judgeLease checks that Slipway does not work on a node with a lease of another holder; and, where Slipway takes
+// leases, only with its own lease.
 func (c *checker) judgeLease(r auditlog.Request, node, does string) {
 	switch l := c.leases[node]; {
 	case l.othersAt(r.Began):
@@ -116,7 +116,7 @@ func (c *checker) judgeTool(r auditlog.Request, node string) {
 	}
 }
 
-// tool is the one that has made the request.
+// tool returns the tool that made the request.
 func (c *checker) tool(r auditlog.Request) (name string, is bool) {
 	name = cmp.Or(r.Impersonated, r.User)
 	return name, slices.Contains(c.options.Tools, name)

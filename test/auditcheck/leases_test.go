@@ -117,7 +117,7 @@ func TestCheckOfHolders(t *testing.T) {
 	t.Run("a Job without a lease", func(t *testing.T) {
 		outcome{
 			script: fleet().maintain("m", `"stage":"Drain","rollout":{}`).work("j", "a1", "m").collected("j"), options: all,
-			want: []string{"begins a Job on " + none, "work on node a1, which is not out for maintenance m"},
+			want: []string{"begins a Job on " + none, "work on node a1, which maintenance m has not begun"},
 		}.check(t)
 	})
 }

@@ -17,7 +17,7 @@ type maintenance struct {
 	thing
 	Spec maintenanceSpec `json:"spec"`
 
-	said []said // what it asked for, in order
+	said []said // all specs so far, in order
 }
 
 type maintenanceSpec struct {
@@ -42,8 +42,8 @@ type rollout struct {
 	PerDomain      int    `json:"perDomain"`
 }
 
-// most is how many of the selected nodes may be out: a number, or a percentage, rounded
-// down, of at least one. If it is not said, one; or with perDomain, any number.
+// most returns the greatest number of the selected nodes out of service: a number, or a percentage, rounded down, of
+// at least one. The default is one; with perDomain, any number.
 func (o *rollout) most(selected int) int {
 	switch m := o.MaxUnavailable.(type) {
 	case float64:
@@ -61,14 +61,13 @@ func (o *rollout) most(selected int) int {
 	return 1
 }
 
-// said is what a maintenance asked for from some time on.
+// said has the spec of a maintenance from some time on.
 type said struct {
 	since time.Time
 	maintenanceSpec
 }
 
-// maintenanceWritten takes in a maintenance. They are known by their UIDs: what speaks of
-// one that is gone is not about another of that name.
+// maintenanceWritten records a maintenance, by its UID: a later maintenance can have the same name.
 func (c *checker) maintenanceWritten(r auditlog.Request) {
 	if deletes(r) {
 		for uid, known := range c.maintenances {
@@ -95,7 +94,7 @@ func (c *checker) maintenanceWritten(r auditlog.Request) {
 	}
 }
 
-// since is what it asked for at the given time or later.
+// since returns the specs at the given time and later.
 func (m *maintenance) since(at time.Time) []maintenanceSpec {
 	var all []maintenanceSpec
 	for i, s := range m.said {
@@ -106,7 +105,7 @@ func (m *maintenance) since(at time.Time) []maintenanceSpec {
 	return all
 }
 
-// selected are how many of the nodes that the log knows.
+// selected counts the selected nodes that the log knows.
 func (c *checker) selected(by *corev1.NodeSelector) (count int) {
 	for _, n := range c.nodes {
 		if selectsNode(by, n) {

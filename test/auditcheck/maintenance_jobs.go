@@ -13,7 +13,7 @@ const (
 	workForAnnotation = "slipway.dev/maintenance-uid"
 )
 
-// job is a Job. Ours name the node that they are for.
+// job is a Job. A Job of Slipway names its node.
 type job struct {
 	thing
 }
@@ -67,8 +67,8 @@ func (c *checker) jobDeleted(r auditlog.Request) {
 	}
 }
 
-// judgeWork: work is done to a node that is out for the maintenance, once, or once more
-// when it was told to try again, and not while pods are left that the drain was to move.
+// judgeWork checks that a Job works on a node in maintenance, once, or once more after a retry, and only when the
+// drain has evicted all its pods.
 func (c *checker) judgeWork(r auditlog.Request, o *job) {
 	owners := o.owners()
 	if len(owners) == 0 {
@@ -81,7 +81,7 @@ func (c *checker) judgeWork(r auditlog.Request, o *job) {
 			continue
 		}
 		if _, is := c.out[o.node()][uid]; !is {
-			c.violated(r, "work on node %s, which is not out for maintenance %s", o.node(), m.name())
+			c.violated(r, "work on node %s, which maintenance %s has not begun", o.node(), m.name())
 		}
 		once := fmt.Sprintf("%s %s %d", o.node(), uid, m.Spec.Retry)
 		if before := c.worked[once]; before != "" {
@@ -92,8 +92,8 @@ func (c *checker) judgeWork(r auditlog.Request, o *job) {
 	}
 }
 
-// judgeEmpty: no pod is on the node that the drain was to move. What has come in the last
-// moment, no drain may have heard of.
+// judgeEmpty checks that no pod is on the node that the drain should evict. It ignores pods of the last moment, which
+// a drain may not have seen.
 func (c *checker) judgeEmpty(r auditlog.Request, o *job, m *maintenance) {
 	if m.Spec.Drain.UnmanagedPods != "" || m.Spec.Drain.LocalStorage != "" {
 		return // some may stay, and which those are the log does not tell
@@ -106,8 +106,8 @@ func (c *checker) judgeEmpty(r auditlog.Request, o *job, m *maintenance) {
 	}
 }
 
-// skips says whether a rule wants the pod to stay. Those of the cluster select by labels
-// of namespaces, which the log does not tell.
+// skips reports whether a rule skips the pod. Cluster-wide rules select by labels of namespaces, which the log does
+// not show.
 func (c *checker) skips(p *pod) bool {
 	for _, o := range c.rules {
 		if o.Spec.NamespaceSelector != nil && o.Spec.Behavior == "Skip" && selects(&o.Spec.PodSelector, p.Metadata.Labels) {

@@ -34,11 +34,11 @@ func TestCheckOfWork(t *testing.T) {
 		},
 		"on a node that is not out": {
 			script: fleet().maintain("m", running).begin("a1", "", "m").work("j", "a1", "m"),
-			want:   []string{"work on node a1, which is not out for maintenance m"},
+			want:   []string{"work on node a1, which maintenance m has not begun"},
 		},
 		"on a node that is out for another": {
 			script: fleet().maintain("m", running).maintain("n", running).away("a1", "n").work("j", "a1", "m").back("a1"),
-			want:   []string{"work on node a1, which is not out for maintenance m"},
+			want:   []string{"work on node a1, which maintenance m has not begun"},
 		},
 		"for a maintenance that there is not": {
 			script: out().work("j", "a1", "other").back("a1").collected("j"),
@@ -90,14 +90,14 @@ func TestCheckOfTracesOfMaintenances(t *testing.T) {
 		},
 		"a finalizer of an event": {
 			script: fleet().maintain("m", running).begin("a1", kept, "m").forget("m"),
-			want:   []string{"event drain-a1 has finalizer slipway.dev/maintenance, and its maintenances are gone"},
+			want:   []string{"event drain-a1 has finalizer slipway.dev/maintenance, and its maintenances are deleted"},
 		},
 		"a finalizer of an event of a maintenance that goes on": {
 			script: fleet().maintain("m", running).begin("a1", kept, "m"),
 		},
 		"a record on a node": {
 			script: fleet().maintain("m", running).marked("a1", "false", "", mentioned("m Returned")).forget("m"),
-			want:   []string{"node a1 has a record of maintenance m, which is gone"},
+			want:   []string{"node a1 has a record of maintenance m, which is deleted"},
 		},
 		"a record on a node of a maintenance that goes on": {
 			script: fleet().maintain("m", running).marked("a1", "false", "", mentioned("m Returned")),
@@ -121,7 +121,7 @@ func TestCheckOfTracesOfMaintenances(t *testing.T) {
 		},
 		"a Job": {
 			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m"),
-			want:   []string{"job j of node a1 is there, and its maintenance is gone"},
+			want:   []string{"job j of node a1 exists, and its maintenance is deleted"},
 		},
 		"a Job that was collected": {
 			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m").collected("j"),

@@ -11,9 +11,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// judgeLimits: of a maintenance with a rollout no more nodes are out than it allows, and no
-// second node of the control plane. It counts what it asked for since the node was begun: a
-// limit that is lowered takes no node back.
+// judgeLimits checks the rollout: not too many nodes out of service, and no second node of the control
+// plane. It accepts each limit since the node was begun: a lower limit takes no node back.
 func (c *checker) judgeLimits(r auditlog.Request, n *node, m *maintenance, begun time.Time) {
 	asked := m.since(begun.Add(-hearsay))
 	if slices.ContainsFunc(asked, func(s maintenanceSpec) bool { return s.Rollout == nil }) {
@@ -27,13 +26,13 @@ func (c *checker) judgeLimits(r auditlog.Request, n *node, m *maintenance, begun
 		c.violated(r, "%d nodes of maintenance %s are out, more than it allows: %s", len(outNow), m.name(), names(outNow))
 	}
 	if !within(func(o *rollout, _ int) bool { return c.keepsDomains(o, m, n, outNow) }) {
-		c.violated(r, "nodes of maintenance %s are out in domains that are not to be: %s", m.name(), names(outNow))
+		c.violated(r, "nodes of maintenance %s are out of service in domains that it does not allow: %s", m.name(), names(outNow))
 	}
 	c.judgeControlPlane(r, n)
 }
 
-// keepsDomains: with perDomain, no more nodes of a domain than that; else only those of one
-// domain, but for nodes that have failed and wait for somebody.
+// keepsDomains checks the domains: with perDomain, at most that number of nodes of a domain; without perDomain, only
+// nodes of one domain, except for failed nodes.
 func (c *checker) keepsDomains(o *rollout, m *maintenance, n *node, outNow []*node) bool {
 	if o.TopologyKey == "" {
 		return true
@@ -70,13 +69,13 @@ func (n *node) ofControlPlane() bool {
 	return of
 }
 
-// failed says whether the node says that the maintenance has failed on it.
+// failed reports whether the node records the failure of the maintenance.
 func (n *node) failed(uid string) bool {
 	all, _ := n.mentions()
 	return slices.ContainsFunc(all, func(m mention) bool { return m.UID == uid && m.State == "Failed" })
 }
 
-// outFor are the nodes that are out for the maintenance, by name.
+// outFor returns the nodes in this maintenance, by name.
 func (c *checker) outFor(m *maintenance) []*node {
 	var all []*node
 	for _, name := range slices.Sorted(maps.Keys(c.out)) {

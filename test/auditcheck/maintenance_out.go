@@ -17,7 +17,7 @@ const (
 	controlPlaneLabel      = "node-role.kubernetes.io/control-plane"
 )
 
-// out is since when a node is cordoned for maintenances, by their UIDs.
+// out has the times at which a node was cordoned for maintenances, by their UIDs.
 type out map[string]time.Time
 
 // mention is an entry of the annotation of an event, or of a node.
@@ -36,15 +36,14 @@ func (t *thing) mentions() (all []mention, err error) {
 	return all, json.Unmarshal([]byte(text), &all)
 }
 
-// isFor says whether the event is the drain of a maintenance.
+// isFor reports whether the event is the drain of a maintenance.
 func (e *event) isFor(uid string) bool {
 	all, err := e.mentions()
 	return err == nil && e.Metadata.Labels[maintenanceLabel] == "drain" &&
 		slices.ContainsFunc(all, func(m mention) bool { return m.UID == uid })
 }
 
-// judgeEvent judges for which maintenances an event came to be, and what that makes of
-// its node. known is nil if it was not there before.
+// judgeEvent checks the maintenances of an event, and the resulting state of its node. known is nil for a new event.
 func (c *checker) judgeEvent(r auditlog.Request, known, o *event) {
 	all, err := o.mentions()
 	if err != nil {
@@ -79,8 +78,7 @@ func (c *checker) judgeBegin(r auditlog.Request, begun mention) (right bool) {
 	return !wrong
 }
 
-// judgeCordon: nor is a node cordoned then whose drain has waited until then. One that was
-// claimed before has begun, and goes on.
+// judgeCordon checks that the maintenance allows a node to begin at the time of its cordon, or of the earlier claim.
 func (c *checker) judgeCordon(r auditlog.Request, m *maintenance, by *event) {
 	if r.Resource != "nodes" || slices.Contains(by.wrong, m.Metadata.UID) {
 		return
@@ -94,8 +92,7 @@ func (c *checker) judgeCordon(r auditlog.Request, m *maintenance, by *event) {
 	}
 }
 
-// keepsOut is why nodes are not to begin at a time, whichever of what it asked for lately is
-// heeded.
+// keepsOut returns the reason why nodes may not begin at a time, by each spec that was lately in force.
 func (m *maintenance) keepsOut(began, ended time.Time, more func(maintenanceSpec) string) (why string, keeps bool) {
 	for _, s := range m.since(began.Add(-hearsay)) {
 		switch other := more(s); {
@@ -114,8 +111,7 @@ func (m *maintenance) keepsOut(began, ended time.Time, more func(maintenanceSpec
 	return why, true
 }
 
-// judgeOut follows which nodes are out for which maintenances: from the cordon by one of
-// their events, until the node takes pods again.
+// judgeOut records the nodes in each maintenance: from the cordon by one of its events until the uncordon.
 func (c *checker) judgeOut(r auditlog.Request, name string) {
 	n := c.nodes[name]
 	if n == nil || !n.Spec.Unschedulable {
@@ -127,7 +123,7 @@ func (c *checker) judgeOut(r auditlog.Request, name string) {
 		if e.Spec.BindingNode != name || !cordoned {
 			continue
 		}
-		all, _ := e.mentions() // what cannot be read has been told of
+		all, _ := e.mentions() // judgeEvent reports an unreadable annotation
 		for _, m := range all {
 			if e.isFor(m.UID) {
 				c.goesOut(r, n, m.UID, e)

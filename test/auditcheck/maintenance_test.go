@@ -158,7 +158,7 @@ func TestCheckOfRollouts(t *testing.T) {
 		},
 		"a second zone": {
 			script: fleet().maintain("m", zones).away("a1", "m").away("b1", "m").back("a1", "b1"),
-			want:   []string{"nodes of maintenance m are out in domains that are not to be: a1, b1"},
+			want:   []string{"nodes of maintenance m are out of service in domains that it does not allow: a1, b1"},
 		},
 		"a second zone after a failure": {
 			script: fleet().maintain("m", zones).away("a1", "m").marked("a1", "true", `\"drain-a1\"`, mentioned("m Failed")).
@@ -169,14 +169,14 @@ func TestCheckOfRollouts(t *testing.T) {
 		},
 		"two of a zone": {
 			script: fleet().maintain("m", perZone).away("a1", "m").away("a2", "m").back("a1", "a2"),
-			want:   []string{"nodes of maintenance m are out in domains that are not to be: a1, a2"},
+			want:   []string{"nodes of maintenance m are out of service in domains that it does not allow: a1, a2"},
 		},
 		"as many of each zone, where nothing else is said": {
 			script: fleet().maintain("m", onlyPerZone).away("a1", "m").away("a2", "m").away("b1", "m").back("a1", "a2", "b1"),
 		},
 		"too many of a zone, where nothing else is said": {
 			script: fleet().maintain("m", onlyPerZone).away("a1", "m").away("a2", "m").away("b1", "m").away("a3", "m").back("a1", "a2", "a3", "b1"),
-			want:   []string{"nodes of maintenance m are out in domains that are not to be: a1, a2, a3, b1"},
+			want:   []string{"nodes of maintenance m are out of service in domains that it does not allow: a1, a2, a3, b1"},
 		},
 		"one of all zones, where that is less": {
 			script: fleet().maintain("m", `"stage":"Drain","rollout":{"maxUnavailable":1,"topologyKey":"zone","perDomain":2}`).

@@ -9,17 +9,17 @@ import (
 
 const maintenanceEventFinalizer = "slipway.dev/maintenance"
 
-// judgeMaintenancesAtTheEnd: of maintenances that are gone, nothing is left.
+// judgeMaintenancesAtTheEnd checks that deleted maintenances leave no trace.
 func (c *checker) judgeMaintenancesAtTheEnd() {
 	for _, k := range slices.Sorted(maps.Keys(c.events)) {
 		e := c.events[k]
 		if slices.Contains(e.Metadata.Finalizers, maintenanceEventFinalizer) && !c.mentionsOne(&e.thing) {
-			c.left("event %s has finalizer %s, and its maintenances are gone", e.name(), maintenanceEventFinalizer)
+			c.left("event %s has finalizer %s, and its maintenances are deleted", e.name(), maintenanceEventFinalizer)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(c.jobs)) {
 		if o := c.jobs[uid]; !slices.ContainsFunc(o.owners(), func(uid string) bool { return c.maintenances[uid] != nil }) {
-			c.left("job %s of node %s is there, and its maintenance is gone", o.name(), o.node())
+			c.left("job %s of node %s exists, and its maintenance is deleted", o.name(), o.node())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
@@ -27,13 +27,13 @@ func (c *checker) judgeMaintenancesAtTheEnd() {
 	}
 }
 
-// mentionsOne says whether one of the maintenances that are listed is there.
+// mentionsOne reports whether one of the listed maintenances exists.
 func (c *checker) mentionsOne(t *thing) bool {
 	all, err := t.mentions()
 	return err == nil && slices.ContainsFunc(all, func(m mention) bool { return c.maintenances[m.UID] != nil })
 }
 
-// judgeMentions: a node says nothing of maintenances that are gone.
+// judgeMentions checks that a node has no record of a deleted maintenance.
 func (c *checker) judgeMentions(n *node) {
 	all, err := n.mentions()
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *checker) judgeMentions(n *node) {
 	}
 	for _, m := range all {
 		if c.maintenances[m.UID] == nil {
-			c.left("node %s has a record of maintenance %s, which is gone", n.name(), m.UID)
+			c.left("node %s has a record of maintenance %s, which is deleted", n.name(), m.UID)
 		}
 	}
 	for _, condition := range n.Status.Conditions {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// thing is what all objects have, as far as it matters.
+// thing has the fields that all objects share, as far as the checker needs them.
 type thing struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -34,11 +34,10 @@ type thing struct {
 
 func (t *thing) name() string { return t.Metadata.Name }
 
-// partial says whether the answer had no more of the object than this: the garbage collector asks for
-// no more.
+// partial reports whether the answer had only the metadata of the object: the garbage collector requests only these.
 func (t *thing) partial() bool { return t.Kind == "PartialObjectMetadata" }
 
-// olderThan says whether the other is a later version of the same object: of two writes
+// olderThan reports whether the other is a later version of the same object: of two writes
 // at the same time, the one that came first may be answered last.
 func (t *thing) olderThan(other *thing) bool {
 	if t.Metadata.UID != other.Metadata.UID {
@@ -49,7 +48,7 @@ func (t *thing) olderThan(other *thing) bool {
 	return errMine == nil && errTheirs == nil && mine < theirs
 }
 
-// gone says whether the object is no more after a deletion that was answered with it.
+// gone reports whether the deletion that was answered with the object has removed it.
 func (t *thing) gone() bool {
 	m := &t.Metadata
 	return len(m.Finalizers) == 0 && (m.DeletionTimestamp == "" || m.DeletionGracePeriodSeconds == 0)
@@ -70,7 +69,7 @@ func object[T any, P interface {
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
-// deletes says whether the request is for the deletion of objects.
+// deletes reports whether the request is for the deletion of objects.
 func deletes(r auditlog.Request) bool { return r.Verb == "delete" || r.Verb == "deletecollection" }
 
 // nodeOf is the node as which the request was made, empty if it was made as another.

@@ -26,7 +26,7 @@ type pod struct {
 
 	since    time.Time // when it was bound to its node
 	deleted  time.Time // when it was first evicted or deleted
-	goneAt   time.Time // when the log says that it is no more
+	goneAt   time.Time // the time of its deletion in the log
 	previous *pod      // the pod that had this name before
 }
 
@@ -96,7 +96,7 @@ func (c *checker) bound(r auditlog.Request) {
 	}
 }
 
-// evicted judges an eviction of ours that was accepted, and takes in any.
+// evicted checks an accepted eviction by Slipway, and records any eviction.
 func (c *checker) evicted(r auditlog.Request) {
 	known := c.podOf(r)
 	judged := c.concerns(r, known)
@@ -116,8 +116,8 @@ func (c *checker) evicted(r auditlog.Request) {
 	known.isDeleted(r)
 }
 
-// podOf is the pod that an eviction or a deletion was for, nil if the log knows none. It can
-// be answered when its pod is gone already, and has a successor of the same name.
+// podOf returns the pod of an eviction or a deletion, nil if the log knows none. The server can answer after the
+// deletion of the pod, when a successor has the same name.
 func (c *checker) podOf(r auditlog.Request) *pod {
 	known := c.pods[key(r.Namespace, r.Name)]
 	if known != nil && known.previous.wasThere(r) {
@@ -131,7 +131,7 @@ func (c *checker) podOf(r auditlog.Request) *pod {
 	return known
 }
 
-// wasThere says whether the pod was there when the request began, or later.
+// wasThere reports whether the pod existed when the request began, or later.
 func (p *pod) wasThere(r auditlog.Request) bool {
 	return p != nil && (p.goneAt.IsZero() || !p.goneAt.Before(r.Began))
 }
@@ -143,7 +143,7 @@ func (p *pod) isDeleted(r auditlog.Request) {
 	}
 }
 
-// podDeleted judges a deletion of ours, and takes in any.
+// podDeleted checks a deletion by Slipway, and records any deletion.
 func (c *checker) podDeleted(r auditlog.Request) {
 	known := c.podOf(r)
 	if c.concerns(r, known) {
@@ -159,7 +159,7 @@ func (c *checker) podDeleted(r auditlog.Request) {
 	known.isDeleted(r)
 }
 
-// concerns says whether the request is one of ours, for a pod of a node that is checked.
+// concerns reports whether Slipway sent the request, for a pod of a checked node.
 func (c *checker) concerns(r auditlog.Request, p *pod) bool {
 	if !c.options.Ours(r) {
 		return false

@@ -49,10 +49,9 @@ func (c *checker) ruleWritten(r auditlog.Request) {
 	c.rules[k] = o
 }
 
-// judgeRules: what those who own a namespace want to stay, stays. A drain that began
-// when their rule was there has read it; one that goes on needs a moment to hear of it.
-// The rules of the cluster are not judged: the log does not tell the labels of
-// namespaces.
+// judgeRules checks that a pod stays if a rule of its namespace skips it. A drain that began after the rule has read
+// it; a drain in progress needs a moment to see it. Cluster-wide rules are not checked: the log does not show the
+// labels of namespaces.
 func (c *checker) judgeRules(r auditlog.Request, p *pod, drains []ongoing) {
 	counts := c.ruleFor(p)
 	if counts == nil || counts.Spec.Behavior != "Skip" {

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// judgeScope: by UID, as the pod's node, while a drain of that node goes on, and a pod
-// that the drain is to evict; or as oneself, while an Eviction of that pod runs.
+// judgeScope checks that the eviction is by UID, as the pod's node, during a drain of that node, and of a pod that
+// the drain should evict; or without impersonation, during an Eviction of that pod.
 func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	options, err := optionsOf(r)
 	if err != nil {
@@ -33,15 +33,15 @@ func (c *checker) judgeScope(r auditlog.Request, p *pod) {
 	}
 	drains := c.drainsOf(p.Spec.NodeName, r)
 	if len(drains) == 0 {
-		c.violated(r, "evicted from node %q, on which no drain was going on", p.Spec.NodeName)
+		c.violated(r, "evicted from node %q, on which no drain was in progress", p.Spec.NodeName)
 		return
 	}
 	c.judgeTargets(r, p, drains)
 	c.judgeRules(r, p, drains)
 }
 
-// isAskedFor says whether an Eviction of the pod runs, or did when who evicts heard of it last: nobody
-// waits for them when it is called off.
+// isAskedFor reports whether an Eviction of the pod is in progress, or has just ended: a
+// cancellation does not wait for the evictor.
 func (c *checker) isAskedFor(p *pod, r auditlog.Request) bool {
 	if until := c.ranUntil[p.Metadata.UID]; until.After(r.Began.Add(-hearsay)) {
 		return true
@@ -54,7 +54,7 @@ func (c *checker) isAskedFor(p *pod, r auditlog.Request) bool {
 	return false
 }
 
-// judgeTargets: a pod of the type, priority and labels that are to leave.
+// judgeTargets checks the type, the priority and the labels of the pod.
 func (c *checker) judgeTargets(r auditlog.Request, p *pod, drains []ongoing) {
 	if permits(drains, func(_ time.Time, asked Parameters) bool { return asked.covers(p) }) {
 		return
@@ -69,7 +69,7 @@ func (c *checker) judgeTargets(r auditlog.Request, p *pod, drains []ongoing) {
 	}
 }
 
-// permits says whether one of the drains may do something, by what it was asked for.
+// permits reports whether the parameters of one of the drains permit something.
 func permits(drains []ongoing, may func(began time.Time, asked Parameters) bool) bool {
 	return slices.ContainsFunc(drains, func(d ongoing) bool {
 		return slices.ContainsFunc(d.parameters, func(asked Parameters) bool { return may(d.began, asked) })

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// selects reports whether a selector selects an object with these labels. One that cannot be read selects none.
+// selects reports whether a selector selects an object with these labels. An unreadable selector selects none.
 func selects(by *metav1.LabelSelector, of map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(by)
 	return err == nil && selector.Matches(labels.Set(of))

@@ -117,6 +117,6 @@ func (c *checker) judgeNode(name string, n *node) {
 	case said:
 		c.left("node %s is cordoned by us: %s", name, cordons)
 	case n.cordoned:
-		c.left("node %s is cordoned by us, and nothing on it says so", name)
+		c.left("node %s is cordoned by us, without a record on it", name)
 	}
 }

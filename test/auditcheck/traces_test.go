@@ -17,11 +17,11 @@ func TestCheckOfTraces(t *testing.T) {
 	for name, tc := range map[string]outcome{
 		"a cordon of which nothing tells": {
 			script: begun().marks(agent, "{}", off).end("drain"),
-			want:   []string{"node w1 is cordoned by us, and nothing on it says so"},
+			want:   []string{"node w1 is cordoned by us, without a record on it"},
 		},
 		"a cordon that others have touched since": {
 			script: begun().marks(agent, "{}", off).marks(user, "{}", off).end("drain"),
-			want:   []string{"node w1 is cordoned by us, and nothing on it says so"},
+			want:   []string{"node w1 is cordoned by us, without a record on it"},
 		},
 		"a cordon that is expected": {
 			script: begun().marks(agent, "{}", off).end("drain"), options: Options{Cordoned: []string{"w1"}},

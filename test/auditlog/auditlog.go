@@ -16,25 +16,25 @@ import (
 // Request is one request to the API server that was answered.
 type Request struct {
 	ID string
-	// Began and Ended are when the server received it, and when it had answered it. A
-	// watch ends when its connection does.
+	// Began is the time at which the server received the request, and Ended the time of its answer. A watch ends with
+	// its connection.
 	Began, Ended time.Time
 	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
 	Verb string
 	URI  string
-	// User made the request; Impersonated is whom it acted as, if it did.
+	// User made the request; Impersonated is the user that it impersonated, if any.
 	User, Impersonated string
 	UserAgent          string
 
 	Group, Resource, Subresource, Namespace, Name string
 	// Code is the HTTP status.
 	Code int
-	// Body and Answer are there where the audit policy records them.
+	// Body and Answer are empty unless the audit policy records them.
 	Body, Answer json.RawMessage
 }
 
-// What names the request's object, as in "pods/eviction shop/cart-0".
-func (r Request) What() string {
+// Object returns the request's object, as in "pods/eviction shop/cart-0".
+func (r Request) Object() string {
 	resource := r.Resource
 	if r.Subresource != "" {
 		resource += "/" + r.Subresource
@@ -52,7 +52,7 @@ func (r Request) String() string {
 	if r.Impersonated != "" {
 		who += " as " + r.Impersonated
 	}
-	return fmt.Sprintf("%s %s %s %d by %s", r.Ended.Format("15:04:05.000"), r.Verb, r.What(), r.Code, who)
+	return fmt.Sprintf("%s %s %s %d by %s", r.Ended.Format("15:04:05.000"), r.Verb, r.Object(), r.Code, who)
 }
 
 // ReadFile reads the requests of a log that were answered so far.
@@ -87,7 +87,7 @@ func Read(log io.Reader) ([]Request, error) {
 	}
 }
 
-// event is an entry of the log (audit.k8s.io/v1 Event), as far as it is of interest.
+// event is an entry of the log (audit.k8s.io/v1 Event), with the fields that Request needs.
 type event struct {
 	AuditID                  string    `json:"auditID"`
 	Stage                    string    `json:"stage"`

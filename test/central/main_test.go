@@ -28,7 +28,7 @@ func quick() harness.PodOptions { return harness.PodOptions{Gone: time.Second} }
 func drained(t *testing.T, h *harness.History, event string) {
 	t.Helper()
 	h.Await(event + " gone")
-	if diff := cmp.Diff([]string{"Pending", "Claimed", "Succeeded", "gone"}, h.Of(event)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Claimed", "Succeeded", "gone"}, h.States(event)); diff != "" {
 		t.Errorf("phases of %s (-want +got):\n%s", event, diff)
 	}
 }

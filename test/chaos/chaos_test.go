@@ -23,7 +23,7 @@ const drains = 30
 // gone wrong: what is left of it is in the way.
 func TestChaos(t *testing.T) {
 	seed := uint64(number(t, "SLIPWAY_CHAOS_SEED", int(rand.Uint32())))
-	p := plan.Of(seed, number(t, "SLIPWAY_CHAOS_DRAINS", drains))
+	p := plan.New(seed, number(t, "SLIPWAY_CHAOS_DRAINS", drains))
 	t.Logf("to make this run again: make chaos SEED=%d DRAINS=%d\n%s", p.Seed, p.Drains, p)
 	harness.Record(t, fmt.Sprintf("seed %d: %d drains in %d rounds", p.Seed, p.Drains, len(p.Rounds)))
 	s := newStage(t, p)

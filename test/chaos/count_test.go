@@ -27,7 +27,7 @@ type count struct {
 	old     map[types.UID]bool // what was there when the round began, and is not counted
 	pods    map[types.UID]bool // whose evictions count
 	seen    map[plan.Seen]map[types.UID]bool
-	changed chan struct{} // closed, and made anew, with each change
+	changed chan struct{} // closed and replaced with each change
 	over    bool          // nothing more will come
 }
 

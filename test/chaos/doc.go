@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos has Slipway's real processes work while all around them goes wrong, and the
-// audit log judge what they have done.
+// Package chaos injects faults around Slipway's real processes, and checks their work by the audit log.
 //
-//	seed ── plan.Of ──▶ rounds ─┬─ jobs ─────▶ LifecycleEvents, EvictionRequests, NodeMaintenances
+//	seed ── plan.New ──▶ rounds ─┬─ jobs ─────▶ LifecycleEvents, EvictionRequests, NodeMaintenances
 //	                            │                                         │ each has to end well
 //	                            └─ faults ◀── count: what a watch has shown
 //	                                 │ SIGKILL, SIGSTOP, etcd, API server, clock
 //	                                 ▼
 //	agents, controllers ── link: cuts, hangs, 410, lost answers ──▶ API server ── audit log ──▶ auditcheck
 //
-// A process that ends is started again, as a kubelet does. At the end of each mode, those that
-// have lived long are compared with such as were just started: have they more goroutines?
+// A process that ends is started again, as a kubelet does. At the end of each mode, the test compares old processes
+// with new ones: have they more goroutines?
 //
 // It runs with a fresh seed, which it prints first; SLIPWAY_CHAOS_SEED and
-// SLIPWAY_CHAOS_DRAINS make a run again. It must not know more of the processes than what they
-// are told on their command lines and what they write.
+// SLIPWAY_CHAOS_DRAINS make a run again. It must know only the command lines and the writes of the processes.
 package chaos

@@ -40,7 +40,7 @@ type member struct {
 	process *harness.Process
 	stopped bool
 	starts  int
-	started chan struct{} // closed, and made anew, with each start
+	started chan struct{} // closed and replaced with each start
 
 	clock sync.Mutex // whoever sets it holds it until it is seen to be set
 }

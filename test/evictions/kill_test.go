@@ -76,7 +76,7 @@ func (g *ground) noWorkIsDoneTwice(t *testing.T) {
 	s.story(func(string) {})
 	var got []string
 	for _, r := range s.writes() {
-		got = append(got, r.Verb+" "+r.What())
+		got = append(got, r.Verb+" "+r.Object())
 	}
 	slices.Sort(got)
 	eviction, a, b := s.namespace+"/pod-1-p", s.namespace+"/a", s.namespace+"/b"

@@ -85,8 +85,8 @@ func (e *Env) AwaitAll(t *testing.T, what string, list client.ObjectList, names 
 	}
 }
 
-// follow calls see for each change of the listed objects until it returns true. begin, if there
-// is one, is called with the objects that are there at first.
+// follow calls see for each change of the listed objects until it returns true. begin, if given, is called with the
+// first objects.
 func (e *Env) follow(t *testing.T, list client.ObjectList, options []client.ListOption, begin func(cache.Store) bool, see func(o client.Object, gone bool) bool) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
@@ -135,7 +135,7 @@ func (e *Env) AwaitCondition(t *testing.T, name, conditionType, reason string, t
 	})
 }
 
-// AwaitCoreEvent waits until the node is told of in a core Event with that reason.
+// AwaitCoreEvent waits until the node has a core Event with that reason.
 func (e *Env) AwaitCoreEvent(t *testing.T, node, reason string) *corev1.Event {
 	t.Helper()
 	return Await(t, e, "a core Event "+reason+" of node "+node, &corev1.EventList{},
@@ -188,15 +188,15 @@ func (o *Observed) Change(do func()) {
 	}
 }
 
-// Look reads what changes.
+// Look reads the guarded state.
 func (o *Observed) Look(read func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	read()
 }
 
-// Await waits until holds returns true. It returns false if ended is closed first, or nothing
-// comes for too long.
+// Await waits until holds returns true. It returns false if ended is closed first, or after too long a time without a
+// change.
 func (o *Observed) Await(ended <-chan struct{}, holds func() bool) bool {
 	deadline := time.NewTimer(Patience)
 	defer deadline.Stop()

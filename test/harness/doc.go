@@ -3,18 +3,16 @@
 // Package harness lets tests run Slipway's real processes against a real control
 // plane.
 //
-//	Shared ─▶ one cluster for the test binary ─▶ Node: a simulated node of the test's own
+//	Shared ─▶ one cluster for the test binary ─▶ Node: a simulated node of one test
 //	                                         ├─▶ Agent, Driver: processes with the pod's token
 //	                                         ├─▶ Controller: a process with its own account's token
-//	                                         ├─▶ StandIn, MuteDriver: drivers that the test plays
-//	                                         ├─▶ History, Await…: what a watch has shown
-//	                                         ├─▶ Writes, Evictions: what the audit log says
+//	                                         ├─▶ History, Await…: the record of a watch
+//	                                         ├─▶ Writes, Evictions: requests in the audit log
 //	                                         └─▶ at the end of the test: test/auditcheck
 //
-// Each test of a node ends with a check of the audit log: were the promises kept? What
-// a test breaks on purpose, it says (Node.Expect), and why.
+// Each test of a node ends with a check of the invariants in the audit log. A test that violates one on purpose
+// declares it, with the reason (Node.Expect).
 //
-// Tests wait for what a watch shows, never for time. Each test has nodes of its own,
-// so that tests run side by side on one cluster. A test that disturbs the control
-// plane takes a cluster of its own (Own).
+// Tests wait for changes that a watch shows, never for time. Each test has separate nodes, so that tests run side by
+// side on one cluster. A test that disturbs the control plane takes a separate cluster (Own).
 package harness

@@ -33,7 +33,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
-// Patience is how long a test waits for a condition. Only a test that fails reaches it.
+// Patience bounds each wait of a test for a condition. Only a test that fails reaches it.
 const Patience = 3 * time.Minute
 
 // Env is a cluster with Slipway's kinds and permissions.
@@ -59,7 +59,7 @@ type Options struct {
 	LauncherArgs []string
 	// Bare leaves Slipway to the test, which installs it.
 	Bare bool
-	// SideBySide is how many tests of a package run at a time; 0: 8. Only [MainOn] reads it.
+	// SideBySide is the number of tests of a package that run at a time; 0: 8. Only [MainOn] reads it.
 	SideBySide int
 }
 
@@ -70,8 +70,8 @@ var shared struct {
 	err     error
 }
 
-// sideBySide is how many tests of a package run at a time without -parallel: they wait for
-// processes more than they compute.
+// sideBySide is the number of tests of a package that run at a time without -parallel: they wait for processes more
+// than they compute.
 const sideBySide = 8
 
 // Main runs the tests of a package and takes the shared cluster down after them.

@@ -17,7 +17,7 @@ import (
 // keptFinalizer keeps an event that has ended until a test has seen how.
 const keptFinalizer = "slipway.test/kept"
 
-// Kept is a change of an event: it stays until [Env.Outcome] has seen how it ended.
+// Kept is a change of an event: the event stays until [Env.Outcome] has seen its end.
 func Kept(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = append(e.Finalizers, keptFinalizer) }
 
 // Outcome waits until a [Kept] event has ended and has no other finalizer, removes the finalizer, and
@@ -66,7 +66,7 @@ func (e *Env) Delete(t *testing.T, object client.Object, how ...client.DeleteOpt
 
 // DeleteQuietly deletes an object if it is still there, as at the end of a test.
 func (e *Env) DeleteQuietly(object client.Object) {
-	// The cluster may be gone already, and the object as well.
+	// The cluster or the object may no longer exist.
 	_ = e.Client.Delete(context.Background(), object, client.GracePeriodSeconds(0))
 }
 

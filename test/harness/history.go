@@ -16,8 +16,8 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// History is what a watch has shown, in order: the phases of events, as "NAME PHASE" and "NAME
-// gone", and the reasons of the Node's LifecycleTransition condition, as "node REASON".
+// History is the record of a watch, in order: the phases of events, as "NAME PHASE" and "NAME gone", and the reasons
+// of the Node's LifecycleTransition condition, as "node REASON".
 type History struct {
 	t     *testing.T
 	seen  Observed
@@ -93,14 +93,14 @@ func (h *History) add(object, state string) {
 	})
 }
 
-// Lines returns what was seen so far.
+// Lines returns the record so far.
 func (h *History) Lines() (lines []string) {
 	h.seen.Look(func() { lines = slices.Clone(h.lines) })
 	return lines
 }
 
-// Of returns the states of one object that were seen so far.
-func (h *History) Of(object string) []string {
+// States returns the states of one object so far.
+func (h *History) States(object string) []string {
 	var states []string
 	for _, line := range h.Lines() {
 		if state, found := strings.CutPrefix(line, object+" "); found {

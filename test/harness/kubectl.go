@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// Kubectl runs the cluster's kubectl as its administrator, and returns what it printed.
+// Kubectl runs the cluster's kubectl as its administrator, and returns its output.
 func (e *Env) Kubectl(t *testing.T, arguments ...string) string {
 	t.Helper()
 	return e.KubectlWith(t, "", arguments...)
@@ -39,8 +39,8 @@ func (e *Env) KubectlWith(t *testing.T, input string, arguments ...string) strin
 	return out.String()
 }
 
-// Shell runs commands as an administrator does, in the root of this repository with the
-// cluster's kubectl, and returns what they printed. It fails as soon as one of them does.
+// Shell runs commands as an administrator does, in the root of this repository with the cluster's kubectl, and
+// returns their output. It fails with the first command that fails.
 func (e *Env) Shell(t *testing.T, script string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
@@ -54,8 +54,7 @@ func (e *Env) Shell(t *testing.T, script string) string {
 	return string(out)
 }
 
-// FollowKubectl starts a kubectl that goes on, such as get -w, and returns when its
-// watch has begun.
+// FollowKubectl starts a kubectl that does not end by itself, such as get -w, and returns when its watch has begun.
 func (e *Env) FollowKubectl(t *testing.T, arguments ...string) *Process {
 	t.Helper()
 	arguments = append(e.kubectlArguments(arguments), "-v=6")
@@ -80,7 +79,7 @@ func File(t *testing.T, elements ...string) string {
 	return filepath.Join(append([]string{root}, elements...)...)
 }
 
-// Renderer is the program that renders the chart as Helm does. It is in a module of its own.
+// Renderer builds the program that renders the chart as Helm does, from its separate module, and returns its path.
 func Renderer(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "render")
@@ -106,9 +105,8 @@ func Rendered(t *testing.T, renderer, values string) string {
 	return string(rendered)
 }
 
-// Record adds a row to the table at the end of the page that SLIPWAY_RECORD names, if it names
-// one, when the test has passed: of what is too long for each change, people want to know when
-// it was run.
+// Record adds a row to the table at the end of the page that SLIPWAY_RECORD names, when the test has passed: readers
+// want to know the last run of tests that are too long for each change.
 func Record(t *testing.T, what string) {
 	t.Helper()
 	page := os.Getenv("SLIPWAY_RECORD")
@@ -136,7 +134,7 @@ func Record(t *testing.T, what string) {
 	})
 }
 
-// commit is what the working tree is at; it may have been changed since.
+// commit returns the commit of the working tree, without later changes.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -145,7 +143,7 @@ func commit() string {
 	return strings.TrimSpace(string(out))
 }
 
-// FreeAddress is one on loopback that nobody listens at.
+// FreeAddress returns a loopback address without a listener.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -175,8 +173,7 @@ func Get(t *testing.T, address, path string) (code int, text string) {
 	return response.StatusCode, string(body)
 }
 
-// Refused checks that the API server refused something as invalid, and that it said
-// where and why.
+// Refused checks that the API server refused an object as invalid, and named the field and the reason.
 func Refused(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if !apierrors.IsInvalid(err) {
@@ -184,7 +181,7 @@ func Refused(t *testing.T, err error, parts ...string) {
 	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the API server says %q; want it to say %q", err, part)
+			t.Errorf("the API server answers %q; want %q in it", err, part)
 		}
 	}
 }

@@ -42,8 +42,7 @@ type Node struct {
 	promises *promises
 }
 
-// Node creates a node in the given group, and waits until it is ready and its
-// agent's pod is there.
+// Node creates a node in the given group, and waits until it is ready and its agent's pod exists.
 func (e *Env) Node(t *testing.T, group string) *Node {
 	t.Helper()
 	name := fmt.Sprintf("%s-%d", nameOf(t), nodeCount.Add(1))
@@ -113,7 +112,7 @@ func (n *Node) Agent(faultPoint string, flags ...string) *Process {
 	return StartProcess(n.t, "agent of "+n.Name, n.environment(faultPoint), Binary(n.t, "node-agent"), arguments...)
 }
 
-// Driver starts the drain driver as a process of its own.
+// Driver starts the drain driver as a separate process.
 func (n *Node) Driver(faultPoint string, flags ...string) *Process {
 	n.t.Helper()
 	arguments := append([]string{
@@ -123,17 +122,17 @@ func (n *Node) Driver(faultPoint string, flags ...string) *Process {
 	return StartProcess(n.t, "driver of "+n.Name, n.environment(faultPoint), Binary(n.t, "drain-driver"), arguments...)
 }
 
-// RegistrationDir is where drivers register with the node's agent.
+// RegistrationDir is the directory in which drivers register with the node's agent.
 func (n *Node) RegistrationDir() string { return filepath.Join(n.Dir, "r") }
 
-// DataDir is where drivers have their sockets.
+// DataDir is the directory of the drivers' sockets.
 func (n *Node) DataDir() string { return filepath.Join(n.Dir, "d") }
 
 func (n *Node) environment(faultPoint string) []string {
 	return []string{"KUBECONFIG=" + n.Kubeconfig(), "SLIPWAY_FAULTPOINT=" + faultPoint}
 }
 
-// Credentials are those of the node's agent.
+// Credentials returns the credentials of the node's agent.
 func (n *Node) Credentials() *rest.Config {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), Patience)
@@ -201,8 +200,8 @@ func (n *Node) In(group string) *Node {
 	return &other
 }
 
-// Restart stops the whole control plane and starts it with other flags for the
-// launcher. What was stored is there again, at the same address.
+// Restart stops the whole control plane and starts it with other flags for the launcher, with the same data and the
+// same address.
 func (e *Env) Restart(t *testing.T, launcherArgs ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
@@ -217,9 +216,9 @@ func (e *Env) Restart(t *testing.T, launcherArgs ...string) {
 	}
 }
 
-// Fleet creates simulated nodes in the group, one for each set of labels, and returns their
-// names when all are ready: kwok knows them, and runs pods that are bound to them. What is
-// promised of them is not checked, unless the test says so: [Env.KeepAllPromises].
+// Fleet creates simulated nodes in the group, one for each set of labels, and returns their names when all are ready:
+// kwok knows them, and runs pods that are bound to them. The audit log is not checked for them without
+// [Env.KeepAllPromises].
 func (e *Env) Fleet(t *testing.T, group string, labels []map[string]string) []string {
 	t.Helper()
 	nodes := e.createNodes(t, group, labels, func(node *corev1.Node) { node.Annotations = simulated() })
@@ -228,8 +227,8 @@ func (e *Env) Fleet(t *testing.T, group string, labels []map[string]string) []st
 	return nodes
 }
 
-// Bystanders creates nodes that nobody simulates: they say that they are Ready, and nothing
-// ever happens on them. They stay Ready where the control plane is patient.
+// Bystanders creates nodes that kwok does not simulate: they are Ready, and never change. They stay Ready where the
+// control plane is patient.
 func (e *Env) Bystanders(t *testing.T, group string, count int) []string {
 	t.Helper()
 	return e.createNodes(t, group, make([]map[string]string, count), func(node *corev1.Node) {
@@ -239,7 +238,7 @@ func (e *Env) Bystanders(t *testing.T, group string, count int) []string {
 	})
 }
 
-// atATime is how many requests the harness makes side by side.
+// atATime is the number of simultaneous requests of the harness.
 const atATime = 16
 
 func (e *Env) createNodes(t *testing.T, group string, labels []map[string]string, change func(*corev1.Node)) (names []string) {
@@ -253,7 +252,7 @@ func (e *Env) createNodes(t *testing.T, group string, labels []map[string]string
 	}
 	t.Cleanup(func() {
 		all := client.MatchingLabels{GroupLabel: group}
-		_ = e.Client.DeleteAllOf(context.Background(), &corev1.Node{}, all) // the cluster may be gone already
+		_ = e.Client.DeleteAllOf(context.Background(), &corev1.Node{}, all) // the cluster may no longer exist
 	})
 	SideBySide(t, len(nodes), func(i int) error { return e.Client.Create(t.Context(), nodes[i]) })
 	return names

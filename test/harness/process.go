@@ -30,8 +30,8 @@ type Process struct {
 	log     bytes.Buffer
 }
 
-// StartProcess runs a program until it is killed, or the test ends. A test that fails shows its log:
-// only the end where go test keeps artifacts, which then have all of it.
+// StartProcess runs a program until it is killed, or the test ends. A test that fails shows its log: only the end if
+// go test keeps artifacts, which then have the whole log.
 func StartProcess(t *testing.T, name string, environment []string, path string, arguments ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, name: name, added: environment, exited: make(chan struct{})}
@@ -78,7 +78,7 @@ func (p *Process) read(out io.Reader) {
 	}
 }
 
-// Log returns what the program has printed.
+// Log returns the output of the program.
 func (p *Process) Log() (text string) {
 	p.printed.Look(func() { text = p.log.String() })
 	return text
@@ -141,7 +141,8 @@ func (p *Process) AwaitExit() string {
 // Exited is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// shownLines of a program's log show how it ended. More would bury the test's own message.
+// shownLines is the number of last lines of a program's log that a failed test shows. More would bury the test's own
+// message.
 const shownLines = 50
 
 // showLog shows the log of a program whose test has failed.

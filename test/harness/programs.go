@@ -42,7 +42,7 @@ func Binary(t *testing.T, name string) string {
 	return filepath.Join(binaries.dir, name)
 }
 
-// build takes turns with the tests of other packages.
+// build builds the programs, one process at a time.
 func build() error {
 	root, err := devcluster.Root()
 	if err != nil {
@@ -56,7 +56,7 @@ func build() error {
 	if err != nil {
 		return err
 	}
-	defer turn.Close() // which ends the turn
+	defer turn.Close() // which unlocks it
 	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for those who build %s: %w", binaries.dir, err)
 	}
@@ -122,8 +122,7 @@ func (n *Node) SetAgentReady(ready bool) {
 	}
 }
 
-// awaitRunning waits until kwok has begun to run the pod, after which it leaves its
-// conditions to others.
+// awaitRunning waits until kwok has begun to run the pod: from then on it does not change the conditions.
 func (n *Node) awaitRunning(pod *corev1.Pod) {
 	n.t.Helper()
 	Await(n.t, n.env, "pod "+pod.Name+" runs", &corev1.PodList{}, func(p *corev1.Pod) bool {
@@ -131,8 +130,7 @@ func (n *Node) awaitRunning(pod *corev1.Pod) {
 	}, Named(pod.Name), client.InNamespace(pod.Namespace))
 }
 
-// CentralEvictions are the requests for evictions that a controller has made of the
-// given pods, also those that were refused.
+// CentralEvictions returns a controller's requests for evictions of the given pods, also refused ones.
 func (n *Node) CentralEvictions(pods ...*corev1.Pod) []auditlog.Request {
 	n.t.Helper()
 	names := map[string]bool{}
@@ -145,11 +143,11 @@ func (n *Node) CentralEvictions(pods ...*corev1.Pod) []auditlog.Request {
 	})
 }
 
-// hostAccount is that of slipway-host, its DaemonSet's name and its pods' label.
+// hostAccount is the service account of slipway-host, its DaemonSet's name and its pods' label.
 const hostAccount = "slipway-host"
 
-// Hosts puts what slipway-host needs onto the cluster: its rights, and a pod on each node, which
-// its token belongs to. The processes are the test's.
+// Hosts installs the permissions of slipway-host, and a pod on each node, which its token belongs to. The test starts
+// the processes.
 func (e *Env) Hosts(t *testing.T) {
 	t.Helper()
 	e.Kubectl(t, "apply", "--server-side", "-f", File(t, "config", "rbac", "host"))
@@ -171,7 +169,7 @@ func (e *Env) Hosts(t *testing.T) {
 	e.Create(t, set)
 }
 
-// HostCredentials are those of slipway-host on the node: a token that is bound to its pod.
+// HostCredentials returns the credentials of slipway-host on the node: a token that is bound to its pod.
 func (n *Node) HostCredentials() *rest.Config {
 	n.t.Helper()
 	pod := Await(n.t, n.env, "slipway-host has a pod on "+n.Name, &corev1.PodList{}, func(p *corev1.Pod) bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// Exception is a promise that a test breaks, or has others break.
+// Exception is an invariant that a test violates on purpose.
 type Exception struct {
 	cordon bool
 	events []string
@@ -25,15 +25,15 @@ var CordonLeft = Exception{cordon: true}
 // Unfinished is that the events may be claimed, or not wound up, when the test ends.
 func Unfinished(events ...string) Exception { return Exception{events: events} }
 
-// Expect makes an exception of the promises that the audit log is held to at the end of
-// the test, for this node. Without one, all are to be kept.
+// Expect makes an exception of the invariants that the audit log is checked for at the end of the test, for this
+// node.
 func (n *Node) Expect(exception Exception, why string) {
 	n.t.Helper()
 	n.promises.excepted = append(n.promises.excepted, exception)
 	n.promises.why = append(n.promises.why, why)
 }
 
-// promises are those that are made for a node of a test's.
+// promises are the invariants for a node of a test.
 type promises struct {
 	excepted []Exception
 	why      []string
@@ -60,8 +60,8 @@ func (n *Node) keepPromises(from int) {
 	})
 }
 
-// KeepPromises has the audit log judged when the test ends, without the promises about nodes.
-// The processes on the cluster have to be stopped by then: cleanups run in the opposite order.
+// KeepPromises checks the audit log when the test ends, without the invariants about nodes. The processes on the
+// cluster must have stopped by then: cleanups run in the opposite order.
 func (e *Env) KeepPromises(t *testing.T) {
 	t.Helper()
 	e.judgeAtEnd(t, 0, func() auditcheck.Options { return auditcheck.Options{Nodes: []string{}} })
@@ -88,9 +88,8 @@ func (e *Env) judgeAtEnd(t *testing.T, from int, options func() auditcheck.Optio
 	})
 }
 
-// tries is how often the log is asked before it is believed that a promise was broken:
-// what the last writes have left is in it when they have been answered, and a test may
-// have seen them before.
+// tries is the number of reads of the log before a violation is reported: the server writes the log after its
+// answers, which a test may have seen before.
 const tries = 3
 
 func (e *Env) broken(from int, options auditcheck.Options) (broken []string, err error) {
@@ -118,7 +117,7 @@ func (e *Env) settle() error {
 	}, func() ([]auditlog.Request, error) { return e.log.upToNow(e.AuditLog) })
 }
 
-// changesSoFar is how many changes the log has.
+// changesSoFar counts the changes in the log.
 func (e *Env) changesSoFar(t *testing.T) int {
 	t.Helper()
 	changes, err := e.log.changes(e.AuditLog)

@@ -65,12 +65,12 @@ func (n *Node) Writes() []auditlog.Request {
 	})
 }
 
-// LastWrite returns the last of [Node.Writes], as a line for people.
+// LastWrite returns the last of [Node.Writes], as a line.
 func (n *Node) LastWrite() string {
 	n.t.Helper()
 	writes := n.Writes()
 	if len(writes) == 0 {
-		return "nothing was written"
+		return "no write"
 	}
 	return writes[len(writes)-1].String()
 }
@@ -99,7 +99,7 @@ func (n *Node) EvictedOnly(pods ...*corev1.Pod) {
 		delete(missing, request.Name)
 		var eviction policyv1.Eviction
 		if err := json.Unmarshal(request.Body, &eviction); err != nil {
-			n.t.Errorf("%s: what it asked for cannot be read: %v", request, err)
+			n.t.Errorf("%s: its body cannot be read: %v", request, err)
 			continue
 		}
 		var uid string
@@ -136,7 +136,7 @@ type requestLog struct {
 	mu       sync.Mutex
 	tail     auditlog.Tail
 	requests []auditlog.Request
-	changed  []auditlog.Request // those that auditcheck judges
+	changed  []auditlog.Request // requests that auditcheck judges
 }
 
 // upToNow reads the rest of the log, and returns all requests, which the caller must not change.

@@ -24,9 +24,9 @@ import (
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// PodOptions say how simulated pods behave.
+// PodOptions configure simulated pods.
 type PodOptions struct {
-	// Ready is how long a pod takes to become ready; Gone how long it takes to end.
+	// Ready is the time until a pod is ready; Gone the time that it takes to end.
 	Ready, Gone time.Duration
 }
 
@@ -171,7 +171,7 @@ func (n *Node) Change(event string, change func(*lifecyclev1alpha1.LifecycleEven
 // EventName is a name for an event of the node that no other test uses.
 func (n *Node) EventName(what string) string { return fmt.Sprintf("%s-%s", what, n.Name) }
 
-// Forever is how long work takes that somebody has to end.
+// Forever is the duration of work that a test ends.
 const Forever = 24 * time.Hour
 
 // WithoutAgents takes the agents' DaemonSet away: in central mode there is none.
@@ -213,10 +213,10 @@ func (p *HeldPod) LetGo(t *testing.T) {
 	p.env.Delete(t, p.budget)
 }
 
-// AwaitHeld waits until the event says that the pod holds it up.
+// AwaitHeld waits until the event lists the pod as a blocker.
 func (p *HeldPod) AwaitHeld(t *testing.T, event string) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
-	return p.env.AwaitEvent(t, event, "is held up by pod "+p.Name, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return p.env.AwaitEvent(t, event, "is blocked by pod "+p.Name, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
 		for _, blocker := range e.Status.Blockers {
 			if blocker.Object == "Pod "+p.Namespace+"/"+p.Name {
 				return true

@@ -65,7 +65,7 @@ func drainAndReturn(t *testing.T, env *harness.Env, node *harness.Node) {
 		"drain-worker-1": phases, "uncordon-worker-1": phases,
 		"node": {"drain-started", "drain-complete", "uncordoning", "maintenance-complete"},
 	} {
-		if diff := cmp.Diff(want, history.Of(object)); diff != "" {
+		if diff := cmp.Diff(want, history.States(object)); diff != "" {
 			t.Errorf("history of %s (-want +got):\n%s", object, diff)
 		}
 	}

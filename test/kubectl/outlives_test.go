@@ -30,7 +30,7 @@ func TestADrainThatNobodyWaitsForEndsAsOneWhoseClientIsKilled(t *testing.T) {
 		h.Await("drain-" + node.Name + " gone")
 		node.AwaitPodsGone(client.MatchingLabels{"app": free.Labels["app"]})
 		node.AwaitPodsGone(client.MatchingLabels{"app": held.Labels["app"]})
-		return append(h.Of("drain-"+node.Name), h.Of("node")...)
+		return append(h.States("drain-"+node.Name), h.States("node")...)
 	}
 
 	notWaited := ended("cli-not-waited", func(node *harness.Node, _ *harness.HeldPod) {

@@ -78,7 +78,7 @@ func (s *StandIn) preparing() bool {
 	return s.shutdown != nil
 }
 
-// state is systemd's: it stops the machine when nothing delays that any more.
+// state is systemd's: it stops the machine when nothing delays that any longer.
 func (s *StandIn) state() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for something that should come. It is only reached when
-// the test fails.
+// patience bounds each wait of a test. Only a test that fails reaches it.
 const patience = 3 * time.Minute
 
-// Shutdown begins a shutdown. What is received is how it came to its end: the machine would
-// go down then.
+// Shutdown begins a shutdown. The channel gets its end, at which the machine would go down.
 func (s *StandIn) Shutdown() <-chan Ending {
 	s.t.Helper()
 	s.mu.Lock()
@@ -79,7 +77,7 @@ func (s *StandIn) AwaitLocks(many int) {
 	}
 }
 
-// AwaitDown waits until the machine goes down, and returns how that came.
+// AwaitDown waits until the machine goes down, and returns the reason.
 func (s *StandIn) AwaitDown(down <-chan Ending) Ending {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)

@@ -29,7 +29,7 @@ const busConfig = `<busconfig>
 </busconfig>
 `
 
-// Ending is how a shutdown came to its end.
+// Ending is the reason for the end of a shutdown.
 type Ending string
 
 // The endings.
@@ -42,7 +42,7 @@ const (
 
 // StandIn plays logind.
 type StandIn struct {
-	// Socket is that of the bus.
+	// Socket is the socket of the bus.
 	Socket string
 
 	t    *testing.T
@@ -51,7 +51,7 @@ type StandIn struct {
 	mu       sync.Mutex
 	delay    time.Duration
 	locks    int
-	changed  chan struct{} // closed, and made anew, with each change of locks
+	changed  chan struct{} // closed and replaced with each change of locks
 	shutdown *shutdown     // that has begun
 }
 
@@ -62,7 +62,7 @@ type shutdown struct {
 	over  bool
 }
 
-// Missing says what there would have to be on this machine for a stand-in; nothing, if all is there.
+// Missing names the missing program for a stand-in, or is empty.
 func Missing() string {
 	if _, err := exec.LookPath(busProgram); err != nil {
 		return "tests of shutdowns need " + busProgram + " (Debian: dbus-daemon): " + err.Error()
@@ -72,8 +72,8 @@ func Missing() string {
 
 const busProgram = "dbus-daemon"
 
-// Start starts a bus with a logind whose locks may delay a shutdown for so long. Where that cannot
-// be, the test is skipped.
+// Start starts a bus with a logind whose locks may delay a shutdown for that time. It skips the test on a machine
+// without a bus.
 func Start(t *testing.T, delay time.Duration) *StandIn {
 	t.Helper()
 	if missing := Missing(); missing != "" {
@@ -90,7 +90,7 @@ func Start(t *testing.T, delay time.Duration) *StandIn {
 	return s
 }
 
-// startBus runs a bus until the test ends, and returns when it is there.
+// startBus runs a bus until the test ends, and returns when it listens.
 func (s *StandIn) startBus(config string) {
 	s.t.Helper()
 	if err := os.WriteFile(config, fmt.Appendf(nil, busConfig, s.Socket), 0o600); err != nil {
@@ -107,7 +107,7 @@ func (s *StandIn) startBus(config string) {
 	}
 	s.t.Cleanup(func() {
 		_ = bus.Process.Kill()
-		_ = bus.Wait() // how it ended is of no interest
+		_ = bus.Wait() // it was killed
 	})
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		s.t.Fatal("the bus did not start:", err)
@@ -127,7 +127,7 @@ func (s *StandIn) serve() {
 			s.t.Fatal(err)
 		}
 	}
-	// Calls are answered by hand: the file of a lock is to be closed here once it is sent.
+	// The handler closes the file of a lock after sending it, so it answers calls itself.
 	calls := make(chan *dbus.Message, 64)
 	conn.Eavesdrop(calls)
 	var answering sync.WaitGroup
@@ -164,7 +164,7 @@ func (s *StandIn) lock() (*os.File, error) {
 	return given, nil
 }
 
-// count is told of locks that come and go. s.mu is held.
+// count records locks that come and go. s.mu is held.
 func (s *StandIn) count(more int) {
 	s.locks += more
 	close(s.changed)

@@ -99,7 +99,7 @@ func TestDeletingAClaimedEventCancelsIt(t *testing.T) {
 	canceled(t, env.Outcome(t, half.event.Name))
 	uncordoned(t, node)
 	h.Await(half.event.Name + " gone")
-	if diff := cmp.Diff([]string{"Pending", "Claimed", "Failed", "gone"}, h.Of(half.event.Name)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Claimed", "Failed", "gone"}, h.States(half.event.Name)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 	h.Await("node Canceled")

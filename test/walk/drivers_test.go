@@ -30,7 +30,7 @@ func TestAnEventFailsWhenItsDriverIsRegisteredAndDoesNotAnswerFor30s(t *testing.
 	failed := env.AwaitCondition(t, name, lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonDriverNotReady,
 		`driver "`+name+`" is registered on node "`+node.Name+`" but did not answer for 30s`)
 	h.Await(name + " gone")
-	if diff := cmp.Diff([]string{"Pending", "Failed", "gone"}, h.Of(name)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Failed", "gone"}, h.States(name)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 	took := changed(failed, lifecyclev1alpha1.ConditionFinished).Sub(changed(noted, lifecyclev1alpha1.ConditionClaimable))
@@ -79,7 +79,7 @@ func TestAClaimedEventWaitsForADriverThatGoesAway(t *testing.T) {
 	if err := env.Client.Get(t.Context(), client.ObjectKey{Name: ofAll}, &all); err != nil {
 		t.Errorf("the driver's transition of all nodes: %v; want it to stay", err)
 	}
-	if diff := cmp.Diff([]string{"Pending", "Claimed"}, h.Of(name)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Claimed"}, h.States(name)); diff != "" {
 		t.Errorf("phases of the event without its driver (-want +got):\n%s", diff)
 	}
 
@@ -106,7 +106,7 @@ func TestOnlyItsSLAEndsAnEventWhoseDriverStaysAway(t *testing.T) {
 	env.AwaitCondition(t, name, lifecyclev1alpha1.ConditionDriverAvailable, lifecyclev1alpha1.ReasonDriverMissing)
 	over := env.AwaitCondition(t, name, lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonSLAExpired)
 	h.Await(name + " gone")
-	if diff := cmp.Diff([]string{"Pending", "Claimed", "SlaExpired", "gone"}, h.Of(name)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Claimed", "SlaExpired", "gone"}, h.States(name)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 	if ended := changed(over, lifecyclev1alpha1.ConditionFinished); ended.Before(over.Status.SLA.Time) {

@@ -51,7 +51,7 @@ func TestAnEventEndsAtItsDeadlineAndItsDriverIsToldBefore(t *testing.T) {
 		t.Errorf("it ended at %s, before its deadline %s", ended, deadline)
 	}
 	h.Await(name + " gone")
-	if diff := cmp.Diff(slaExpired, h.Of(name)); diff != "" {
+	if diff := cmp.Diff(slaExpired, h.States(name)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Start " + name, "End " + name, "LastEnd " + name}, driver.Calls()); diff != "" {
@@ -76,7 +76,7 @@ func TestADriverIsToldOfADeadlineThatPassedWhileTheAgentWasDown(t *testing.T) {
 	harness.AwaitTime(t, claimed.Status.SLA.Time)
 	node.Agent("")
 	h.Await(name + " gone")
-	if diff := cmp.Diff(slaExpired, h.Of(name)); diff != "" {
+	if diff := cmp.Diff(slaExpired, h.States(name)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Start " + name, "End " + name, "LastEnd " + name}, driver.Calls()); diff != "" {
@@ -131,7 +131,7 @@ func (l lateDrain) run(t *testing.T) {
 		node.Agent("", l.flags()...)
 	}
 	h.Await(event + " gone")
-	if diff := cmp.Diff(slaExpired, h.Of(event)); diff != "" {
+	if diff := cmp.Diff(slaExpired, h.States(event)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 
@@ -176,7 +176,7 @@ func TestAfterAFailureTheSameFileDrains(t *testing.T) {
 	node.Event(event, harness.Drain)
 	env.AwaitCondition(t, event, lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonDriverFailed, harness.Drain, "the disk is full")
 	h.Await(event + " gone")
-	if diff := cmp.Diff([]string{"Pending", "Claimed", "Failed", "gone"}, h.Of(event)); diff != "" {
+	if diff := cmp.Diff([]string{"Pending", "Claimed", "Failed", "gone"}, h.States(event)); diff != "" {
 		t.Errorf("phases of the event (-want +got):\n%s", diff)
 	}
 

@@ -134,7 +134,7 @@ func TestAnEventThatCannotBeClaimedSaysWhyAndHoldsUpNoOther(t *testing.T) {
 			env.AwaitCondition(t, waits, lifecyclev1alpha1.ConditionClaimable, obstacle.reason, obstacle.says...)
 			node.Event(other, harness.Return)
 			drained(t, env, h, other)
-			if diff := cmp.Diff([]string{"Pending"}, h.Of(waits)); diff != "" {
+			if diff := cmp.Diff([]string{"Pending"}, h.States(waits)); diff != "" {
 				t.Errorf("phases of the event that waits (-want +got):\n%s", diff)
 			}
 
@@ -180,7 +180,7 @@ func TestAnEventThatAnotherControllerHasClaimedKeepsTheNode(t *testing.T) {
 			node.Change(ours, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Labels = map[string]string{"looked": "again"} })
 			node.Change(theirs, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = nil })
 			drained(t, env, h, ours)
-			if diff := cmp.Diff([]string{"Pending", "Claimed", "gone"}, h.Of(theirs)); diff != "" {
+			if diff := cmp.Diff([]string{"Pending", "Claimed", "gone"}, h.States(theirs)); diff != "" {
 				t.Errorf("phases of the event that another controller drives (-want +got):\n%s", diff)
 			}
 		})

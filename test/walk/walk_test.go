@@ -29,7 +29,7 @@ func drained(t *testing.T, env *harness.Env, h *harness.History, event string) {
 	t.Helper()
 	h.Await(event + " gone")
 	want := []string{"Pending", "Claimed", "Succeeded", "gone"}
-	if diff := cmp.Diff(want, h.Of(event)); diff != "" {
+	if diff := cmp.Diff(want, h.States(event)); diff != "" {
 		t.Errorf("phases of %s (-want +got):\n%s", event, diff)
 	}
 }
@@ -52,7 +52,7 @@ func TestANodeIsDrainedAndReturned(t *testing.T) {
 	node.Await("is schedulable", func(n *corev1.Node) bool { return !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 })
 
 	want := []string{"drain-started", "drain-complete", "uncordoning", "maintenance-complete"}
-	if diff := cmp.Diff(want, h.Of("node")); diff != "" {
+	if diff := cmp.Diff(want, h.States("node")); diff != "" {
 		t.Errorf("reasons of the Node's condition (-want +got):\n%s", diff)
 	}
 }
@@ -73,7 +73,7 @@ func TestASecondDrainDrainsAgain(t *testing.T) {
 		node.AwaitPodsGone(client.MatchingLabels{"app": "again"})
 	}
 	want := []string{"drain-started", "drain-complete", "drain-started", "drain-complete"}
-	if diff := cmp.Diff(want, h.Of("node")); diff != "" {
+	if diff := cmp.Diff(want, h.States("node")); diff != "" {
 		t.Errorf("reasons of the Node's condition (-want +got):\n%s", diff)
 	}
 }

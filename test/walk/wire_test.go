@@ -248,7 +248,7 @@ func TestADriverThatKnowsOnlyTheDesignIsDriven(t *testing.T) {
 		t.Errorf("what it was told of its registration (-want +got):\n%s", diff)
 	}
 	h.Await("node to")
-	if diff := cmp.Diff([]string{"from", "to"}, h.Of("node")); diff != "" {
+	if diff := cmp.Diff([]string{"from", "to"}, h.States("node")); diff != "" {
 		t.Errorf("reasons of the Node's condition (-want +got):\n%s", diff)
 	}
 }
@@ -309,7 +309,7 @@ func TestADriverMaySayLittle(t *testing.T) {
 
 	node.Event(event, name)
 	drained(t, env, h, event)
-	if diff := cmp.Diff([]string{"from", "to"}, h.Of("node")); diff != "" {
+	if diff := cmp.Diff([]string{"from", "to"}, h.States("node")); diff != "" {
 		t.Errorf("reasons of the Node's condition (-want +got):\n%s", diff)
 	}
 }

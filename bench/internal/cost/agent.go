@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cost measures what one of Slipway's programs costs: memory from /proc, requests from the API
-// server's audit log.
-//
-//	Agent: a node with pods ─▶ the agent at rest ─▶ one drain
-//	Evictions: pods ─▶ the controller at rest ─▶ one EvictionRequest for each pod
 package cost
 
 import (
@@ -23,8 +18,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// Agent measures an agent from a directory of binaries, on a node with so many pods, and shows it as
-// Markdown. It watches the agent at rest for a time.
+// Agent measures an agent from a directory of binaries, on a node with this number of pods, and shows it as Markdown.
+// It watches the agent at rest for a time.
 func Agent(ctx context.Context, bin string, pods int, rest time.Duration, p *testbed.Progress) (text string, err error) {
 	err = testbed.Run(ctx, testbed.Options{Nodes: 1}, p, func(c *testbed.Cluster) error {
 		node := c.Nodes[:1]
@@ -52,7 +47,7 @@ func measureAgent(ctx context.Context, c *testbed.Cluster, pid, pods int, rest t
 	if _, err := c.Requests(ctx); err != nil {
 		return "", err
 	}
-	c.Say("the agent is at rest for %s", rest)
+	c.Printf("the agent is at rest for %s", rest)
 	select {
 	case <-time.After(rest):
 	case <-ctx.Done():

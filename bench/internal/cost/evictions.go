@@ -23,9 +23,9 @@ import (
 	"github.com/slipway-k8s/slipway/bench/internal/testbed"
 )
 
-// Evictions measures the controller from a directory of binaries with so many EvictionRequests at
-// once, and shows it as Markdown. The pods are on no node: each is gone as soon as it is evicted, and
-// the time that pods take to terminate is not measured.
+// Evictions measures the controller from a directory of binaries with this number of EvictionRequests at once, and
+// shows it as Markdown. The pods are on no node: the API server deletes each at its eviction, and the measurement
+// leaves out the time that pods take to terminate.
 func Evictions(ctx context.Context, bin string, pods int, p *testbed.Progress) (text string, err error) {
 	err = testbed.Run(ctx, testbed.Options{Nodes: 1, Evictions: true}, p, func(c *testbed.Cluster) error {
 		app := func(namespace string, pods int) testbed.App {
@@ -82,15 +82,15 @@ func measureEvictions(ctx context.Context, c *testbed.Cluster, pid, pods int) (s
 	table := report.NewTable("one controller with `--eviction-requests`", fmt.Sprintf("%d EvictionRequests at once", pods))
 	table.Row("memory at rest", report.MiB(atRest.RSSKiB))
 	table.Row("memory at its peak", report.MiB(after.PeakKiB))
-	table.Row("until all were created, and until all pods were gone and all EvictionRequests reported it",
+	table.Row("until all were created, and until all EvictionRequests reported the deletion of their pod",
 		requested.Round(100*time.Millisecond).String()+", "+took.Round(100*time.Millisecond).String())
 	table.Row("requests for an eviction, beyond watches", fmt.Sprintf("%.2f: %s", each(sum(byKind)), strings.Join(kinds, ", ")))
 	table.Row("writes that another writer preceded, and that were made again", strconv.Itoa(failed))
 	return table.String(), nil
 }
 
-// evictAll creates an EvictionRequest for each pod of a namespace, which takes the first duration, and
-// waits until all report that their pod is gone, which takes the second.
+// evictAll creates an EvictionRequest for each pod of a namespace, which takes the first duration, and waits until
+// all report the deletion of their pod, which takes the second.
 func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (requested, took time.Duration, err error) {
 	const sideBySide = 32
 	pods, err := c.Clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
@@ -110,7 +110,7 @@ func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (reques
 	}
 	requested = time.Since(began)
 	err = testbed.Await(ctx, c, c.Clients.LifecycleV1alpha1().RESTClient(), "evictionrequests", namespace, &evictionv1alpha1.EvictionRequest{},
-		"EvictionRequests report that their pod is gone", len(pods.Items), func(r *evictionv1alpha1.EvictionRequest) bool {
+		"EvictionRequests report the deletion of their pod", len(pods.Items), func(r *evictionv1alpha1.EvictionRequest) bool {
 			return apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted))
 		})
 	return requested, time.Since(began), err

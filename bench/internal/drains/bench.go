@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 )
 
-// limit is how long one drain may take, with its preparation: a contender that hangs ends the
-// benchmark. A fleet by kubectl takes half an hour.
+// limit bounds the time of one drain, with its preparation: a contender that hangs ends the benchmark. A fleet by
+// kubectl takes half an hour.
 const limit = 40 * time.Minute
 
 // bench runs drains on a cluster.
@@ -24,7 +24,7 @@ type bench struct {
 	count   int
 }
 
-// run creates the workload, has it drained, and removes it. The audit log shows what happened.
+// run creates the workload, drains it, and removes it. The audit log shows what happened.
 func (b *bench) run(ctx context.Context, s Scenario, who contender, repetition int) (r Run, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took more than %s", limit))
 	defer cancel()
@@ -67,7 +67,7 @@ func (b *bench) run(ctx context.Context, s Scenario, who contender, repetition i
 	return r, nil
 }
 
-// create creates the apps of a scenario, in a namespace of their own.
+// create creates the apps of a scenario, in a new namespace.
 func (b *bench) create(ctx context.Context, s Scenario, repetition int) (scene, error) {
 	b.count++
 	nodes := b.cluster.Nodes[:s.Nodes]
@@ -118,7 +118,7 @@ func open(ctx context.Context, group []Scenario, o testbed.Options, p *testbed.P
 	return testbed.Run(ctx, o, p, do)
 }
 
-// warmUp drains empty nodes once: nothing that happens only the first time is measured.
+// warmUp drains empty nodes once: the measurement leaves out all that happens only the first time.
 func warmUp(ctx context.Context, who contender, group []Scenario, nodes []string) error {
 	s := scene{namespace: "default", drained: nodes[:most(group, func(s Scenario) int { return s.Drained })], fleet: group[0].Fleet}
 	_, err := who.drain(ctx, s, 0)

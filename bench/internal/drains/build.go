@@ -22,7 +22,7 @@ import (
 // build is one of the two builds of Slipway that are compared.
 type build struct {
 	name      string // base or new
-	root, bin string // the directory of the source, and that of the programs
+	root, bin string // the directories of the source and of the programs
 	manifests []*unstructured.Unstructured
 }
 
@@ -31,7 +31,7 @@ func manifestFolders() []string {
 	return []string{"config/crd", "config/rbac", "config/admission", "config/transitions"}
 }
 
-// git runs git in a directory, and returns what it prints.
+// git runs git in a directory, and returns its output.
 func git(ctx context.Context, dir string, arguments ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, arguments...)...).CombinedOutput()
 	if err != nil {
@@ -101,14 +101,14 @@ func id(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 }
 
-// sameManifests says whether the working tree has the manifests of a commit.
+// sameManifests reports whether the working tree has the manifests of a commit.
 func sameManifests(ctx context.Context, root, commit string) bool {
 	_, err := git(ctx, root, append([]string{"diff", "--quiet", commit, "--"}, manifestFolders()...)...)
 	return err == nil
 }
 
-// install installs a build on a cluster that has another build's manifests. Objects that only the
-// other build has are deleted, except CRDs, which serve nothing that this build asks for.
+// install installs a build on a cluster that has another build's manifests. It deletes the objects that only the
+// other build has, except CRDs, which this build does not use.
 func (b *build) install(ctx context.Context, c *testbed.Cluster, other *build) error {
 	if err := c.InstallAll(ctx); err != nil {
 		return fmt.Errorf("install the manifests of %s: %w; builds whose kinds cannot be served by one control plane cannot be compared", b.name, err)

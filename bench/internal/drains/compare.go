@@ -14,23 +14,23 @@ import (
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
-// CompareOptions say what is compared.
+// CompareOptions select the builds and the scenarios to compare.
 type CompareOptions struct {
 	// Base is a git revision. It is compared with the working tree.
 	Base      string
 	Scenarios []Scenario
-	// Repeat is how many times each build drains each scenario.
+	// Repeat is the number of times that each build drains each scenario.
 	Repeat int
 	Seed   uint64
 }
 
-// Comparison is what two builds of Slipway have measured.
+// Comparison has the measurements of two builds of Slipway.
 type Comparison struct {
 	Conditions report.Conditions `json:"conditions"`
 	Base       string            `json:"base"` // the commit
 	Seed       uint64            `json:"seed"`
 	Scenarios  []Compared        `json:"scenarios"`
-	// Runs are all of them. Their Contender is the build: base or new.
+	// Runs has the runs of all scenarios. Their Contender is the build: base or new.
 	Runs []Run `json:"runs"`
 }
 
@@ -44,7 +44,7 @@ type Compared struct {
 	New   Side  `json:"new"`
 }
 
-// Side is what one build has measured in a scenario.
+// Side has the measurements of one build in a scenario.
 type Side struct {
 	// Seconds is the median of the durations.
 	Seconds float64 `json:"seconds"`
@@ -99,7 +99,7 @@ type duel struct {
 
 func (d *duel) drain(ctx context.Context, group []Scenario, repeat int, c *Comparison) error {
 	if !d.same {
-		d.cluster.Say("the manifests of the two builds differ: each drain begins with an installation")
+		d.cluster.Printf("the manifests of the two builds differ: each drain begins with an installation")
 	}
 	done, all, began := 0, 2*repeat*len(group), time.Now()
 	for repetition := 1; repetition <= repeat; repetition++ {
@@ -116,7 +116,7 @@ func (d *duel) drain(ctx context.Context, group []Scenario, repeat int, c *Compa
 				c.Runs = append(c.Runs, run)
 				done++
 				left := time.Since(began) / time.Duration(done) * time.Duration(all-done)
-				d.cluster.Say("[%d/%d] %s by %s: %.1f s, %d evictions, %d refused; about %s left", done, all, s.Key, b.name,
+				d.cluster.Printf("[%d/%d] %s by %s: %.1f s, %d evictions, %d refused; about %s left", done, all, s.Key, b.name,
 					run.Seconds, run.Evictions.Sent, run.Evictions.Refused, left.Round(time.Second))
 			}
 		}

@@ -27,7 +27,7 @@ const (
 	Kubectl = "kubectl"
 	// Ideal is the evictor of package ideal.
 	Ideal = "ideal"
-	// Slipway is asked by a LifecycleEvent for each node, or by a NodeMaintenance for a fleet.
+	// Slipway gets a LifecycleEvent for each node, or a NodeMaintenance for a fleet.
 	Slipway = "slipway"
 )
 
@@ -42,7 +42,7 @@ type contender struct {
 	drain func(ctx context.Context, s scene, blocked time.Duration) (testbed.Times, error)
 	// uncordon makes the nodes schedulable again.
 	uncordon func(ctx context.Context, nodes []string) error
-	// sent says whether a request came from the contender.
+	// sent reports whether a request came from the contender.
 	sent func(auditlog.Request) bool
 }
 
@@ -70,8 +70,7 @@ func KubectlFlags() []string {
 	return []string{"--ignore-daemonsets", "--delete-emptydir-data", "--force"}
 }
 
-// newKubectl fills kubectl's cache of what the API server serves: an administrator has used
-// kubectl before.
+// newKubectl fills kubectl's discovery cache: an administrator has used kubectl before.
 func newKubectl(ctx context.Context, c *testbed.Cluster) (contender, error) {
 	run := func(ctx context.Context, arguments ...string) error {
 		arguments = append(arguments, "--kubeconfig="+c.Kubeconfig, "--cache-dir="+filepath.Join(c.Dir, "kubectl-cache"))

@@ -18,12 +18,12 @@ type Options struct {
 	Scenarios  []Scenario
 	Contenders []string
 	Repeat     int
-	// Seed is where delays are drawn from.
+	// Seed seeds the delays.
 	Seed uint64
 	// Bin is the directory of Slipway's programs.
 	Bin string
-	// Out is the file for the results, which are written after each run. Those of other
-	// scenarios in it stay. Empty: there is none.
+	// Out is the file for the results, which are written after each run. It keeps its results of other scenarios.
+	// Empty: no file.
 	Out string
 }
 
@@ -34,8 +34,8 @@ type drain struct {
 	repetition int
 }
 
-// plan returns the order of all drains: each repetition of all scenarios before the next, and
-// the contenders in turns, so that drift affects all of them. None is always the first.
+// plan returns the order of all drains: each repetition of all scenarios before the next, and the contenders in
+// turns, so that drift affects each contender.
 func plan(scenarios []Scenario, contenders []string, repeat int) (all []drain) {
 	for repetition := 1; repetition <= repeat; repetition++ {
 		for _, s := range scenarios {
@@ -76,7 +76,7 @@ func (o Options) onCluster(ctx context.Context, c *testbed.Cluster, group []Scen
 		results.Scenarios[i].Conditions.Kubernetes = c.Version
 	}
 	if _, err := earlier.With(*results); err != nil {
-		return fmt.Errorf("--out=%s: %w; measure those anew, too, or write into another file", o.Out, err)
+		return fmt.Errorf("--out=%s: %w; measure those again, too, or write into another file", o.Out, err)
 	}
 	if slices.Contains(o.Contenders, Slipway) {
 		started, err := startSlipway(ctx, c, group, o.Bin)
@@ -106,7 +106,7 @@ func (o Options) onCluster(ctx context.Context, c *testbed.Cluster, group []Scen
 		}
 		results.Runs = append(results.Runs, run)
 		left := time.Since(began) / time.Duration(i+1) * time.Duration(len(drains)-i-1)
-		c.Say("[%d/%d] %s by %s: %.1f s, %d evictions, %d refused; about %s left",
+		c.Printf("[%d/%d] %s by %s: %.1f s, %d evictions, %d refused; about %s left",
 			i+1, len(drains), run.Scenario, run.Contender, run.Seconds, run.Evictions.Sent, run.Evictions.Refused, left.Round(time.Second))
 		if o.Out == "" {
 			continue

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Ratio is how many times as long the new build takes as the base.
+// Ratio compares the duration of drains by the new build with the base.
 type Ratio struct {
 	// Mean is the geometric mean of the ratios of all pairs.
 	Mean float64 `json:"mean"`

@@ -109,7 +109,7 @@ func TestAFleetIsComparedWithWhatHasToBeDoneForIt(t *testing.T) {
 	fleet.Bound, fleet.CPU.Seconds = 10, map[string]float64{"etcd": 8, "kube-apiserver": 24}
 	r.Scenarios, r.Runs = append(r.Scenarios, Measured{Key: "i", Fleet: 10}), append(r.Runs, fleet)
 	want := "(i) Slipway took 2.00 times what the budgets need until each pod has left its node once, " +
-		"and 1.25 times what the control plane's work for it takes if all 2 cores do nothing else.\n"
+		"and 1.25 times what the control plane's work for it takes if all 2 cores only do that.\n"
 	if got := r.Markdown(); !strings.Contains(got, want) {
 		t.Errorf("it does not say %q:\n%s", want, got)
 	}

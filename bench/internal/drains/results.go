@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 )
 
-// Results are what a benchmark has measured.
+// Results has the measurements of a benchmark.
 type Results struct {
 	Seed uint64 `json:"seed"`
 	// Scenarios were run, in this order; Contenders as well.
@@ -27,13 +27,13 @@ type Results struct {
 type Measured struct {
 	Key   string `json:"key"`
 	Title string `json:"title"`
-	// Blocked is how many seconds a drain that cannot end was watched. Zero: it can end.
+	// Blocked is the number of seconds for which a drain that cannot end was watched. Zero: it can end.
 	Blocked float64 `json:"blocked,omitempty"`
-	// Fleet is how many nodes were out of service at a time, where all were drained and returned.
+	// Fleet is the greatest number of nodes out of service at a time, where all were drained and returned.
 	Fleet int `json:"fleet,omitempty"`
-	// Repeat is how often each contender drained.
+	// Repeat is the number of drains of each contender.
 	Repeat int `json:"repeat"`
-	// Conditions are those when it began: maybe at another time than others.
+	// Conditions were measured when the scenario began. Scenarios can begin on different days.
 	Conditions report.Conditions `json:"conditions"`
 }
 
@@ -46,7 +46,7 @@ func (r Results) conditions() (c report.Conditions) {
 	return c
 }
 
-// describe returns what is known before the first run.
+// describe returns the results before the first run.
 func (o Options) describe(ctx context.Context) Results {
 	r := Results{Seed: o.Seed, Contenders: o.Contenders}
 	for _, s := range o.Scenarios {
@@ -99,7 +99,7 @@ func keysOf(scenarios []Measured) string {
 	return strings.Join(keys, ", ")
 }
 
-// medians says of how many drains the medians are, as in "Medians of 5; (i), (k): of 2".
+// medians describes the medians, as in "Medians of 5; (i), (k): of 2".
 func (r Results) medians() string {
 	text := "Medians"
 	var seen []int
@@ -129,8 +129,7 @@ func (r Results) Violations() (all []string) {
 	return all
 }
 
-// summary is what all runs of a contender in a scenario come to: medians, and the least and the
-// greatest of the times.
+// summary sums up all runs of a contender in a scenario: medians, and the least and the greatest of the times.
 type summary struct {
 	contender            string
 	wall, min, max       float64 // seconds

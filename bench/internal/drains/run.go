@@ -31,31 +31,31 @@ type Run struct {
 	Broken []string `json:"broken,omitempty"`
 }
 
-// settling is how long a contender may take to find out that a drain cannot end.
+// settling is the time in which a contender can find out that a drain cannot end.
 const settling = 5 * time.Second
 
 // Evictions are counted by their answers.
 type Evictions struct {
 	Sent     int `json:"sent"`
 	Accepted int `json:"accepted"`
-	// Refused are those that a budget refused, or the API server's own limits (429).
+	// Refused counts the refusals by a budget, or by the API server's own limits (429).
 	Refused int `json:"refused"`
-	// Failed are all others, such as those of pods that were gone.
+	// Failed counts all further evictions, such as evictions of pods that had left.
 	Failed int `json:"failed"`
 }
 
-// CPU is what the drain cost the machine.
+// CPU is the cost of the drain for the machine.
 type CPU struct {
-	// Busy is the share of all cores that were in use, by whatever.
+	// Busy is the share of all cores that were in use, by any program.
 	Busy float64 `json:"busy"`
-	// Seconds are those of each component of the control plane.
+	// Seconds are CPU seconds of each component of the control plane.
 	Seconds map[string]float64 `json:"seconds"`
 }
 
-// drained says which requests belong to a drain.
+// drained selects the requests of a drain.
 type drained struct {
 	sent func(auditlog.Request) bool // by the contender
-	// began and ended bound the drain; over is when the contender had cleaned up, too.
+	// began and ended bound the drain; at over the contender had cleaned up, too.
 	began, ended, over time.Time
 }
 

@@ -17,29 +17,28 @@ import (
 type Scenario struct {
 	// Key is its letter; Title describes it.
 	Key, Title string
-	// Nodes is how many nodes the pods are spread over; the first Drained of them are drained,
-	// all at once.
+	// Nodes is the number of nodes that the pods are spread over; the first Drained of them are drained, all at once.
 	Nodes, Drained int
 	// AppCount apps have Replicas pods each.
 	AppCount, Replicas int
-	// Budgets says which PodDisruptionBudgets there are; each has MaxUnavailable.
+	// Budgets selects the PodDisruptionBudgets; each has MaxUnavailable.
 	Budgets        Budgets
 	MaxUnavailable int
-	// Ready is how long a pod takes to become ready once it is bound to a node, and Gone how
-	// long it takes to terminate.
+	// Ready is the time until a pod is ready after its binding to a node, and Gone the time that it takes to
+	// terminate.
 	Ready, Gone Span
 	// Surge: the pods request that their replacements start first. Only Slipway does so.
 	Surge bool
-	// Fleet is how many nodes may be out of service at a time: all nodes are drained and
-	// returned, one after the other. Zero: they are drained at once.
+	// Fleet limits the number of nodes out of service at a time: all nodes are drained and returned, one after the
+	// other. Zero: they are drained at once.
 	Fleet int
 	// Central: the controller drains the nodes instead of their agents. Fleets always have it so.
 	Central bool
-	// Blocked is how long a drain that cannot end is watched. Zero: it can end.
+	// Blocked is the time for which a drain that cannot end is watched. Zero: it can end.
 	Blocked time.Duration
 }
 
-// Budgets says what a PodDisruptionBudget selects.
+// Budgets selects the pods of a PodDisruptionBudget.
 type Budgets int
 
 // The kinds of Budgets.
@@ -49,7 +48,7 @@ const (
 	PerApp         // one selects each app
 )
 
-// Span is where delays are drawn from, both ends included.
+// Span bounds random delays, both ends included.
 type Span struct{ Min, Max time.Duration }
 
 func exactly(d time.Duration) Span { return Span{d, d} }
@@ -145,9 +144,8 @@ func (s Scenario) bound(apps []testbed.App) time.Duration {
 	return fleet
 }
 
-// Groups returns the scenarios by the cluster that they run on. EvictionRequests are served and
-// acted on where pods surge, and nowhere else. The controller drains fleets, and other nodes
-// where the scenario says so.
+// Groups returns the scenarios by the cluster that they run on. Only clusters for pods that surge serve
+// EvictionRequests and act on them. The controller drains fleets, and further nodes in scenarios with Central.
 func Groups(scenarios []Scenario) (groups [][]Scenario) {
 	type needs struct{ surge, fleet, central bool }
 	index := map[needs]int{}

@@ -41,11 +41,11 @@ func (r Results) Markdown() string {
 			join(by, ", ", func(s summary) string { return fmt.Sprintf("%s of %s", number(s.refused), number(s.sent)) }, Contenders()...),
 		)
 	}
-	return fmt.Sprintf("%s%s%s\n%s\n%s (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this anew.\n",
+	return fmt.Sprintf("%s%s%s\n%s\n%s (least–most), in seconds, on a local control plane (Kubernetes %s, %d cores, seed %d). `make bench` measures all of this again.\n",
 		table, &blocked, &bounds, profile, r.medians(), r.conditions().Kubernetes, r.conditions().Cores, r.Seed)
 }
 
-// bounds says how near Slipway came to the least time that a scenario can take.
+// bounds compares Slipway's time with the least time that a scenario can take.
 func (r Results) bounds(scenario Measured, s summary) string {
 	if s.bound == 0 {
 		return ""
@@ -56,7 +56,7 @@ func (r Results) bounds(scenario Measured, s summary) string {
 	}
 	text := fmt.Sprintf("\n(%s) Slipway took %.2f times %s", scenario.Key, s.bound, bound)
 	if work := s.controlPlane / float64(max(r.conditions().Cores, 1)); scenario.Fleet > 0 && work > 0 {
-		text += fmt.Sprintf(", and %.2f times what the control plane's work for it takes if all %d cores do nothing else", s.wall/work, r.conditions().Cores)
+		text += fmt.Sprintf(", and %.2f times what the control plane's work for it takes if all %d cores only do that", s.wall/work, r.conditions().Cores)
 	}
 	if s.ofIdeal > 0 {
 		text += fmt.Sprintf(", and was %.1f times as fast as the ideal evictor", 1/s.ofIdeal)
@@ -104,7 +104,7 @@ func join(by map[string]summary, separator string, show func(summary) string, co
 	return strings.Join(all, separator)
 }
 
-// display returns a contender's name for people.
+// display returns the displayed name of a contender.
 func display(contender string) string {
 	names := map[string]string{Kubectl: "kubectl drain", Slipway: "Slipway"}
 	return cmp.Or(names[contender], contender)

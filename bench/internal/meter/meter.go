@@ -29,9 +29,9 @@ const (
 	goroutines = "go_goroutines"
 )
 
-// Meter reads what a process, the control plane and the machine have used.
+// Meter reads the use of resources by a process, the control plane and the machine.
 type Meter struct {
-	// PID is the process. 0: there is none.
+	// PID is the process. 0: no process.
 	PID int
 	// Components are the processes of the control plane, by name.
 	Components map[string]int
@@ -39,7 +39,7 @@ type Meter struct {
 	Admin rest.Interface
 }
 
-// Used is what was used between two readings, or until one, and what there was at the later one.
+// Used is the use of resources between two readings, or until one, and the state at the later one.
 type Used struct {
 	Seconds float64 `json:"seconds"`
 	// CPUSeconds, Received and Sent (in bytes) are the process's; RSSKiB is its memory at the end, and
@@ -49,17 +49,17 @@ type Used struct {
 	Received    int64   `json:"received"`
 	Sent        int64   `json:"sent"`
 	Connections int     `json:"connections"`
-	// MachineBusy is the share of all cores that were busy, with whatever.
+	// MachineBusy is the share of all cores that were busy, with any program.
 	MachineBusy float64 `json:"-"`
-	// ComponentCPUSeconds and ComponentRSSKiB are those of the control plane, by component.
+	// ComponentCPUSeconds and ComponentRSSKiB measure the control plane, by component.
 	ComponentCPUSeconds map[string]float64 `json:"componentCPUSeconds"`
 	ComponentRSSKiB     map[string]int     `json:"componentRSSKiB"`
 	// WatchEvents and WatchBytes were sent to all watchers, by resource; Writes went to etcd.
 	WatchEvents map[string]float64 `json:"watchEvents"`
 	WatchBytes  map[string]float64 `json:"watchBytes"`
 	Writes      float64            `json:"writes"`
-	// Watches were open at the end. ServerLiveKiB is what the API server's heap had alive, as far as is known
-	// without a garbage collection, and the stacks of its goroutines.
+	// Watches were open at the end. ServerLiveKiB is the live heap of the API server, as known without a garbage
+	// collection, and the stacks of its goroutines.
 	Watches          map[string]float64 `json:"watches"`
 	ServerLiveKiB    int                `json:"serverLiveKiB"`
 	ServerGoroutines int                `json:"serverGoroutines"`
@@ -68,7 +68,7 @@ type Used struct {
 	machineBusy, machineAll float64 // seconds of CPU time of all cores
 }
 
-// Read reads all of it, now: what was used since the processes began.
+// Read reads the use of resources since the processes began.
 func (m *Meter) Read(ctx context.Context) (u Used, err error) {
 	u = Used{at: time.Now(), ComponentCPUSeconds: map[string]float64{}, ComponentRSSKiB: map[string]int{}}
 	if u.machineBusy, u.machineAll, err = machine(); err != nil {
@@ -112,8 +112,8 @@ func (u *Used) readProcess(pid int) error {
 	return err
 }
 
-// Collect makes the API server collect its garbage, which a profile of its heap does first, and
-// reads what is alive then. This takes CPU time of the API server: measure nothing meanwhile.
+// Collect makes the API server collect its garbage, which a profile of its heap does first, and returns its live heap
+// afterwards. This takes CPU time of the API server: measure no other process meanwhile.
 func (m *Meter) Collect(ctx context.Context) (liveKiB int, err error) {
 	if _, err := m.Admin.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx); err != nil {
 		return 0, fmt.Errorf("make the API server collect its garbage: %w", err)
@@ -173,7 +173,7 @@ func (u *Used) readServer(text io.Reader) error {
 	return nil
 }
 
-// Self is what a Go process reports of itself at /metrics.
+// Self has the metrics of a Go process about itself, from /metrics.
 type Self struct {
 	LiveKiB    int `json:"liveKiB"`
 	Goroutines int `json:"goroutines"`
@@ -196,7 +196,7 @@ func ReadSelf(ctx context.Context, address string) (Self, error) {
 	return Self{LiveKiB: int(Sum(found.by(liveHeap, "", ""))) / 1024, Goroutines: int(Sum(found.by(goroutines, "", "")))}, nil
 }
 
-// Since returns what was used since an earlier reading, and what there is now.
+// Since returns the use of resources since an earlier reading, and the present state.
 func (u Used) Since(before Used) Used {
 	u.Seconds = u.at.Sub(before.at).Seconds()
 	u.CPUSeconds -= before.CPUSeconds
@@ -211,7 +211,7 @@ func (u Used) Since(before Used) Used {
 	return u
 }
 
-// Minus returns values minus a share of others.
+// Minus returns values minus a share of further values.
 func Minus(values, others map[string]float64, share float64) map[string]float64 {
 	left := map[string]float64{}
 	for key, value := range values {

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Process is what a process has used up to a moment, and what it has at that moment.
+// Process is the use of resources by a process up to a moment, and its memory at that moment.
 type Process struct {
 	CPUSeconds      float64
 	RSSKiB, PeakKiB int
@@ -33,14 +33,14 @@ func ReadProcess(pid int) (p Process, err error) {
 	return Process{stat.CPUTime(), int(status.VmRSS / 1024), int(status.VmHWM / 1024)}, nil
 }
 
-// ResetPeak makes the kernel count the peak of a process's memory anew.
+// ResetPeak makes the kernel count the peak of a process's memory again.
 func ResetPeak(pid int) error {
 	const peak = "5" // proc(5), /proc/pid/clear_refs
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
-// traffic returns how many bytes a process has read and written so far, files included. Nearly
-// all of them are of the network for a process that keeps nothing on disk.
+// traffic returns the number of bytes that a process has read and written so far, files included. For a process
+// without data on disk, nearly all bytes are of the network.
 func traffic(pid int) (read, written int64, err error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -68,7 +68,7 @@ func connections(pid int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	table, err := fs.NetTCP() //nolint:staticcheck // netlink would be a second way to ask for what /proc has
+	table, err := fs.NetTCP() //nolint:staticcheck // /proc suffices, and netlink would be a second way
 	if err != nil {
 		return 0, err
 	}
@@ -97,7 +97,7 @@ func machine() (busy, all float64, err error) {
 	return busy, busy + t.Idle + t.Iowait, nil
 }
 
-// Machine is what there is to say of the machine. What cannot be read is left out.
+// Machine describes the machine. It leaves out values that cannot be read.
 type Machine struct {
 	CPU       string
 	MemoryMiB int

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// colors are those of contenders.
+// colors has one color for each contender.
 var colors = []string{"#8c959f", "#bf8700", "#0969da"}
 
-// BarGroup is a group of bars with a scale of its own.
+// BarGroup is a group of bars with its own scale.
 type BarGroup struct {
 	Title string
 	Bars  []Bar

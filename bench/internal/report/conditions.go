@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/bench/internal/meter"
 )
 
-// Conditions are what numbers depend on.
+// Conditions affect all numbers.
 type Conditions struct {
 	Date string `json:"date"`
 	// Slipway is the commit.
@@ -58,7 +58,7 @@ func Write(path string, results any) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Read reads what Write has written.
+// Read reads results that Write has written.
 func Read[T any](path string) (results T, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// ErrNoMarkers says that the file does not want the text.
+// ErrNoMarkers means that the file has no place for the text.
 var ErrNoMarkers = errors.New("no place for it")
 
-// Insert puts the text into a file, between the markers of the given name. The first of
-// them says besides what writes it.
+// Insert puts the text into a file, between the markers of the given name. The first marker also names the make
+// target.
 func Insert(path, name, text string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {

@@ -51,7 +51,7 @@ func Number(x float64) string {
 // MiB formats a size that is given in KiB.
 func MiB(kib int) string { return fmt.Sprintf("%.0f MiB", float64(kib)/1024) }
 
-// Kept says whether Slipway kept its invariants.
+// Kept reports whether Slipway kept its invariants.
 func Kept(violations []string) string {
 	if len(violations) > 0 {
 		return fmt.Sprintf("The audit log shows %d violations.", len(violations))
@@ -59,7 +59,7 @@ func Kept(violations []string) string {
 	return "The audit log shows no violation."
 }
 
-// Show writes a text into a page if there is one, or else to out.
+// Show writes a text into a page if one is given, and to out otherwise.
 func Show(out io.Writer, page, name, text string) error {
 	if page == "" {
 		_, err := io.WriteString(out, text)

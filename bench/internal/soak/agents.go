@@ -27,7 +27,7 @@ import (
 // agentsVariable makes this program a process with many agents in it.
 const agentsVariable = "SLIPWAY_SOAK_AGENTS"
 
-// AreAgents says whether this process is to be many agents: then [RunAgents] is all that it does.
+// AreAgents reports whether this process is a process for agents, which only calls [RunAgents].
 func AreAgents() bool { return os.Getenv(agentsVariable) != "" }
 
 // measureAgents watches agents in one process, at rest and while they drain their nodes. It returns
@@ -47,7 +47,7 @@ func (g *scale) measureAgents(ctx context.Context, r *Results, nodes []string) (
 	r.Agents = &fleet{}
 	running := 0
 	for _, size := range g.settings.Agents {
-		g.Say("starting %d agents", size-running)
+		g.Printf("starting %d agents", size-running)
 		for _, node := range nodes[running:size] {
 			kubeconfig, err := g.AgentKubeconfig(ctx, node)
 			if err != nil {
@@ -124,7 +124,7 @@ func RunAgents(ctx context.Context, orders io.Reader) error {
 	return agents.Wait()
 }
 
-// The limits are those of node-agent.
+// node-agent has the same limits.
 const (
 	agentQPS   = 50
 	agentBurst = 100
@@ -155,8 +155,8 @@ func (a agentOf) run(ctx context.Context) error {
 	return nil
 }
 
-// alone gives an agent connections of its own, as it has them in a process of its own: client-go shares them
-// between clients whose authority is the same text. Lines around a certificate do not change it.
+// alone gives an agent separate connections, as if it ran in a separate process: client-go shares them between
+// clients whose authority is the same text. Lines around a certificate do not change it.
 func alone(config *rest.Config, node string) *rest.Config {
 	own := rest.CopyConfig(config)
 	own.CAData = append([]byte("the authority, for "+node+"\n"), own.CAData...)

@@ -28,17 +28,17 @@ import (
 const (
 	drainers = 4
 	evicters = 2
-	// perDrainer and perMaintainer are how many nodes each has.
+	// perDrainer and perMaintainer are numbers of nodes.
 	perDrainer    = 5
 	perMaintainer = 8
-	// mixedNodes is how many nodes the load needs: the last ones are always in service.
+	// mixedNodes is the number of nodes that the load needs: the last ones are always in service.
 	mixedNodes = drainers*perDrainer + perMaintainer + 4
-	// mixedPods is how many pods are on each node.
+	// mixedPods is the number of pods on each node.
 	mixedPods = 10
 )
 
-// load is many requesters at the same time, each of which requests one thing after the other. Those
-// that take nodes out of service have nodes of their own, while all pods of an app share a budget.
+// load is many requesters at the same time, each of which requests one thing after the other. Requesters that take
+// nodes out of service share no nodes, while all pods of an app share a budget.
 type load struct {
 	*testbed.Cluster
 	requesters []requester
@@ -50,7 +50,7 @@ type load struct {
 	total int
 }
 
-// requester requests one thing, and returns when it is over, with its name.
+// requester requests one thing, waits for its end, and returns its name.
 type requester func(ctx context.Context) (what string, err error)
 
 func newLoad(c *testbed.Cluster, seed uint64, readLog func() error) *load {
@@ -69,11 +69,11 @@ func newLoad(c *testbed.Cluster, seed uint64, readLog func() error) *load {
 	return l
 }
 
-// keepUp lets all requesters work for so long, and returns when the last of them has finished.
+// keepUp lets all requesters work for that time, and returns when the last of them has finished.
 func (l *load) keepUp(ctx context.Context, long time.Duration) error {
-	// patience is how long one request may take.
+	// patience bounds the time of one request.
 	const patience = 15 * time.Minute
-	l.Say("%s of drains, maintenances and EvictionRequests", long)
+	l.Printf("%s of drains, maintenances and EvictionRequests", long)
 	until := time.Now().Add(long)
 	all, ctx := errgroup.WithContext(ctx)
 	for _, once := range l.requesters {
@@ -108,7 +108,7 @@ func (l *load) did(what string) error {
 	if l.total%period != 0 {
 		return nil
 	}
-	l.Say("%d things are done: %v", l.total, l.made)
+	l.Printf("%d things are done: %v", l.total, l.made)
 	return l.readLog()
 }
 
@@ -145,9 +145,9 @@ func (d *drainer) transition(ctx context.Context, transition, node string) error
 		}, client.MatchingFields{"metadata.name": event.Name})
 }
 
-// cancel deletes the LifecycleEvent as soon as it is claimed and has its finalizer, and returns when
-// it is gone. It returns the node if the drain was faster. It does not delete earlier: the API server
-// ignores a finalizer that is added while it carries out a deletion, and the event is gone at once.
+// cancel deletes the LifecycleEvent as soon as it is claimed and has its finalizer, and returns after its deletion.
+// It returns the node if the drain was faster. It does not delete earlier: the API server ignores a finalizer that is
+// added while it carries out a deletion, and deletes the event at once.
 func (d *drainer) cancel(ctx context.Context, node string) error {
 	event, canceled, succeeded := testbed.EventOf(testbed.Drain, node), false, false
 	err := testbed.Follow(ctx, d.Objects, &lifecyclev1alpha1.LifecycleEventList{}, func() error { return d.Objects.Create(ctx, event) },
@@ -218,8 +218,8 @@ func (e *evicter) once(ctx context.Context) (what string, err error) {
 	return what, nil
 }
 
-// evict requests the eviction of a pod, and returns when the pod is gone, or the controller no longer
-// acts on the request. It deletes the request.
+// evict requests the eviction of a pod, and returns when the pod is deleted, or the controller no longer acts on the
+// request. It deletes the request.
 func (e *evicter) evict(ctx context.Context, pod *corev1.Pod, withdraws bool) error {
 	r := testbed.EvictionRequestOf(pod, fmt.Sprintf("%s-%d", pod.Name, e.id), fmt.Sprintf("example.com/soak-%d", e.id))
 	err := testbed.Follow(ctx, e.Objects, &evictionv1alpha1.EvictionRequestList{}, func() error {

@@ -20,20 +20,20 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// MixedSettings are those of Mixed.
+// MixedSettings are the settings of Mixed.
 type MixedSettings struct {
-	// For is how long drains, EvictionRequests and maintenances go on.
+	// For is the duration of the load.
 	For time.Duration
-	// Seed is that of what is random.
+	// Seed seeds all random choices.
 	Seed uint64
-	// Settle is how long the controller is left alone before it is measured: the Go runtime collects
-	// garbage every 2 min at least, and reports then what of the heap is alive.
+	// Settle is the time without requests before the controller is measured: the Go runtime collects garbage every 2
+	// min at least, and then reports the live heap.
 	Settle time.Duration
 	// Bin is the directory of Slipway's programs.
 	Bin string
 }
 
-// MixedResults are what hours of mixed load have shown.
+// MixedResults has the measurements of hours of mixed load.
 type MixedResults struct {
 	Conditions report.Conditions `json:"conditions"`
 	Kubernetes string            `json:"kubernetes"`
@@ -41,7 +41,7 @@ type MixedResults struct {
 	Pods       int               `json:"pods"`
 	Minutes    float64           `json:"minutes"`
 	Seed       uint64            `json:"seed"`
-	// Done is how often each thing was done.
+	// Done counts the requests of each kind.
 	Done map[string]int `json:"done"`
 	// Start is the controller at rest after half of the time, and End at the end.
 	Start look `json:"start"`
@@ -58,8 +58,8 @@ type look struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 }
 
-// Held returns what did not hold. The controller may have some goroutines of connections and timers
-// more at the end than at the start, and a quarter more of the heap, for what it remembers for a while.
+// Held returns an error for each exceeded limit. At the end, the controller may have a few more goroutines of
+// connections and timers than at the start, and a quarter more of the heap, for its caches.
 func (r MixedResults) Held() error {
 	const moreGoroutines, morePart = 10, 4
 	var errs []error
@@ -75,7 +75,7 @@ func (r MixedResults) Held() error {
 	return errors.Join(errs...)
 }
 
-// Markdown says what was done, and shows the controller before and after.
+// Markdown lists the requests, and shows the controller before and after.
 func (r MixedResults) Markdown() string {
 	var done []string
 	for _, what := range slices.Sorted(maps.Keys(r.Done)) {
@@ -115,7 +115,7 @@ type mixed struct {
 	results    *MixedResults
 	controller *testbed.Process
 	address    string             // of the controller's metrics
-	requests   []auditlog.Request // those that auditcheck wants
+	requests   []auditlog.Request // only requests that auditcheck wants
 }
 
 func (g *mixed) measure(ctx context.Context) (err error) {
@@ -171,9 +171,9 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// settled looks at the controller after nothing was requested for a while.
+// settled measures the controller after a time without requests.
 func (g *mixed) settled(ctx context.Context) (l look, err error) {
-	g.Say("at rest for %s", g.settings.Settle)
+	g.Printf("at rest for %s", g.settings.Settle)
 	if err := pause(ctx, g.settings.Settle); err != nil {
 		return l, err
 	}
@@ -183,11 +183,11 @@ func (g *mixed) settled(ctx context.Context) (l look, err error) {
 	}
 	l = look{Minute: g.Elapsed().Minutes(), RSSKiB: used.RSSKiB, CPUSeconds: used.CPUSeconds}
 	l.Self, err = meter.ReadSelf(ctx, g.address)
-	g.Say("the controller at rest: %s, %d goroutines, %s alive", report.MiB(l.RSSKiB), l.Goroutines, report.MiB(l.LiveKiB))
+	g.Printf("the controller at rest: %s, %d goroutines, %s alive", report.MiB(l.RSSKiB), l.Goroutines, report.MiB(l.LiveKiB))
 	return l, err
 }
 
-// readLog keeps the requests that auditcheck wants: those of hours are too many otherwise.
+// readLog keeps the requests that auditcheck wants: the requests of hours are too many otherwise.
 func (g *mixed) readLog() error {
 	read, err := g.LoggedRequests()
 	g.requests = append(g.requests, slices.DeleteFunc(read, func(r auditlog.Request) bool { return !auditcheck.Wanted(r) })...)

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 )
 
-// clusters are the sizes that the projection is for, besides the one that was measured.
+// clusters are the further cluster sizes of the projection.
 var clusters = []cluster{{5000, 150_000}, {15_000, 450_000}}
 
 type cluster struct{ nodes, pods float64 }
@@ -16,14 +16,14 @@ type cluster struct{ nodes, pods float64 }
 func (c cluster) perNode() float64 { return c.pods / c.nodes }
 
 const (
-	// atOnce is how many drains a projection has at a time.
+	// atOnce is the number of simultaneous drains in a projection.
 	atOnce = 100
-	// heartbeat is how often a kubelet writes its Node where nothing has changed, in seconds; kwok
-	// writes it every 10 to 20 min.
+	// heartbeat is the period in seconds in which a kubelet writes an unchanged Node; kwok writes it every 10 to 20
+	// min.
 	heartbeat = 300
 )
 
-// projected is what the lines say of other clusters, with the formula.
+// projected is a projection for larger clusters, with its formula.
 type projected struct {
 	name, formula, unit string
 	of                  func(cluster) float64
@@ -47,7 +47,7 @@ func (r Results) projection() string {
 	return table.String()
 }
 
-// project returns what the lines say of the controller, of drains, and of agents instead of the controller.
+// project returns the projections for the controller, for drains, and for agents instead of the controller.
 func (r Results) project() []projected {
 	perNode := float64(r.Pods) / float64(r.Nodes)
 	memory, work, received := ofRest(restMemory, r.Rest).rising(), ofDrains(drainMemory, r.Steps, r.Rest), ofRest(restReceived, r.Rest).rising()
@@ -62,14 +62,14 @@ func (r Results) project() []projected {
 		byNodes("CPU of the controller, at rest", ofRest(restCPU, r.Rest).rising()),
 		byNodes("received by the controller, at rest, without heartbeats", received),
 		{
-			"and with those of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, report.Number(event)), "B/s",
+			"and with heartbeats of kubelets, one in 5 min for each node", fmt.Sprintf("N / %d · %s B more", heartbeat, report.Number(event)), "B/s",
 			func(c cluster) float64 { return received.value(c.nodes) + c.nodes/heartbeat*event },
 		},
 	}
 	return append(append(all, r.projectDrains(perNode)...), r.projectAgents()...)
 }
 
-// byNodes is what grows with nodes alone.
+// byNodes projects a quantity that only the number of nodes changes.
 func byNodes(name string, s series) projected {
 	formula := report.Number(s.at)
 	if s.each > 0 {
@@ -87,7 +87,7 @@ func (r Results) nodeEvent() float64 {
 	return bytes / max(events, 1)
 }
 
-// projectDrains says what it takes to drain each node once.
+// projectDrains projects the cost of draining each node once.
 func (r Results) projectDrains(perNode float64) []projected {
 	var nodes, evictions, requests float64
 	for _, s := range r.Steps {
@@ -116,7 +116,7 @@ func (r Results) projectDrains(perNode float64) []projected {
 	}
 }
 
-// projectAgents says what agents take instead, where the line is more than chance.
+// projectAgents projects the cost of agents instead of the controller, where the line is more than chance.
 func (r Results) projectAgents() (all []projected) {
 	if r.Agents == nil {
 		return nil

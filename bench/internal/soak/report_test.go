@@ -91,18 +91,18 @@ func TestOfALawfulClusterTheProjectionIsTheLaw(t *testing.T) {
 		got[p.name] = p.of(cluster{5000, 150_000})
 	}
 	for name, want := range map[string]float64{
-		"memory of the controller, at rest":                       50 + 5000./16,
-		"memory of the controller, with 100 drains at once":       50 + 5000./16 + 100*1.5, // 30 pods on each node, not 20
-		"received by the controller, at rest, without heartbeats": 5000,
-		"and with those of kubelets, one in 5 min for each node":  5000 + 5000./300*1024,
-		"each node drained once: requests of Slipway":             5000 * (7 + 30),
-		"and CPU of the controller":                               .5 * 5000 * 1.5,
-		"and CPU of the API server, all that it does":             2 * 5000 * 1.5,
-		"and writes to etcd, of all":                              100 * 5000 * 1.5,
-		"watches open at the API server, for the agents":          15000,
-		"connections, for the agents":                             5000,
-		"memory alive in the API server, for the agents":          5000,
-		"goroutines of the API server, for the agents":            45000,
+		"memory of the controller, at rest":                           50 + 5000./16,
+		"memory of the controller, with 100 drains at once":           50 + 5000./16 + 100*1.5, // 30 pods on each node, not 20
+		"received by the controller, at rest, without heartbeats":     5000,
+		"and with heartbeats of kubelets, one in 5 min for each node": 5000 + 5000./300*1024,
+		"each node drained once: requests of Slipway":                 5000 * (7 + 30),
+		"and CPU of the controller":                                   .5 * 5000 * 1.5,
+		"and CPU of the API server, all that it does":                 2 * 5000 * 1.5,
+		"and writes to etcd, of all":                                  100 * 5000 * 1.5,
+		"watches open at the API server, for the agents":              15000,
+		"connections, for the agents":                                 5000,
+		"memory alive in the API server, for the agents":              5000,
+		"goroutines of the API server, for the agents":                45000,
 	} {
 		if has, ok := got[name]; !ok || math.Abs(has-want) > want*1e-6 {
 			t.Errorf("%s: %g; want %g", name, has, want)

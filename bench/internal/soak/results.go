@@ -15,20 +15,20 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
-// Results are what Scale has measured.
+// Results has the measurements of Scale.
 type Results struct {
 	Scenario   string            `json:"scenario"`
 	Conditions report.Conditions `json:"conditions"`
 	Nodes      int               `json:"nodes"`
 	Pods       int               `json:"pods"`
-	// LimitMiB is what the controller may take; PeakKiB what it took at most.
+	// LimitMiB limits the memory of the controller; PeakKiB is its peak.
 	LimitMiB int `json:"limitMiB"`
 	PeakKiB  int `json:"peakKiB"`
 	// Rest is the controller at rest, by how many nodes there are, the last time with their pods.
 	Rest []atRest `json:"rest,omitempty"`
-	// Steps are what the controller drained, the first of them nothing.
+	// Steps has a step for each number of nodes that the controller drained; in the first, no node.
 	Steps []step `json:"steps"`
-	// Agents are what agents take instead of the controller, many in one process.
+	// Agents has the measurements of many agents in one process, instead of the controller.
 	Agents *fleet `json:"agents,omitempty"`
 	// Broken are invariants that the audit log shows to be violated.
 	Broken []string `json:"broken,omitempty"`
@@ -46,17 +46,17 @@ type period struct {
 	Seconds float64 `json:"seconds"`
 	// MostKiB is the memory of the process at its most, from the kernel's count.
 	MostKiB int `json:"mostKiB"`
-	// Requests are those of Slipway, by verb, without those about its own lease.
+	// Requests counts the requests of Slipway, by verb, without requests about its own lease.
 	Requests map[string]int `json:"requests"`
-	// Used is what the process and the control plane used.
+	// Used is the use of resources by the process and the control plane.
 	Used *meter.Used `json:"used,omitempty"`
 
 	began, ended time.Time
 }
 
-// atRest is a process from which nothing is requested.
+// atRest is a process that gets no requests.
 type atRest struct {
-	// Size is how many nodes there are, or agents; Pods how many are in the cluster.
+	// Size is the number of nodes, or of agents; Pods is the number of pods in the cluster.
 	Size int `json:"size"`
 	Pods int `json:"pods"`
 	period
@@ -65,7 +65,7 @@ type atRest struct {
 // step is a number of nodes, drained at once. 0: the controller is at rest.
 type step struct {
 	Nodes int `json:"nodes"`
-	// AtOnce is how many of them were seen in work at a time.
+	// AtOnce is the greatest number of them that were seen in work at a time.
 	AtOnce int `json:"atOnce"`
 	period
 	// Evictions are the requests that are, and Refused those of these that were not accepted.
@@ -73,7 +73,7 @@ type step struct {
 	Refused   int `json:"refused"`
 }
 
-// used returns what the controller used in each period in which it was measured.
+// used returns the use of resources by the controller in each period with a measurement.
 func (r Results) used() (all []*meter.Used) {
 	for _, rest := range r.Rest {
 		all = append(all, rest.Used)
@@ -100,7 +100,7 @@ func (r *Results) count(requests []auditlog.Request) {
 	}
 }
 
-// count counts the requests of a user in that time. A lease says which controller is the leader.
+// count counts the requests of a user in that time. It leaves out leases, by which controllers elect a leader.
 func (m *period) count(requests []auditlog.Request, user string) (evictions, refused int) {
 	m.Requests = map[string]int{}
 	for _, r := range requests {
@@ -125,7 +125,7 @@ func (m *period) total() (sum int) {
 	return sum
 }
 
-// Held returns what did not hold.
+// Held returns an error for each exceeded limit.
 func (r Results) Held() error {
 	var errs []error
 	if r.PeakKiB > r.LimitMiB*1024 {

@@ -25,18 +25,18 @@ import (
 
 // Settings of Scale.
 type Settings struct {
-	// Nodes are how many there are in the end, with PodsPerNode pods on each: each of another app.
+	// Nodes is the number of nodes in the end, with PodsPerNode pods on each, of different apps.
 	Nodes, PodsPerNode int
-	// Sizes are how many nodes there are before, while the controller is watched at rest.
+	// Sizes are the numbers of nodes before, while the controller is watched at rest.
 	Sizes []int
-	// Steps are how many nodes the controller drains at once, step by step, each of other nodes.
+	// Steps are numbers of nodes that the controller drains at once, step by step, each of different nodes.
 	Steps []int
-	// Agents are how many run in one process, while they are watched at rest. AgentSteps are how
-	// many of these drain their nodes at once, step by step, each of other nodes.
+	// Agents are the numbers of agents in one process, while they are watched at rest. AgentSteps are the numbers of
+	// agents that drain their nodes at once, step by step, each of different nodes.
 	Agents, AgentSteps []int
-	// Limit is how many MiB the controller may take.
+	// Limit limits the memory of the controller, in MiB.
 	Limit int
-	// Rest is how long the controller, and agents, are watched at rest.
+	// Rest is the time for which the controller, and agents, are watched at rest.
 	Rest time.Duration
 	// Bin is the directory of Slipway's programs.
 	Bin string
@@ -60,7 +60,7 @@ func sum(numbers []int) (sum int) {
 // mostAgents returns how many agents there are in the end.
 func (s Settings) mostAgents() int { return slices.Max(append([]int{0}, s.Agents...)) }
 
-// check says whether there are as many nodes as the steps need. The pods that leave need others,
+// check reports whether there are as many nodes as the steps need. The pods that leave need others,
 // which stay.
 func (s Settings) check() error {
 	if need := sum(s.Steps) + s.mostAgents(); need >= s.Nodes {
@@ -84,8 +84,8 @@ func (s Settings) check() error {
 //go:embed kwok.yaml
 var kwok string
 
-// options are those of the testbed. Nodes do not become NotReady when a small machine is late with
-// the heartbeats of a thousand.
+// options returns the options of the testbed. Nodes do not become NotReady when a small machine is late with the
+// heartbeats of a thousand.
 func options(nodes int) testbed.Options {
 	return testbed.Options{Nodes: nodes, Kwok: "---\n" + kwok, Args: []string{"--controller-manager-arg=node-monitor-grace-period=10m"}}
 }
@@ -126,7 +126,7 @@ func (g *scale) measure(ctx context.Context, r *Results) error {
 	if err := g.grow(ctx, g.settings.Nodes); err != nil {
 		return err
 	}
-	g.Say("creating %d pods", r.Pods)
+	g.Printf("creating %d pods", r.Pods)
 	if err := g.Create(ctx, apps(g.Nodes, g.settings.PodsPerNode)); err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func another(like *corev1.Node, name string) *corev1.Node {
 	return node
 }
 
-// apps puts so many pods on each node, each of another app. An app has a pod on each node of a group.
-// The pods of a node are in as many namespaces, and every other app has a PodDisruptionBudget.
+// apps puts podsPerNode pods on each node, of different apps. An app has a pod on each node of a group. The pods of a
+// node are spread over as many namespaces, and every other app has a PodDisruptionBudget.
 func apps(nodes []string, podsPerNode int) (all []testbed.App) {
 	const (
 		groups = 10
@@ -235,7 +235,7 @@ func (g *scale) measureController(ctx context.Context, r *Results) (drained []st
 // controllerAtRest starts a controller, lets it return a node, which shows that it works, and watches it.
 func (g *scale) controllerAtRest(ctx context.Context, r *Results, pods int) (*testbed.Process, error) {
 	size := len(g.Nodes)
-	g.Say("starting the controller of %d nodes", size)
+	g.Printf("starting the controller of %d nodes", size)
 	controller, err := g.StartController(ctx, filepath.Join(g.settings.Bin, "controller"), nil, testbed.Central)
 	if err != nil {
 		return nil, err
@@ -251,16 +251,16 @@ func (g *scale) controllerAtRest(ctx context.Context, r *Results, pods int) (*te
 	return controller, errors.Join(err, context.Cause(ctx))
 }
 
-// rest watches a process while nothing is requested from it.
+// rest watches a process that gets no requests.
 func (g *scale) rest(ctx context.Context, r *atRest, pid int) error {
-	g.Say("at rest for %s", g.settings.Rest)
+	g.Printf("at rest for %s", g.settings.Rest)
 	m := g.meter(pid)
 	if err := watch(ctx, m, &r.period, func() error { return pause(ctx, g.settings.Rest) }); err != nil {
 		return err
 	}
 	var err error
 	r.Used.ServerLiveKiB, err = m.Collect(ctx)
-	g.Say("%d at rest: %s, %.2f s of CPU time, %d bytes received", r.Size, report.MiB(r.MostKiB), r.Used.CPUSeconds, r.Used.Received)
+	g.Printf("%d at rest: %s, %.2f s of CPU time, %d bytes received", r.Size, report.MiB(r.MostKiB), r.Used.CPUSeconds, r.Used.Received)
 	return err
 }
 
@@ -280,7 +280,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // drain drains nodes, all at once, and watches the process that does it.
 func (g *scale) drain(ctx context.Context, pid int, nodes []string) (step, error) {
-	g.Say("draining %d nodes at once", len(nodes))
+	g.Printf("draining %d nodes at once", len(nodes))
 	s := step{Nodes: len(nodes)}
 	err := watch(ctx, g.meter(pid), &s.period, func() error {
 		times, err := g.Transition(ctx, testbed.Drain, nodes, 0)
@@ -290,11 +290,11 @@ func (g *scale) drain(ctx context.Context, pid int, nodes []string) (step, error
 	if err != nil {
 		return s, err
 	}
-	g.Say("%d nodes, %d of them at a time: %.1f s, %s, %.1f s of CPU time", s.Nodes, s.AtOnce, s.Seconds, report.MiB(s.MostKiB), s.Used.CPUSeconds)
+	g.Printf("%d nodes, %d of them at a time: %.1f s, %s, %.1f s of CPU time", s.Nodes, s.AtOnce, s.Seconds, report.MiB(s.MostKiB), s.Used.CPUSeconds)
 	return s, nil
 }
 
-// watch records what a process and the control plane use while something goes on.
+// watch records the use of resources by a process and the control plane during a step.
 func watch(ctx context.Context, m *meter.Meter, into *period, do func() error) error {
 	into.began = time.Now()
 	before, err := m.Read(ctx)

@@ -57,11 +57,11 @@ func (q quantity) title(separator string) string {
 	return q.name + separator + q.unit
 }
 
-// point is what was measured at a size.
+// point is one measurement at a size.
 type point struct{ X, Y float64 }
 
-// series is what was measured of a quantity, by size, with the line of a linear regression through it:
-// at + each · size. fits is the coefficient of determination.
+// series has the measurements of a quantity, by size, with the line of a linear regression through it: at + each ·
+// size. fits is the coefficient of determination.
 type series struct {
 	quantity
 	points         []point
@@ -97,7 +97,7 @@ func ofRest(q quantity, all []atRest) series {
 	return newSeries(q, points)
 }
 
-// ofDrains is beyond the last of what was measured at rest.
+// ofDrains subtracts the use at rest, by the last measurement of it.
 func ofDrains(q quantity, steps []step, rest []atRest) series {
 	var points []point
 	for _, s := range steps {
@@ -108,8 +108,7 @@ func ofDrains(q quantity, steps []step, rest []atRest) series {
 	return newSeries(q, points)
 }
 
-// beyond returns what was used beyond the last rest, such as heartbeats of nodes. Memory, and what
-// there was at the end, stay as they are.
+// beyond subtracts the use at rest, such as heartbeats of nodes. It does not change memory and the state at the end.
 func (m period) beyond(all []atRest) period {
 	if len(all) == 0 {
 		return m
@@ -131,7 +130,7 @@ func (m period) beyond(all []atRest) period {
 	return m
 }
 
-// value returns what the line says of a size.
+// value returns the value of the line at a size.
 func (s series) value(size float64) float64 { return s.at + s.each*size }
 
 // rising returns the line, or a level one if it falls: more nodes use nothing less, and what was
@@ -143,7 +142,7 @@ func (s series) rising() series {
 	return s
 }
 
-// known says whether the line is more than chance: other lines say nothing of larger clusters.
+// known reports whether the line is more than chance: only such lines are projected to larger clusters.
 func (s series) known() bool {
 	const most, few = .5, 3
 	return len(s.points) >= few && s.fits >= most && s.each > 0
@@ -168,7 +167,7 @@ func (r Results) Short() string {
 	}
 	first, last, c := r.Steps[0], r.Steps[len(r.Steps)-1], r.Conditions
 	return fmt.Sprintf("%s\nAt its peak it took %s; it may take %d. From none to %d nodes in work (%d seen at a time), that is %.1f MiB for each. %s\n"+
-		"Measured on %s, at commit %s, with %d nodes and %d pods on a local control plane (%d cores of %s, load %s when it ended). `make soak` measures it anew.\n",
+		"Measured on %s, at commit %s, with %d nodes and %d pods on a local control plane (%d cores of %s, load %s when it ended). `make soak` measures it again.\n",
 		table, report.MiB(r.PeakKiB), r.LimitMiB, last.Nodes, last.AtOnce, float64(last.MostKiB-first.MostKiB)/kib/float64(max(last.Nodes, 1)),
 		report.Kept(r.Broken), c.Date, c.Slipway, r.Nodes, r.Pods, c.Cores, c.CPU, c.Load)
 }
@@ -238,7 +237,7 @@ func table(header []string, rows [][]string, columns []series) string {
 	return t.String()
 }
 
-// limits says what is used up first.
+// limits names the resource that drains use up first.
 func (r Results) limits() string {
 	type share struct {
 		of      string

@@ -32,7 +32,7 @@ func (c *Cluster) LoggedRequests() ([]auditlog.Request, error) { return c.tail.R
 func (c *Cluster) Violations(ctx context.Context, requests *[]auditlog.Request, o auditcheck.Options) (violations []string, err error) {
 	const tries = 3
 	for range tries {
-		c.Say("reading the audit log")
+		c.Printf("reading the audit log")
 		more, err := c.Requests(ctx)
 		if err != nil {
 			return nil, err

@@ -106,7 +106,7 @@ func (c *Cluster) open(ctx context.Context) error {
 	return nil
 }
 
-// InstallAll applies the manifests that the options say.
+// InstallAll applies the manifests that the options select.
 func (c *Cluster) InstallAll(ctx context.Context) error {
 	if err := c.Install(ctx, Group); err != nil || !c.options.Evictions {
 		return err

@@ -23,8 +23,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// Await watches the objects of a resource, in a namespace or in all of them, and returns when
-// so many are as wanted. It reports how many are.
+// Await watches the objects of a resource, in one namespace or in all, and returns when as many as wanted match. It
+// reports how many match.
 func Await[T interface {
 	metav1.Object
 	runtime.Object
@@ -45,7 +45,7 @@ func Await[T interface {
 			found[key] = true
 		}
 		if time.Since(said) > sayPeriod {
-			c.Say("%d of %d %s", len(found), want, what)
+			c.Printf("%d of %d %s", len(found), want, what)
 			said = time.Now()
 		}
 		return len(found) >= want, nil
@@ -123,7 +123,7 @@ func (c *Cluster) createPods(ctx context.Context, pods []*corev1.Pod) error {
 				return fmt.Errorf("create pod %s: %w", pod.Name, err)
 			}
 			if n := created.Add(1); n%period == 0 {
-				c.Say("%d of %d pods are created", n, len(pods))
+				c.Printf("%d of %d pods are created", n, len(pods))
 			}
 			return nil
 		})
@@ -184,9 +184,8 @@ func (c *Cluster) AwaitSchedulable(ctx context.Context, nodes []string) error {
 	})
 }
 
-// Remove removes the apps of a namespace, without time to terminate, and returns when the
-// namespace is gone. It deletes pods app by app: for those of a fleet, one request takes the
-// API server too long.
+// Remove removes the apps of a namespace, without time to terminate, and returns when the namespace is deleted. It
+// deletes pods app by app: one request for the pods of a fleet takes the API server too long.
 func (c *Cluster) Remove(ctx context.Context, namespace string, apps []App) error {
 	background, now := metav1.DeletePropagationBackground, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	later := metav1.DeleteOptions{PropagationPolicy: &background}
@@ -208,7 +207,7 @@ func (c *Cluster) Remove(ctx context.Context, namespace string, apps []App) erro
 		return len(store.List()) == 0, nil
 	}, func(e watch.Event) (bool, error) { return e.Type == watch.Deleted, nil })
 	if err != nil {
-		return fmt.Errorf("wait until namespace %s is gone: %w", namespace, err)
+		return fmt.Errorf("wait for the deletion of namespace %s: %w", namespace, err)
 	}
 	return nil
 }

@@ -6,6 +6,6 @@
 //	Open: control plane, nodes, manifests ─▶ Create: namespaces, pods, PDBs, all ready
 //	      ─▶ StartAgents, StartController ─▶ Transition, Maintain ─▶ Requests (audit log)
 //
-// Simulated pods terminate exactly when their annotation says: gone.yaml is a kwok stage
+// Simulated pods terminate at the time in their annotation: gone.yaml is a kwok stage
 // beside the usual ones, which terminate a pod at a random moment.
 package testbed

@@ -33,8 +33,8 @@ type Process struct {
 	why     error
 }
 
-// Start starts a program with a log of its own. The process ends with the cluster, or with
-// this process. The name is for errors, as in "the controller".
+// Start starts a program with a separate log. The process ends with the cluster, or with this process. Errors use the
+// name, as in "the controller".
 func (c *Cluster) Start(name string, command *exec.Cmd) (*Process, error) {
 	log, err := os.CreateTemp(c.Dir, "*.log")
 	if err != nil {
@@ -119,8 +119,8 @@ func (p *Process) Tail() string {
 	return string(text[max(0, len(text)-enough):])
 }
 
-// Mode is what a controller does: the folders of config/ with further permissions and
-// policies that it needs, and its flags.
+// Mode is a mode of the controller: the folders of config/ with further permissions and policies that it needs, and
+// its flags.
 type Mode struct{ Folders, Flags []string }
 
 // The modes of a controller.

@@ -20,8 +20,8 @@ type Progress struct {
 // NewProgress returns a Progress that writes to out.
 func NewProgress(out io.Writer) *Progress { return &Progress{began: time.Now(), out: out} }
 
-// Say writes a line.
-func (p *Progress) Say(format string, args ...any) {
+// Printf writes a line.
+func (p *Progress) Printf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "bench: %5.0f s  %s\n", p.Elapsed().Seconds(), fmt.Sprintf(format, args...))
@@ -33,7 +33,7 @@ func (p *Progress) Elapsed() time.Duration { return time.Since(p.began) }
 // During runs a step, and reports every ten seconds that the step still runs.
 func (p *Progress) During(what string, step func() error) error {
 	const period = 10 * time.Second
-	p.Say("%s", what)
+	p.Printf("%s", what)
 	ended := make(chan struct{})
 	var reporting sync.WaitGroup
 	reporting.Go(func() {
@@ -42,7 +42,7 @@ func (p *Progress) During(what string, step func() error) error {
 		for {
 			select {
 			case <-ticker.C:
-				p.Say("still %s", what)
+				p.Printf("still %s", what)
 			case <-ended:
 				return
 			}

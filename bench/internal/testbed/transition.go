@@ -30,9 +30,9 @@ const (
 const (
 	// sla is longer than any drain takes.
 	sla = time.Hour
-	// sideBySide is how many objects are created at a time.
+	// sideBySide is the number of objects that are created at a time.
 	sideBySide = 16
-	// sayPeriod is how often a wait reports its progress.
+	// sayPeriod is the period in which a wait reports its progress.
 	sayPeriod = 2 * time.Second
 )
 
@@ -66,10 +66,9 @@ func Follow[T client.Object](
 
 // Times of a transition.
 type Times struct {
-	// Began is when the LifecycleEvents were created, Ended when the last had succeeded, and
-	// Over when the last was deleted.
+	// Began is the creation of the LifecycleEvents, Ended the success of the last one, and Over its deletion.
 	Began, Ended, Over time.Time
-	// AtOnce is how many were seen in work at a time.
+	// AtOnce is the greatest number of them that were seen in work at a time.
 	AtOnce int
 }
 
@@ -125,7 +124,7 @@ func (t *transitions) saw(e *lifecyclev1alpha1.LifecycleEvent, deleted bool) (bo
 		t.Over = time.Now()
 	}
 	if time.Since(t.said) > sayPeriod {
-		t.cluster.Say("%d of %d nodes have finished, %d are in work", t.gone, t.want, len(t.claimed))
+		t.cluster.Printf("%d of %d nodes have finished, %d are in work", t.gone, t.want, len(t.claimed))
 		t.said = time.Now()
 	}
 	return t.gone == t.want, nil
@@ -185,7 +184,7 @@ func onNodes(nodes []string) *corev1.NodeSelector {
 	}}}
 }
 
-// MaintenanceCompleted says whether all nodes have returned. A node that has failed is an error.
+// MaintenanceCompleted reports whether all nodes have returned. A node that has failed is an error.
 func MaintenanceCompleted(m *slipwayv1alpha1.NodeMaintenance) (bool, error) {
 	if m.Status.Nodes.Failed > 0 {
 		return false, fmt.Errorf("maintenance %s: %d nodes have failed: %s", m.Name, m.Status.Nodes.Failed, m.Status.Message)

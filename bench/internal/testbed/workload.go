@@ -30,8 +30,8 @@ type App struct {
 	// Bare: there is no ReplicaSet, and nothing replaces a pod that leaves. A pod whose node is
 	// empty is never scheduled.
 	Bare bool
-	// Ready is how long a pod takes to become ready once it is bound to a node, and Gone how long
-	// it takes to terminate.
+	// Ready is the time until a pod is ready after its binding to a node, and Gone the time that it takes to
+	// terminate.
 	Ready, Gone time.Duration
 	// Budget is the name of the PodDisruptionBudget that selects the pods. Empty: none.
 	// MaxUnavailable is the budget's.
@@ -64,7 +64,7 @@ func (a App) template() corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: a.delays()},
 		Spec: corev1.PodSpec{
-			// A pod that is late terminates all the same: the grace period is longer.
+			// The grace period is longer than Gone, so that a pod that is late terminates, too.
 			TerminationGracePeriodSeconds: new(int64(a.Gone/time.Second) + 2),
 			Containers:                    []corev1.Container{{Name: "main", Image: "example.com/app:1"}},
 			AutomountServiceAccountToken:  new(bool),

@@ -10,7 +10,7 @@
 //
 // One binary and not six, because they share almost all of their packages: it
 // links once and takes a quarter of the space. Each component still runs as a
-// process of its own.
+// separate process.
 package main
 
 import (
@@ -26,8 +26,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 )
 
-// components maps the names this binary answers to onto what they run. Each
-// takes its arguments from os.Args and returns the exit code.
+// components maps the names of this binary to its programs. Each reads os.Args and returns the exit code.
 var components = map[string]func() int{
 	"etcd":                    etcd,
 	"kube-apiserver":          apiserver,

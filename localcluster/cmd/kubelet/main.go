@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubelet is Kubernetes' own kubelet, built from the same modules as the
-// control plane. It is a program of its own, and not one more name of controlplane:
-// it is built only where somebody asks for a real node.
+// Command kubelet is Kubernetes' own kubelet, built from the same modules as the control plane. It is a separate
+// program and not one more name of controlplane: the launcher builds it only for real nodes.
 package main
 
 import (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause holds the namespaces of a pod on a real node: it waits until it is
-// asked to end. In a namespace of processes that containers share it is the first,
-// and so collects those that nobody waits for.
+// Command pause holds the namespaces of a pod on a real node: it waits until a signal ends it. In a process namespace
+// that containers share, it is the first process, and so collects orphaned processes.
 package main
 
 import (

@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build compiles the control plane once and keeps the binary in a cache directory, under
-// a key that changes when its source does. The kubelet of real nodes is an entry of its own,
-// which is made for the first real node.
-//
-//	CACHE/KEY/src/                go.mod, go.sum and source, as compiled
-//	CACHE/KEY/bin/controlplane    the binary
-//	CACHE/KEY/bin/etcd …          links to it, one for each component
-//	CACHE/KEY/stages/             the files that tell kwok how nodes and pods behave
-//	CACHE/KEY/complete            written last
-//
-//	CACHE/OTHER/bin/kubelet       the kubelet
-//	CACHE/OTHER/bin/pause         the program that holds a pod's namespaces
 package build
 
 import (
@@ -32,22 +20,22 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-// Product is what is built from one source and kept in one entry of the cache.
+// Product is built from one source and kept in one entry of the cache.
 type Product struct {
-	// name is for people.
+	// name is the displayed name.
 	name     string
 	source   fs.FS
 	programs []program
 	// links are more names for the first program.
 	links []string
-	// stages says that kwok's files belong to it.
+	// stages means that kwok's files belong to it.
 	stages bool
 }
 
 // program is one binary of the package cmd/NAME.
 type program struct {
 	name string
-	// static says that it needs no file beside it, so it can be alone in an image.
+	// static means that it needs no file beside it, so it can be alone in an image.
 	static bool
 }
 
@@ -59,7 +47,7 @@ var (
 		links:    []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"},
 		stages:   true,
 	}
-	// Node is what a real node runs besides packages of the system: kubelet and pause.
+	// Node has the programs of a real node that no package of the system has: kubelet and pause.
 	Node = Product{
 		name: "the kubelet", source: localcluster.Node,
 		programs: []program{{name: "pause", static: true}, {name: "kubelet"}},
@@ -72,15 +60,14 @@ type Built struct {
 	Binaries string
 	// Stages are the files for kwok.
 	Stages []string
-	// Version is that of Kubernetes.
+	// Version is the version of Kubernetes.
 	Version string
 }
 
 // Program is the path of the program of that name.
 func (b *Built) Program(name string) string { return filepath.Join(b.Binaries, name) }
 
-// DefaultCache is the cache directory if none is given: that of the environment, or one in the
-// user's own cache directory.
+// DefaultCache is the default of --cache: the directory in the environment, or one in the user's own cache directory.
 func DefaultCache() (string, error) {
 	if dir := os.Getenv("SLIPWAY_LOCALCLUSTER_CACHE"); dir != "" {
 		return dir, nil
@@ -92,8 +79,8 @@ func DefaultCache() (string, error) {
 	return filepath.Join(dir, "slipway-localcluster"), nil
 }
 
-// Ensure returns the product, and builds it first unless the cache has it. Of several processes
-// at the same time, one builds and the others wait for it.
+// Ensure returns the product, and builds it first unless the cache has it. If several processes call it at the same
+// time, one builds and the rest wait for it.
 func Ensure(ctx context.Context, cache string, product Product, report *progress.Reporter) (*Built, error) {
 	made, err := newEntry(cache, product)
 	if err != nil {

@@ -70,12 +70,12 @@ func (e *entry) goBuild(ctx context.Context, made program, report *progress.Repo
 	if err := build.Wait(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, complaints)
 	}
-	report.Step("%s is built; %d packages compiled, the others were compiled before", made.name, compiled)
+	report.Step("%s is built; %d packages compiled, the rest was compiled before", made.name, compiled)
 	return nil
 }
 
-// follow counts the packages that `go build -v` names, and reports the number every few seconds.
-// It returns the end of the other lines, which say what is wrong.
+// follow counts the packages that `go build -v` names, and reports the number every few seconds. It returns the end
+// of the remaining lines, which have the errors.
 func follow(output io.Reader, report *progress.Reporter) (compiled int, complaints string) {
 	const kept, interval = 30, 5 * time.Second
 	var others []string
@@ -99,8 +99,7 @@ func isPackage(line string) bool {
 	return line != "" && !strings.ContainsAny(line, " \t:") && !strings.HasPrefix(line, "#")
 }
 
-// linkerFlags put the version into the binary: without them, every component and the API itself
-// would report v0.0.0.
+// linkerFlags put the version into the binary: otherwise every component and the API itself would report v0.0.0.
 func linkerFlags(version string) string {
 	const variables = "k8s.io/component-base/version."
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

@@ -61,7 +61,7 @@ func addSettings(command *cobra.Command) *settings {
 
 var errNoPolicy = errors.New("the audit policy is empty")
 
-// request is what the flags ask for. A flag that is not given leaves an existing cluster as it is.
+// request returns the request of the flags. It keeps a setting of an existing cluster whose flag is not given.
 func (s *settings) request(command *cobra.Command) (cluster.Request, error) {
 	given := command.Flags().Changed
 	var policy []byte
@@ -106,7 +106,7 @@ func setIf[T any](given bool, field *T, value T) {
 func newUp(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up --dir DIR",
-		Short: "Start a cluster, or what is missing of it, and return when it is ready",
+		Short: "Start a cluster, or its missing parts, and return when it is ready",
 		Long: `Starts the cluster in DIR and returns when it is ready: API server,
 controller-manager, scheduler and kwok report that they are healthy, all nodes are
 ready, and pods can be created.
@@ -159,7 +159,7 @@ var errDegraded = errors.New("the cluster is degraded")
 func newStatus(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status --dir DIR",
-		Short: "Report the condition of a cluster; fails unless all of it is running",
+		Short: "Report the condition of a cluster; fails unless all components are running",
 		Args:  cobra.NoArgs,
 	}
 	format := addOutput(command)
@@ -294,7 +294,7 @@ func startGuard(run *cobra.Command, opened *cluster.Cluster, id string, streams 
 	quiet := "--quiet=" + run.Flag("quiet").Value.String()
 	command := exec.Command(self, "guard", "--dir", string(opened.Dir()), "--id", id, quiet) //nolint:noctx // it has to outlive this process
 	command.Stderr = streams.Err
-	// A session of its own: Ctrl-C is for this process, which then tells the guard.
+	// It gets a separate session: Ctrl-C is for this process, which then signals the guard.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	input, err := command.StdinPipe()
 	if err == nil {
@@ -325,7 +325,7 @@ func newGuard(streams Streams) *cobra.Command {
 	id := command.Flags().String("id", "", "the identity of the cluster, which alone is taken down")
 	return on(streams, command, func(_ *cobra.Command, opened *cluster.Cluster, _ []string) error {
 		_, _ = io.Copy(io.Discard, streams.In)
-		// Whatever signal ended the launcher is not for the guard.
+		// A signal that ended the launcher does not cancel the guard's work.
 		_, err := opened.Down(context.Background(), *id)
 		return err
 	})

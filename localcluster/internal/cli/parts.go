@@ -24,7 +24,7 @@ import (
 func newStop(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "stop COMPONENT|NAMESPACE/POD --dir DIR",
-		Short: "Stop one component, or the process of one pod; the rest goes on",
+		Short: "Stop one component, or the process of one pod; the rest continues",
 		Long: fmt.Sprintf(`Stops one component and returns when it has ended, so that a test sees what the
 others do without it. The components are %s. A name with a
 slash is that of a pod: the process that 'localcluster pod' started for it.`, strings.Join(component.Names(), ", ")),
@@ -127,7 +127,7 @@ var (
 	errLinkTaken = errors.New("the place of the link has another file")
 )
 
-// linkTo replaces a link at path, but nothing else.
+// linkTo replaces a link at path, but no other file.
 func linkTo(program, path string) error {
 	if path == "" {
 		return nil

@@ -41,7 +41,7 @@ command does, with its exit code. With --detach, the command runs in the backgro
 until 'stop NAMESPACE/NAME' or 'down', writes to a log in DIR, and starts again when
 it ends, after 1s, 2s, 4s … 30s.`
 
-// podFlags are those of the verb pod.
+// podFlags are the flags of the verb pod.
 type podFlags struct {
 	timeout, life     time.Duration
 	detach, supervise bool

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the launcher's command line: it parses, calls package cluster, and prints.
 package cli
 
 import (
@@ -57,7 +56,7 @@ const example = `  # A cluster for an afternoon
   localcluster stop kube-apiserver --dir /tmp/c; sleep 30
   localcluster start kube-apiserver --dir /tmp/c`
 
-// Streams are what the program reads and writes.
+// Streams are the standard streams of the program.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -87,8 +86,7 @@ type endedError struct{ code int }
 
 func (e *endedError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// ofCommand tells the failure of such a command from that of a command that the launcher runs for
-// itself.
+// ofCommand returns an endedError for the exit code of the user's command, and any other error unchanged.
 func ofCommand(err error) error {
 	if exited, is := errors.AsType[*exec.ExitError](err); is && exited.ExitCode() > 0 {
 		return &endedError{exited.ExitCode()}
@@ -170,7 +168,7 @@ func addOutput(command *cobra.Command) *output {
 	return &format
 }
 
-// write writes value as one line of JSON, or else by printText.
+// write writes value as one line of JSON, or by printText.
 func (o *output) write(out io.Writer, value any, printText func(io.Writer)) error {
 	if *o == text {
 		printText(out)
@@ -184,6 +182,6 @@ func (o *output) write(out io.Writer, value any, printText func(io.Writer)) erro
 
 // addCache adds the flag for the directory of built control planes.
 func addCache(command *cobra.Command, cache *string) {
-	fallback, _ := build.DefaultCache() // without one, the flag has to name it
+	fallback, _ := build.DefaultCache() // if it fails, the flag has to name the directory
 	command.Flags().StringVar(cache, "cache", fallback, "the directory of built control planes ($SLIPWAY_LOCALCLUSTER_CACHE is another default)")
 }

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster brings a local cluster up and down.
-//
-//	Up      directory, identities ─▶ etcd ─▶ kube-apiserver ─▶ the others ─▶ nodes ready
-//	Status  state file, processes, health ─▶ Facts
-//	Down    processes of pods ─▶ components ─▶ strays ─▶ files
-//
-// Everything about a cluster is in its directory: each call starts from the state file there,
-// whichever process wrote it.
 package cluster
 
 import (
@@ -133,7 +125,7 @@ func podMarker(st *state.State, namespace, name string) string {
 	return fmt.Sprintf("%s=%s/%s/%s", podMarkerName, st.ID, namespace, name)
 }
 
-// environment is that of a component. It has little of the launcher's own, so that a cluster is
+// environment returns the environment of a component. It takes little from the launcher's own, so that a cluster is
 // the same wherever it starts.
 func (c *Cluster) environment(st *state.State, name string) []string {
 	environment := []string{

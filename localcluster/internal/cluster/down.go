@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
-// How long processes may take to end before they are killed.
+// The grace periods of processes before they are killed.
 const (
 	stopGrace = 5 * time.Second
 	podGrace  = 10 * time.Second
@@ -31,8 +31,7 @@ const (
 	partingGrace = time.Second
 )
 
-// Stop ends one component, or with abruptly kills it as a crash would. The rest of the cluster
-// goes on.
+// Stop ends one component, or with abruptly kills it as a crash would. The rest of the cluster continues.
 func (c *Cluster) Stop(ctx context.Context, name string, abruptly bool) error {
 	if _, _, isNode := realnode.SplitComponent(name); !isNode && !slices.Contains(component.Names(), name) {
 		return unknown(name, component.Names())
@@ -121,7 +120,7 @@ func (c *Cluster) Down(ctx context.Context, id string) (bool, error) {
 	if err := removeFiles(c.dir, st.MadeDir); err != nil {
 		return false, err
 	}
-	c.report.Step("the cluster is gone")
+	c.report.Step("the cluster is removed")
 	return true, nil
 }
 

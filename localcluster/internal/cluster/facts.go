@@ -30,7 +30,7 @@ const (
 	Absent Condition = "absent"
 )
 
-// Facts is what a user of a cluster has to know.
+// Facts describes a cluster to its users.
 type Facts struct {
 	Dir        string    `json:"dir"`
 	State      Condition `json:"state"`
@@ -54,7 +54,7 @@ type ComponentFacts struct {
 	State Condition `json:"state"`
 	PID   int       `json:"pid,omitempty"`
 	Log   string    `json:"log"`
-	// Problem says why it is unwell.
+	// Problem explains why it is unwell.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -63,7 +63,7 @@ type PodFacts struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	State     Condition `json:"state"`
-	// PID is that of the supervisor, whose only child is the command.
+	// PID is the process ID of the supervisor, whose only child is the command.
 	PID     int      `json:"pid,omitempty"`
 	Log     string   `json:"log,omitempty"`
 	Dir     string   `json:"dir"`
@@ -73,7 +73,7 @@ type PodFacts struct {
 // NodeFacts is about the real node.
 type NodeFacts struct {
 	Name string `json:"name"`
-	// Address is that of the node; its pods have others of the same network of 256.
+	// Address is the node's; its pods have further addresses of the same network of 256.
 	Address string `json:"address"`
 	// Socket is containerd's: ctr --address SOCKET --namespace k8s.io.
 	Socket string `json:"socket"`
@@ -150,7 +150,7 @@ func (c *Cluster) podFacts(pod state.Pod) PodFacts {
 	return facts
 }
 
-// Problem says in a sentence what keeps a cluster from running.
+// Problem names in a sentence the reason why a cluster is not running.
 func (f *Facts) Problem() string {
 	for _, found := range f.Components {
 		switch found.State {

@@ -38,8 +38,8 @@ func simulatedNodes(config state.Config) []string {
 	return names
 }
 
-// createNodes creates the Nodes that do not exist yet. kwok recognizes them by an annotation and
-// does what their kubelets would do.
+// createNodes creates the Nodes that do not exist yet. kwok recognizes them by an annotation and simulates their
+// kubelets.
 func createNodes(ctx context.Context, api typedcorev1.NodesGetter, config state.Config) error {
 	capacity, err := capacityOf(config)
 	if err != nil {
@@ -91,8 +91,8 @@ func simulated(name string, number int, capacity corev1.ResourceList) *corev1.No
 	}
 }
 
-// internalIP gives each node an address of its own, outside of those of pods and services.
-// Nothing listens there.
+// internalIP gives each node a distinct address, outside of the addresses of pods and services. No process listens
+// there.
 func internalIP(number int) string {
 	const perByte = 256
 	return netip.AddrFrom4([4]byte{10, byte(128 + number/perByte/perByte), byte(number / perByte), byte(number % perByte)}).String()
@@ -155,8 +155,8 @@ var (
 // nodeName matches what Kubernetes accepts, but no longer than a label's value.
 var nodeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// AddNode makes this machine a node of the cluster, or starts what is missing of the node, and
-// returns when pods can run on it. If it fails, it stops what it has started; logs stay.
+// AddNode makes this machine a node of the cluster, or starts missing programs of the node, and returns when pods can
+// run on it. If it fails, it stops the processes that it has started; logs stay.
 func (c *Cluster) AddNode(ctx context.Context, name string, request Request) (*NodeFacts, error) {
 	if err := realnode.Missing(); err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func (c *Cluster) RemoveNode(ctx context.Context, name string) error {
 		if err := c.forgetNode(ctx, st, node); err != nil {
 			return err
 		}
-		c.report.Step("node %s is gone", name)
+		c.report.Step("node %s is removed", name)
 		return nil
 	})
 }

@@ -28,10 +28,10 @@ import (
 )
 
 var (
-	// ErrDifferent means that a cluster runs with other settings than the request asks for.
+	// ErrDifferent means that a cluster runs with other settings than the request has.
 	ErrDifferent = errors.New("it already runs with other settings of its control plane; take it down first")
 	// ErrNotOurs means that a directory is not empty and not a cluster's.
-	ErrNotOurs = errors.New("the directory holds something that is not a local cluster; nothing was changed")
+	ErrNotOurs = errors.New("the directory holds something that is not a local cluster, and stays unchanged")
 
 	errEnded    = errors.New("ended by itself")
 	errPortUsed = errors.New("its port is taken")
@@ -43,13 +43,13 @@ type Request struct {
 	Configure func(*state.Config)
 	// Cache is the directory of built control planes.
 	Cache string
-	// ID identifies a new cluster. Without one, it gets a random one.
+	// ID identifies a new cluster. Empty: a random ID.
 	ID string
 	// Timeout is for the start alone, without building the control plane.
 	Timeout time.Duration
 }
 
-// DefaultConfig is the configuration of a request that asks for nothing special.
+// DefaultConfig is the configuration of a request without settings.
 func DefaultConfig() state.Config {
 	return state.Config{
 		Nodes:        3,
@@ -60,8 +60,8 @@ func DefaultConfig() state.Config {
 // NewID returns an identity that no other cluster has.
 func NewID() string { return rand.Text() }
 
-// Up starts what is missing of the cluster and returns when it is ready. If it fails, it stops
-// what it has started; logs stay until Down.
+// Up starts missing parts of the cluster and returns when it is ready. If it fails, it stops the processes that it
+// has started; logs stay until Down.
 func (c *Cluster) Up(ctx context.Context, request Request) (*Facts, error) {
 	built, err := build.Ensure(ctx, request.Cache, build.ControlPlane, c.report)
 	if err != nil {
@@ -356,5 +356,5 @@ func (l *launch) changePorts(ctx context.Context, name string) error {
 	return l.cluster.writeSettings(l.state)
 }
 
-// undo stops what this launch has started. Its caller returns a worse error already.
+// undo stops the processes of this launch. Its caller returns a worse error already.
 func (l *launch) undo() { _ = stopAll(context.Background(), l.started, partingGrace) }

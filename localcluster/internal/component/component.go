@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package component describes the programs of a control plane: the arguments of each, their
-// order, their health checks, certificates and kubeconfigs. It starts nothing.
-//
-//	Settings ─▶ Build ─▶ Component{name, arguments, health}
 package component
 
 import (
@@ -46,7 +42,7 @@ type Component struct {
 	Health  Health
 }
 
-// Settings are what the arguments depend on.
+// Settings determine the arguments.
 type Settings struct {
 	Dir    state.Dir
 	Config state.Config
@@ -117,7 +113,7 @@ func (s Settings) pair(certFlag, keyFlag, name string) []string {
 	return []string{"--" + certFlag + "=" + s.Dir.Cert(name), "--" + keyFlag + "=" + s.Dir.Key(name)}
 }
 
-// etcd accepts only holders of a certificate of its own authority, on the loopback address.
+// etcd accepts only holders of certificates of etcdAuthority, on the loopback address.
 func (s Settings) etcd() ([]string, Health) {
 	client, peer := s.url("https", Etcd), s.url("https", etcdPeer)
 	return slices.Concat(

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Health says where a component reports its health, and which certificates a client needs. A
+// Health has the address at which a component reports its health, and the certificates that a client needs. A
 // component with a Socket and no URL is healthy when it listens there.
 type Health struct {
 	Socket string

@@ -26,7 +26,7 @@ const (
 	// Admin is the administrator, and the user's name.
 	Admin = "admin"
 
-	// etcd has an authority of its own.
+	// etcd has a separate authority.
 	etcdAuthority = "etcd-ca"
 	etcdServing   = "etcd"
 	etcdClient    = "etcd-client"
@@ -47,14 +47,12 @@ const (
 // superusers is the group with all permissions.
 const superusers = "system:masters"
 
-// serving is the name of the certificate that a component serves with, where its own name is
-// that of its client certificate.
+// serving is the name of the serving certificate of a component whose own name is the name of its client certificate.
 func serving(name string) string { return name + "-serving" }
 
-// Identity is a certificate that an authority signs. With hosts it is a server's; etcd's peers
-// are both server and client.
+// Identity is a certificate that an authority signs. A server's has hosts; etcd's peers are both server and client.
 type Identity struct {
-	// Name is that of its files.
+	// Name is the name of its files.
 	Name      string
 	Authority string
 	User      string
@@ -63,8 +61,8 @@ type Identity struct {
 	Addresses []net.IP
 }
 
-// identities are those of a new cluster. kwok plays all kubelets at once, for which RBAC has no
-// role: it is a superuser.
+// identities returns the certificates of a new cluster. kwok plays all kubelets at once, for which RBAC has no role:
+// it is a superuser.
 func identities() []Identity {
 	local := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	hosts := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
@@ -148,8 +146,7 @@ func writePair(dir state.Dir, name string, cert *x509.Certificate, key crypto.Si
 	return files.Replace(dir.Cert(name), pki.EncodeCertToPEM(cert))
 }
 
-// Access is how a client trusts a server of that authority, and proves that it is user; without
-// a user, it does not.
+// Access makes a client trust a server of that authority, and authenticate as user unless user is empty.
 func Access(dir state.Dir, authority, user string) rest.TLSClientConfig {
 	access := rest.TLSClientConfig{CAFile: dir.Cert(authority)}
 	if user != "" {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package files replaces files as a whole and locks directories.
 package files
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-// Modes of what only its owner may read.
+// Modes of files and directories that only their owner may read.
 const (
 	Private    = 0o600
 	PrivateDir = 0o700
@@ -76,8 +75,8 @@ func tryLock(dir string) (*os.File, error) {
 	return directory, nil
 }
 
-// isAt tells a directory from one that the previous holder of the lock has removed, and that
-// perhaps was made again since.
+// isAt reports whether a directory is still at its path: the previous holder of the lock may have removed it, and
+// another process may have made it again since.
 func isAt(directory *os.File, path string) bool {
 	locked, err := directory.Stat()
 	if err != nil {

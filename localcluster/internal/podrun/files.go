@@ -48,7 +48,7 @@ func (f Files) Forget() error {
 	return nil
 }
 
-// write writes all files but the token.
+// write writes all files except the token.
 func (f Files) write(r Run) error {
 	if err := os.MkdirAll(string(f), files.PrivateDir); err != nil {
 		return fmt.Errorf("make the directory of pod %s/%s: %w", r.Pod.Namespace, r.Pod.Name, err)
@@ -82,7 +82,7 @@ func (f Files) removePID() {
 	_ = os.Remove(f.pid()) // it goes with the cluster at the latest
 }
 
-// environment is what the command gets beyond the launcher's own environment.
+// environment returns the variables of the command in addition to the launcher's own environment.
 func (f Files) environment(pod *corev1.Pod) []string {
 	return []string{
 		"KUBECONFIG=" + f.path("kubeconfig"),

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podrun runs a process on this machine in place of a simulated pod's container: the
-// process gets the token that the kubelet would mount, bound to the pod and its node, and it
-// ends when the pod is deleted.
-//
-//	AwaitBound ─▶ token, files ─▶ the command ─▶ again, as with restartPolicy Always
-//	                  └── renewed at four fifths of the token's life
-//
-// It does not mount volumes, apply limits or report a status: kwok reports that the pod runs,
-// whatever the process does.
 package podrun
 
 import (
@@ -35,12 +26,12 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
 )
 
-// Run says what to run as which pod.
+// Run is a command to run as a pod.
 type Run struct {
 	API typedcorev1.CoreV1Interface
 	// Pod is bound to a node.
 	Pod *corev1.Pod
-	// Server and AuthorityFile are what the pod's clients need.
+	// The pod's clients need Server and AuthorityFile.
 	Server, AuthorityFile string
 	Files                 Files
 	TokenLife             time.Duration
@@ -127,7 +118,7 @@ var restartPause = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 30 * time
 
 const healthyRun = time.Minute
 
-// command runs the command, and again where Restart says so.
+// command runs the command, and again if Restart is set.
 func (r Run) command(ctx context.Context) error {
 	pause := restartPause
 	for {
@@ -177,9 +168,9 @@ func (r Run) once(ctx context.Context) error {
 	return errors.Join(command.Wait(), process.KillStrays(r.Marker))
 }
 
-// renewToken writes a token of the pod's service account that is bound to the pod: it names the
-// pod and its node, and is invalid when the pod is gone. It returns when to renew the token:
-// after four fifths of its life, as the kubelet does.
+// renewToken writes a token of the pod's service account that is bound to the pod: it names the pod and its node, and
+// becomes invalid with the pod's deletion. It returns the time to renew the token: after four fifths of its life, as
+// the kubelet does.
 func (r Run) renewToken(ctx context.Context) (renewal time.Time, err error) {
 	issued := time.Now()
 	seconds := int64(r.TokenLife.Seconds())

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process starts processes that outlive their starter, recognizes them again later,
-// and stops them.
-//
-// A process ID alone does not identify a process, because the kernel reuses IDs. Identity adds
-// when the process started, in which boot of the machine. A signal is sent only to the process
-// whose identity was recorded.
 package process
 
 import (
@@ -25,10 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// pollInterval is how often a process that has to end is looked at.
+// pollInterval is the period between two looks at a process that must end.
 const pollInterval = 20 * time.Millisecond
 
-// Identity identifies one process for ever.
+// Identity identifies one process, now and later.
 type Identity struct {
 	PID int `json:"pid"`
 	// Started is the start time in clock ticks since the machine booted.
@@ -69,13 +63,13 @@ func observe(pid int) (Identity, procfs.ProcStat, error) {
 	return Identity{PID: pid, Started: status.Starttime, Boot: string(bytes.TrimSpace(boot))}, status, err
 }
 
-// ended reports whether the whole process has ended. The state is that of its first thread,
-// which has often ended while others still hold ports and connections.
+// ended reports whether the whole process has ended. The state is the state of its first thread, which has often
+// ended while further threads still hold ports and connections.
 func ended(status procfs.ProcStat) bool {
 	return status.State == "X" || status.State == "Z" && status.NumThreads <= 1
 }
 
-// Spec says what to start.
+// Spec defines a process to start.
 type Spec struct {
 	// Path is the program; Args are its arguments without its name.
 	Path string
@@ -88,8 +82,8 @@ type Spec struct {
 	Log string
 }
 
-// Start starts the process in a session of its own: a signal to the starter's terminal does not
-// reach it, nor does the starter's end.
+// Start starts the process in a separate session: neither a signal to the starter's terminal nor the starter's end
+// reaches it.
 func Start(spec Spec) (Identity, error) {
 	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -105,10 +99,10 @@ func Start(spec Spec) (Identity, error) {
 	if err := command.Start(); err != nil {
 		return Identity{}, fmt.Errorf("start %s: %w", spec.Path, err)
 	}
-	// Identified before it is waited for: until then the kernel cannot reuse its ID.
+	// The kernel cannot reuse its ID before Wait, so identify it first.
 	identity, err := Observe(command.Process.Pid)
-	// This process collects it for as long as it lives; after that, init does. Its exit code is
-	// of no interest: health is what counts.
+	// This process collects it for as long as it lives; after that, init does. Its exit code does not matter: the
+	// launcher checks its health.
 	go func() { _ = command.Wait() }()
 	if err != nil {
 		return Identity{}, fmt.Errorf("start %s: %w", spec.Path, err)
@@ -116,9 +110,9 @@ func Start(spec Spec) (Identity, error) {
 	return identity, nil
 }
 
-// Signal sends a signal, unless the process is gone.
+// Signal sends a signal, unless the process has ended.
 func (i Identity) Signal(signal syscall.Signal) error {
-	// The handle is that of one process, whatever becomes of the ID after this.
+	// The handle stays with one process, even if the kernel reuses the ID after this.
 	found, err := os.FindProcess(i.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", i.PID, err)
@@ -133,8 +127,8 @@ func (i Identity) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Stop ends the process: SIGTERM, then SIGKILL when it has not ended within the grace period
-// or when ctx is done. It returns when the process is gone.
+// Stop ends the process: SIGTERM, then SIGKILL when it has not ended within the grace period or when ctx is done. It
+// returns when the process has ended.
 func Stop(ctx context.Context, process Identity, grace time.Duration) error {
 	if err := process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -145,7 +139,7 @@ func Stop(ctx context.Context, process Identity, grace time.Duration) error {
 	return Kill(process)
 }
 
-// Kill ends the process at once and returns when it is gone.
+// Kill ends the process at once and returns when it has ended.
 func Kill(process Identity) error {
 	if err := process.Signal(syscall.SIGKILL); err != nil {
 		return err
@@ -206,9 +200,8 @@ func withEnvironment(marker string) ([]Identity, error) {
 	return found, nil
 }
 
-// hasEnvironment reads the environment that the process was started with, of any thread: a
-// thread that has ended has none. The environment of another user's process cannot be read;
-// such a process is not ours.
+// hasEnvironment reads the environment that the process was started with, of any thread: a thread that has ended has
+// none. The environment of another user's process cannot be read; the launcher did not start such a process.
 func hasEnvironment(pid int, marker string) bool {
 	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "environ")) // the pattern is good
 	return slices.ContainsFunc(threads, func(thread string) bool {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress tells a waiting person what the launcher does, and what it waits for.
 package progress
 
 import (
@@ -31,12 +30,12 @@ func (r *Reporter) Step(format string, values ...any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// No one can be told that progress cannot be written.
+	// A failed write of progress has no place to be reported.
 	_, _ = fmt.Fprintf(r.out, "%6.1fs  %s\n", time.Since(r.start).Seconds(), fmt.Sprintf(format, values...))
 }
 
-// Await calls check until it is done, and returns its error. While it is not, its error is the
-// reason to wait: Await reports the reason every few seconds, and returns it when ctx is done.
+// Await calls check until done is true, and returns its error. Before that, its error is the reason to wait: Await
+// reports the reason every few seconds, and returns it when ctx is done.
 func (r *Reporter) Await(ctx context.Context, every time.Duration, check func(context.Context) (done bool, err error)) error {
 	const remind = 5 * time.Second
 	ticker := time.NewTicker(every)

@@ -21,8 +21,8 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
 )
 
-// Clean removes everything of a node whose programs have ended, in whatever way: its containers,
-// too, which outlive the programs.
+// Clean removes everything of a node whose programs have ended, in any way: its containers, too, which outlive the
+// programs.
 func (n Node) Clean(ctx context.Context) error {
 	own, err := n.ownCgroups()
 	if err != nil {
@@ -31,7 +31,7 @@ func (n Node) Clean(ctx context.Context) error {
 	if err := n.killContainers(ctx, own); err != nil {
 		return err
 	}
-	n.removeLeftovers() // while the node's directory still says which they are
+	n.removeLeftovers() // while the node's directory still lists them
 	if err := unmountBelow(n.path()); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func unmountBelow(dir string) error {
 			}
 		}
 	}
-	return fmt.Errorf("unmount %s: mounts come back", dir)
+	return fmt.Errorf("unmount %s: mounts appear again", dir)
 }
 
 // Places outside of the node's directory that no setting of its programs moves.
@@ -147,7 +147,7 @@ func (n Node) removeLeftovers() {
 		shimSockets, filepath.Dir(shimSockets), cniResults, filepath.Dir(cniResults), containerLogs,
 		devicePlugins, filepath.Dir(devicePlugins),
 	} {
-		_ = os.Remove(dir) // fails for one that is not empty
+		_ = os.Remove(dir) // fails unless it is empty
 	}
 }
 
@@ -178,7 +178,7 @@ func (n Node) removeNetwork(ctx context.Context) error {
 	return ip(ctx, "address", "delete", n.Address()+"/32", "dev", "lo")
 }
 
-// kernelSettings are those that every kubelet sets, and the one that the network plugin sets.
+// kernelSettings are settings that every kubelet sets, and the one that the network plugin sets.
 var kernelSettings = []string{
 	"kernel/keys/root_maxbytes", "kernel/keys/root_maxkeys", "kernel/panic", "kernel/panic_on_oops",
 	"net/ipv4/ip_forward", "vm/overcommit_memory", "vm/panic_on_oom",

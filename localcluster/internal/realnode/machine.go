@@ -21,10 +21,10 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 )
 
-// ErrMissing means that this machine cannot be a node as it is.
+// ErrMissing means that this machine cannot be a node in its present state.
 var ErrMissing = errors.New("no real node can be on this machine")
 
-// programs are those that a node needs.
+// programs are needed by a node.
 var programs = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"}
 
 // networkPlugins give pods their network. Packages put them into one of networkPluginDirs.
@@ -111,7 +111,7 @@ func checkAlone(own int) error {
 		if name, err := candidate.Comm(); err != nil || name != Kubelet || candidate.PID == own {
 			continue
 		}
-		// A kubelet in a container has files of its own.
+		// A kubelet in a container has separate files.
 		if there, err := candidate.Namespaces(); err == nil && there["mnt"].Inode == here["mnt"].Inode {
 			return fmt.Errorf("%w: another kubelet runs here, process %d; one machine is one node", ErrMissing, candidate.PID)
 		}
@@ -119,8 +119,8 @@ func checkAlone(own int) error {
 	return nil
 }
 
-// ownCgroups are the directories of the node's cgroup: one with version 2; with version 1 one in
-// each hierarchy, and in that of version 2 which some systems have beside those.
+// ownCgroups are the directories of the node's cgroup: one with version 2; with version 1 one in each hierarchy, and
+// in the hierarchy of version 2, which some systems have in addition.
 func (n Node) ownCgroups() ([]string, error) {
 	mounts, err := cgroups.GetCgroupMounts(true)
 	if err != nil {

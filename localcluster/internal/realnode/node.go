@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package realnode makes this machine a node of a cluster: a real kubelet, containerd and runc,
-// with pods that are processes in namespaces of their own.
-//
-//	Missing ─▶ what this machine lacks for it
-//	Prepare ─▶ files, a cgroup, an address ─▶ Component: containerd and kubelet, to be started
-//	Load    ─▶ images into containerd
-//	Clean   ─▶ removes containers, mounts, interfaces, cgroups, files
-//
-// All of a node is below its directory, its cgroup and its network of 256 addresses, so Clean
-// finds everything whatever happened to the processes. Package cluster starts and stops the
-// node's processes. clean.go lists what the kubelet and containerd write elsewhere.
 package realnode
 
 import (
@@ -31,7 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/localcluster/internal/state"
 )
 
-// The programs of a node. A component's name is that of its program and node: kubelet@real-1.
+// The programs of a node. The name of a component joins the names of its program and node: kubelet@real-1.
 const (
 	Containerd = "containerd"
 	Kubelet    = "kubelet"
@@ -41,7 +30,7 @@ const (
 type Node struct {
 	state.Node
 
-	// Settings are those of the cluster.
+	// Settings are the cluster's.
 	Settings component.Settings
 }
 
@@ -92,7 +81,7 @@ func (n Node) path(elements ...string) string {
 	return filepath.Join(append([]string{n.dir().Node(n.Name)}, elements...)...)
 }
 
-// Socket is where containerd listens.
+// Socket is the address of containerd.
 func (n Node) Socket() string { return n.path("containerd.sock") }
 
 // Manifests is the directory of static pods.
@@ -105,7 +94,7 @@ func (n Node) PodLogs() string { return n.path("pod-logs") }
 // it hides no real network.
 const network = "198.18.0"
 
-// Address is that of the node.
+// Address is the node's address.
 func (n Node) Address() string { return network + ".1" }
 
 // gateway is the machine's end of each pod's network.
@@ -188,13 +177,13 @@ func (n Node) writeIdentity() error {
 // pauseImage is the image of the container that holds a pod's namespaces.
 const pauseImage = "localcluster.local/pause:1"
 
-// snapshotter copies files: it works on every file system, also on that of a container.
+// snapshotter copies files: it works on every file system, including the file system of a container.
 const snapshotter = "native"
 
 // containerdSettings keep all that containerd and runc write in the node's directory.
 //
 // restrict_oom_score_adj: where root may not make a process less likely to be killed, as in
-// many containers, no pod could start without it.
+// many containers, it lets pods start.
 func (n Node) containerdSettings() string {
 	const settings = `version = 2
 root = %[1]q
@@ -249,8 +238,8 @@ func encode(value any) []byte {
 	return append(content, '\n')
 }
 
-// networkSettings give each pod a network namespace of its own, with one wire to this machine,
-// and a route to the node's network and no further.
+// networkSettings give each pod a separate network namespace, with one wire to this machine, and a route to the
+// node's network and no further.
 func (n Node) networkSettings() object {
 	return object{
 		"cniVersion": "0.4.0",
@@ -270,9 +259,9 @@ func (n Node) networkSettings() object {
 	}
 }
 
-// kubeletSettings are those of an ordinary node, with three differences: the kubelet works with
-// old cgroups and in a container; it never evicts a pod for a full disk or removes an image,
-// which could not be pulled again; all of its files that can be moved are in the node's directory.
+// kubeletSettings configure an ordinary node, with three differences: the kubelet works with old cgroups and in a
+// container; it never evicts a pod for a full disk or removes an image, which could not be pulled again; all movable
+// files are in the node's directory.
 func (n Node) kubeletSettings() object {
 	_, server := n.identities()
 	gates := map[string]bool{}

@@ -4,12 +4,11 @@ package state
 
 import "path/filepath"
 
-// Dir is the absolute path of a cluster's directory. Its methods say where each file is.
+// Dir is the absolute path of a cluster's directory. Its methods return the path of each file.
 type Dir string
 
-// Owned lists everything that a cluster makes directly in its directory. Removing a cluster
-// removes these and nothing else. The state file is last: as long as it is there, the rest is
-// known to be the cluster's.
+// Owned lists everything that a cluster makes directly in its directory. Removing a cluster removes only these. The
+// state file is last: while it exists, the rest is known to be the cluster's.
 func Owned() []string {
 	return []string{
 		"audit.log", "audit-policy.yaml", "etcd", "kubeconfig", "kubeconfigs", "kwok", "logs", "nodes", "pki", "pods", "state.json",
@@ -35,7 +34,7 @@ func (d Dir) Kubeconfigs() string { return d.path("kubeconfigs") }
 // AuditLog has one JSON object a line for each request to the API server.
 func (d Dir) AuditLog() string { return d.path("audit.log") }
 
-// AuditPolicy says how much of each request the audit log keeps.
+// AuditPolicy is the policy of the audit log.
 func (d Dir) AuditPolicy() string { return d.path("audit-policy.yaml") }
 
 // EtcdData is etcd's data directory.

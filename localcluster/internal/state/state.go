@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is a cluster's memory between two runs of the launcher: a JSON file in the
-// cluster's directory with the configuration and the processes of the cluster. The file also
-// marks the directory as a cluster's: the launcher never empties another one.
 package state
 
 import (
@@ -37,16 +34,16 @@ type State struct {
 	Version int    `json:"version"`
 	// ID is in the environment of every process of this cluster.
 	ID string `json:"id"`
-	// MadeDir says that the directory was made for the cluster, and goes with it.
+	// MadeDir means that the directory was made for the cluster, and is removed with it.
 	MadeDir bool   `json:"madeDir"`
 	Config  Config `json:"config"`
 	// Binaries is the directory of the components' programs, Stages are the files for kwok.
 	Binaries string   `json:"binaries"`
 	Stages   []string `json:"stages"`
-	// KubernetesVersion is that of the programs.
+	// KubernetesVersion is the version of the programs.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// Ports says where each component listens. They stay the same when a component starts
-	// again, because clients remember them.
+	// Ports are the ports of each component. They stay the same when a component starts again, because clients
+	// remember them.
 	Ports map[string]int `json:"ports"`
 	// Established is set once the cluster has been ready. From then on clients may know the
 	// ports, and a port that is taken is an error and no reason to choose another.
@@ -80,7 +77,7 @@ type Node struct {
 
 // Config is the configuration that a cluster was started with.
 type Config struct {
-	// Nodes is how many simulated nodes there are: worker-1 and so on.
+	// Nodes is the number of simulated nodes: worker-1 and so on.
 	Nodes int `json:"nodes"`
 	// NodeCapacity is the capacity of each simulated node, by resource.
 	NodeCapacity map[string]string `json:"nodeCapacity,omitempty"`
@@ -141,7 +138,7 @@ func (s *State) Save(dir Dir) error {
 	return files.Replace(dir.State(), append(content, '\n'))
 }
 
-// Pod returns what is recorded of that pod's process, or nil.
+// Pod returns the record of that pod's process, or nil.
 func (s *State) Pod(namespace, name string) *Pod {
 	for i, pod := range s.Pods {
 		if pod.Namespace == namespace && pod.Name == name {

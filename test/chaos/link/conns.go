@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// gate is what connections pass through.
+// gate stops connections.
 type gate struct {
 	mu      sync.Mutex
 	refuses bool

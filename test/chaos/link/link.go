@@ -31,11 +31,11 @@ type Link struct {
 	rng    *rand.Rand
 	per100 int
 	asked  int            // requests
-	seen   map[string]int // mishaps, by what they are
+	seen   map[string]int // mishaps, by kind
 }
 
-// Open opens a link to the server of the credentials. In so many of 100 requests something
-// goes wrong, the same for the same seed as far as requests come in the same order.
+// Open opens a link to the server of the credentials. per100 of 100 requests fail, the same for the same seed as far
+// as requests come in the same order.
 func Open(to *rest.Config, seed uint64, per100 int) (*Link, error) {
 	target, err := url.Parse(to.Host)
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(to *rest.Config, seed uint64, per100 int) (*Link, error) {
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); inJSON(r.Out) },
-		// Whoever watches is to see each line at once.
+		// A client that watches must see each line at once.
 		FlushInterval: -1, Transport: l.through,
 		ModifyResponse: func(r *http.Response) error {
 			if r.Request.Context().Value(lostAnswer{}) != nil {
@@ -66,14 +66,14 @@ func Open(to *rest.Config, seed uint64, per100 int) (*Link, error) {
 			l.watches.follow(r)
 			return nil
 		},
-		// A server that is away answers nothing, and neither does this.
+		// A server that is down does not answer, so the proxy does not answer either.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     log.New(&bytes.Buffer{}, "", 0),
 	}
 	l.server = httptest.NewUnstartedServer(l.mishaps(proxy))
-	_ = l.server.Listener.Close() // one of its own, which is not used
+	_ = l.server.Listener.Close() // httptest opens one that is not used
 	l.server.Listener, l.server.EnableHTTP2 = l.conns, true
-	l.server.Config.ErrorLog = proxy.ErrorLog // it tells of each connection that was cut
+	l.server.Config.ErrorLog = proxy.ErrorLog // it reports each connection that was cut
 	l.server.StartTLS()
 	return l, nil
 }
@@ -102,7 +102,7 @@ func (l *Link) Cut() {
 	l.conns.cutAll()
 }
 
-// Hang lets nothing through, and ends nothing, until Mend: then what was held goes on.
+// Hang stops all traffic without ending a connection, until Mend: then the traffic continues.
 func (l *Link) Hang() { l.conns.gate.hang() }
 
 // Mend undoes Cut and Hang.
@@ -124,14 +124,14 @@ func (l *Link) Expire(ctx context.Context) (int, error) {
 	}
 }
 
-// Calm has nothing go wrong by itself any more.
+// Calm has nothing go wrong by itself any longer.
 func (l *Link) Calm() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.per100 = 0
 }
 
-// Mishaps says how often what has gone wrong by itself, of how many requests.
+// Mishaps returns the number of mishaps by kind, and the number of requests.
 func (l *Link) Mishaps() (seen map[string]int, asked int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

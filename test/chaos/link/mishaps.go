@@ -11,20 +11,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What goes wrong with a request, by itself.
+// The kinds of mishaps.
 const (
 	internalError = "500"
 	unavailable   = "503"
-	busy          = "429"                // of a server that has too much to do, not of a budget
-	busyRetry     = "429 with a time"    // which clients heed by themselves
-	lostRequest   = "lost on its way"    // the server has not seen it
-	lostReply     = "lost on its return" // the server has done it
+	busy          = "429"             // of a server that has too much to do, not of a budget
+	busyRetry     = "429 with a time" // which clients heed by themselves
+	lostRequest   = "request lost"    // the server has not seen it
+	lostReply     = "answer lost"     // the server has done it
 )
 
-// Kinds are what goes wrong with a request, by itself.
+// Kinds are all kinds of mishaps.
 var Kinds = []string{internalError, unavailable, busy, busyRetry, lostRequest, lostReply}
 
-// lostAnswer is the key of requests whose answer is to be lost.
+// lostAnswer is the key of requests whose answer the link loses.
 type lostAnswer struct{}
 
 var errLost = errors.New("the answer is lost")
@@ -52,7 +52,7 @@ func (l *Link) mishaps(next http.Handler) http.Handler {
 	})
 }
 
-// draw is what goes wrong with a request. Empty: nothing.
+// draw returns the mishap of a request, or an empty kind.
 func (l *Link) draw() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *Link) draw() string {
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(statusOf(code, reason)) // whoever has asked may be gone
+	_ = json.NewEncoder(w).Encode(statusOf(code, reason)) // the client may have closed the connection
 }
 
 func statusOf(code int, reason metav1.StatusReason) *metav1.Status {

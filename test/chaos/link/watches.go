@@ -13,17 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// watches are those that are open.
+// watches are the open watches.
 type watches struct {
 	mu     sync.Mutex
 	open   map[*watch]bool
-	opened chan struct{} // closed, and made anew, with each
+	opened chan struct{} // closed and replaced with each
 }
 
 func newWatches() watches { return watches{open: map[*watch]bool{}, opened: make(chan struct{})} }
 
-// inJSON has a watch answered in plain JSON, whose objects can be told apart: clients understand that
-// as well as what they would rather have.
+// inJSON requests the events of a watch in plain JSON, whose objects can be separated: clients accept that in
+// addition to their preferred encoding.
 func inJSON(r *http.Request) {
 	if !isWatch(r) {
 		return

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Of is the plan of a seed, with so many drains in all: those of maintenances, and those
-// that are called off, are among them.
-func Of(seed uint64, drains int) Plan {
+// New returns the plan of a seed with this number of drains, which includes drains of maintenances and canceled
+// drains.
+func New(seed uint64, drains int) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	p := Plan{Seed: seed, Drains: drains}
 	for left := drains; left > 0; {
@@ -28,7 +28,7 @@ func Of(seed uint64, drains int) Plan {
 	return p
 }
 
-// ask decides who takes the nodes out, and whether pods of another one are to be evicted.
+// ask chooses the requests that take the nodes out of service, and an eviction of the pods of another node.
 func ask(rng *rand.Rand, out []int) (jobs []Job) {
 	others := without(out)
 	if len(out) > 1 && rng.IntN(2) == 0 {
@@ -80,8 +80,8 @@ func (d *deck[T]) deal() T {
 	return card
 }
 
-// dealManners adds a driver of the test's own to each round in which agents claim: others'
-// drivers register with agents.
+// dealManners adds a driver of the test to each round in which agents claim: third-party drivers register with
+// agents.
 func (p *Plan) dealManners(rng *rand.Rand) {
 	manners := deck[Manner]{rng: rng, cards: []Manner{Slow, Broken, Lying, Doubled, Garbled}}
 	for i := range p.Rounds {
@@ -91,7 +91,7 @@ func (p *Plan) dealManners(rng *rand.Rand) {
 	}
 }
 
-// faultsPerRound is how many faults come in a round.
+// faultsPerRound is the number of faults in a round.
 const faultsPerRound = 3
 
 func (p *Plan) dealFaults(rng *rand.Rand) {
@@ -116,11 +116,11 @@ func (r *Round) fault(rng *rand.Rand, kind Kind) Fault {
 	case Freeze, Cut, Hang, Pause:
 		f.For = time.Second + time.Duration(rng.IntN(3000))*time.Millisecond
 		if kind == Freeze && f.Process > Controllers && rng.IntN(2) == 0 {
-			f.For += leaseOfLeader // and another one leads when it goes on
+			f.For += leaseOfLeader // and the other controller leads when it continues
 		}
 	case Jump:
-		// Kubernetes' server takes no times that are 30 s from its own. Who is set back by more does what
-		// it does at a time of the API's so much later, which must be less than anybody waits for it here.
+		// Kubernetes' server refuses times that differ from its own by 30 s. A process whose clock is set back acts
+		// later by as much, which must be less than each test waits.
 		f.By = time.Duration(31+rng.IntN(90)) * time.Second
 		if rng.IntN(2) == 0 {
 			f.By = -f.By
@@ -130,7 +130,7 @@ func (r *Round) fault(rng *rand.Rand, kind Kind) Fault {
 	return f
 }
 
-// leaseOfLeader is how long a controller is the leader that does not say so any more.
+// leaseOfLeader is the time for which a controller stays the leader without a renewal.
 const leaseOfLeader = 15 * time.Second
 
 // victim is a controller, or the agent of a node that is taken out.
@@ -162,7 +162,7 @@ func (r *Round) out() (nodes []int) {
 	return nodes
 }
 
-// PodsOfANode is how many pods that can be evicted each node has when a round begins.
+// PodsOfANode is the number of pods of each node that can be evicted when a round begins.
 const PodsOfANode = 3
 
 // moment is one that comes, whatever goes wrong.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Nodes is how many nodes a run has. Of these, at most [Out] are taken out in a round: the
-// pods need somewhere to go.
+// Nodes is the number of nodes of a run. A round takes at most [Out] of them out of service: the pods need further
+// nodes.
 const (
 	Nodes = 6
 	Out   = 3
@@ -20,23 +20,22 @@ const (
 // to do so.
 const Eldest = 0
 
-// Plan is what a run does.
+// Plan is the plan of a run.
 type Plan struct {
 	Seed   uint64
 	Drains int
 	Rounds []Round
 }
 
-// Round is what goes on at the same time. The next one begins when its jobs have ended and
-// its faults are over.
+// Round has simultaneous jobs and faults. The next round begins when its jobs have ended and its faults are over.
 type Round struct {
-	// Central is that the controllers claim events. Else the nodes' agents do.
+	// Central means that the controllers claim events instead of the nodes' agents.
 	Central bool
 	Jobs    []Job
 	Faults  []Fault
 }
 
-// Shares says whether another job of the round is about a node of this one.
+// Shares reports whether another job of the round is about a node of this one.
 func (r Round) Shares(job Job) bool {
 	for _, node := range job.Nodes {
 		for _, other := range r.Jobs {
@@ -48,14 +47,14 @@ func (r Round) Shares(job Job) bool {
 	return false
 }
 
-// What is asked for.
+// A What is the kind of a job.
 type What string
 
 // The kinds of jobs.
 const (
 	// Drain is a LifecycleEvent that drains a node, and one that returns it.
 	Drain What = "drain"
-	// Cancel is a drain that is called off when it has been claimed.
+	// Cancel is a drain that is canceled after its claim.
 	Cancel What = "cancel"
 	// Maintain is a NodeMaintenance of all nodes of the job.
 	Maintain What = "maintain"
@@ -65,7 +64,7 @@ const (
 	Drive What = "drive"
 )
 
-// Manner is how a driver of the test's own behaves.
+// Manner is the behavior of a driver of the test.
 type Manner string
 
 // The manners of drivers.
@@ -74,19 +73,19 @@ const (
 	Slow Manner = "slow"
 	// Broken breaks off its first answers.
 	Broken Manner = "broken"
-	// Lying says at once that it is done, and has done nothing.
+	// Lying reports success at once, and does not act.
 	Lying Manner = "lying"
 	// Doubled is registered twice.
 	Doubled Manner = "doubled"
-	// Garbled answers its first callers with what is no gRPC.
+	// Garbled sends its first callers answers that are no gRPC.
 	Garbled Manner = "garbled"
 )
 
-// Job is something that is asked for. Each ends well, whatever goes wrong around it.
+// Job is a request. Each ends well, in spite of all faults around it.
 type Job struct {
 	What  What
 	Nodes []int
-	// Manner is that of the driver of [Drive].
+	// Manner is the manner of the driver of [Drive].
 	Manner Manner
 }
 
@@ -95,7 +94,7 @@ type Kind string
 
 // The kinds of faults.
 const (
-	// Kill is SIGKILL. What is killed is started again at once.
+	// Kill is SIGKILL. The test starts a killed process again at once.
 	Kill Kind = "kill"
 	// Freeze is SIGSTOP, and SIGCONT after a while.
 	Freeze Kind = "freeze"
@@ -113,20 +112,20 @@ const (
 	Pause Kind = "pause"
 )
 
-// Kinds are all of them.
+// Kinds has each kind.
 var Kinds = []Kind{Kill, Freeze, Cut, Hang, Expire, Jump, Restart, Pause}
 
-// Seen is what is counted from the beginning of a round.
+// Seen is counted from the beginning of a round.
 type Seen string
 
 // What is counted.
 const (
 	Claimed Seen = "claimed" // events of nodes
-	Evicted Seen = "evicted" // pods that were there when the round began
+	Evicted Seen = "evicted" // pods of the beginning of the round
 	Ended   Seen = "ended"   // events of nodes
 )
 
-// Moment is when something has been seen so often.
+// Moment is the moment at which something has been seen Count times.
 type Moment struct {
 	Seen  Seen
 	Count int
@@ -135,18 +134,18 @@ type Moment struct {
 // Fault is something that goes wrong.
 type Fault struct {
 	Kind Kind
-	// Process is whom it befalls: [Controllers] or less is the agent of a node, by its number;
-	// what follows is a controller. The control plane's faults have none: -1.
+	// Process is the affected process: a number below [Controllers] is the agent of a node; the following numbers are
+	// controllers. Faults of the control plane have -1.
 	Process int
 	After   Moment
-	// For is how long it lasts.
+	// For is its duration.
 	For time.Duration
-	// By is how far the clock is off after a [Jump].
+	// By is the error of the clock after a [Jump].
 	By time.Duration
 }
 
-// Controllers is the number of the first controller's process; there are two. The first one
-// is never killed, nor does it stand still for longer than it may lead.
+// Controllers is the number of the first controller's process; the run has two. The first one is never killed, and
+// never stops for longer than its lease.
 const Controllers = Nodes
 
 // NameOf is the name of a process.

@@ -12,13 +12,13 @@ import (
 )
 
 func plans(t *rapid.T) Plan {
-	return Of(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 60).Draw(t, "drains"))
+	return New(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 60).Draw(t, "drains"))
 }
 
 func TestTheSameSeedGivesTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plans(t)
-		if diff := cmp.Diff(p, Of(p.Seed, p.Drains)); diff != "" {
+		if diff := cmp.Diff(p, New(p.Seed, p.Drains)); diff != "" {
 			t.Errorf("it is another one:\n%s", diff)
 		}
 	})
@@ -27,7 +27,7 @@ func TestTheSameSeedGivesTheSamePlan(t *testing.T) {
 func TestAnotherSeedGivesAnotherPlan(t *testing.T) {
 	seen := map[string]uint64{}
 	for seed := range uint64(100) {
-		p := Of(seed, 30)
+		p := New(seed, 30)
 		p.Seed = 0
 		if other, same := seen[p.String()]; same {
 			t.Errorf("seeds %d and %d give the same", seed, other)
@@ -95,7 +95,7 @@ func TestEveryMomentComes(t *testing.T) {
 func TestEverythingHappensInARun(t *testing.T) {
 	jobs := map[What]bool{}
 	rapid.Check(t, func(t *rapid.T) {
-		p := Of(rapid.Uint64().Draw(t, "seed"), 30)
+		p := New(rapid.Uint64().Draw(t, "seed"), 30)
 		kinds, manners, modes := map[Kind]bool{}, map[Manner]bool{}, map[bool]bool{}
 		for _, r := range p.Rounds {
 			modes[r.Central] = true
@@ -146,6 +146,6 @@ func TestAPlanCanBeRead(t *testing.T) {
 		var seed, drains int
 		d.ScanArgs(t, "seed", &seed)
 		d.ScanArgs(t, "drains", &drains)
-		return Of(uint64(seed), drains).String()
+		return New(uint64(seed), drains).String()
 	})
 }

@@ -16,8 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Drain cordons the nodes, evicts all pods of the namespace that are on them, and
-// returns when these are gone.
+// Drain cordons the nodes, evicts all pods of the namespace that are on them, and returns when these pods have left.
 func Drain(ctx context.Context, clients kubernetes.Interface, namespace string, nodes []string) error {
 	for _, node := range nodes {
 		cordon := []byte(`{"spec":{"unschedulable":true}}`)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// view is what the watches show.
+// view is the state that the watches show.
 type view struct {
 	// changed has room for one value: there is something new to look at.
 	changed       chan struct{}
@@ -65,7 +65,7 @@ func (v *view) saw(object any) {
 	}
 }
 
-// counted says whether the pod's budget has shown its eviction.
+// counted reports whether the pod's budget has shown its eviction.
 func (v *view) counted(pod string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,7 +94,7 @@ func (v *view) budgets() (budgets []*policyv1.PodDisruptionBudget) {
 	return budgets
 }
 
-// guard returns the budget that selects the pod; nil if none does.
+// guard returns the budget that selects the pod, or nil.
 func guard(pod *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)

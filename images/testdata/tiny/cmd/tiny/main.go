@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command tiny says what the process that it is may do, and sees of the world.
+// Command tiny prints the permissions of its process, and its view of the file system.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command server is what the test's pods run: it says what happens to it, and ends a
-// second after it was asked to. Called with words, it says those and ends.
+// Command server is the program of the test's pods: it prints the signals that it gets, and ends a second after the
+// first. With arguments, it prints them and ends.
 package main
 
 import (
