@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -239,14 +238,4 @@ func (e *Env) Outage(t *testing.T, component string, length time.Duration, durin
 	if err := e.Start(t.Context(), component); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// CoreEvents returns the interesting ones of the present core Events.
-func (e *Env) CoreEvents(t *testing.T, interesting func(corev1.Event) bool) []corev1.Event {
-	t.Helper()
-	var list corev1.EventList
-	if err := e.Client.List(t.Context(), &list); err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !interesting(e) })
 }

@@ -110,20 +110,6 @@ func (h *History) States(object string) []string {
 	return states
 }
 
-// MostClaimed returns the greatest number of events that were Claimed at one moment.
-func (h *History) MostClaimed() int {
-	claimed, most := map[string]bool{}, 0
-	for _, line := range h.Lines() {
-		object, state, _ := strings.Cut(line, " ")
-		delete(claimed, object)
-		if state == string(lifecyclev1alpha1.Claimed) {
-			claimed[object] = true
-		}
-		most = max(most, len(claimed))
-	}
-	return most
-}
-
 // Await waits until the line was seen.
 func (h *History) Await(line string) {
 	h.t.Helper()

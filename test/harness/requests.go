@@ -65,16 +65,6 @@ func (n *Node) Writes() []auditlog.Request {
 	})
 }
 
-// LastWrite returns the last of [Node.Writes], as a line.
-func (n *Node) LastWrite() string {
-	n.t.Helper()
-	writes := n.Writes()
-	if len(writes) == 0 {
-		return "no write"
-	}
-	return writes[len(writes)-1].String()
-}
-
 // Evictions returns the requests for evictions by the node's agent, also refused ones.
 func (n *Node) Evictions() []auditlog.Request {
 	n.t.Helper()

@@ -65,7 +65,7 @@ func TestADrainOutlives30sWithoutTheAPIServer(t *testing.T) {
 			t.Logf("it succeeded within %s of the API server's return", time.Since(back).Round(time.Second))
 		})
 	}
-	failures := env.CoreEvents(t, func(e corev1.Event) bool {
+	failures := coreEvents(t, env, func(e corev1.Event) bool {
 		// That a budget holds a pod for 30 s is told, and is what most of them wait for.
 		return strings.HasPrefix(e.Reason, "LifecycleEvent") && e.Type != corev1.EventTypeNormal &&
 			e.Reason != telemetry.ReasonBlocked

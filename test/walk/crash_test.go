@@ -69,7 +69,7 @@ func (c crash) at(t *testing.T, point string) {
 	if c.killDriver {
 		driver.Kill()
 	}
-	t.Logf("the last write was: %s", node.LastWrite())
+	t.Logf("the last write was: %s", lastWrite(node))
 	stopped.Release()
 	if c.killAgent {
 		node.Agent("", c.flags()...)

@@ -4,6 +4,7 @@ package walk
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
@@ -39,4 +40,27 @@ func lastStatusWrite(t *testing.T, n *harness.Node, event string) auditlog.Reque
 	}
 	t.Fatalf("the audit log has no write of the status of %s", event)
 	return auditlog.Request{}
+}
+
+// mostClaimed returns the greatest number of events that were Claimed at one moment.
+func mostClaimed(h *harness.History) int {
+	claimed, most := map[string]bool{}, 0
+	for _, line := range h.Lines() {
+		object, state, _ := strings.Cut(line, " ")
+		delete(claimed, object)
+		if state == string(lifecyclev1alpha1.Claimed) {
+			claimed[object] = true
+		}
+		most = max(most, len(claimed))
+	}
+	return most
+}
+
+// lastWrite returns the last of [Node.Writes], as a line.
+func lastWrite(n *harness.Node) string {
+	writes := n.Writes()
+	if len(writes) == 0 {
+		return "no write"
+	}
+	return writes[len(writes)-1].String()
 }

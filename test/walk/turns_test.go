@@ -38,7 +38,7 @@ func TestAHundredEventsOfOneNodeEndOneAfterAnother(t *testing.T) {
 	for _, event := range events {
 		drained(t, env, h, event)
 	}
-	if most := h.MostClaimed(); most != 1 {
+	if most := mostClaimed(h); most != 1 {
 		t.Errorf("%d events were Claimed at one moment; want 1", most)
 	}
 }

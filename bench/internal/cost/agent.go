@@ -44,71 +44,75 @@ func measureAgent(ctx context.Context, c *testbed.Cluster, pid, pods int, rest t
 	if _, err := c.Transition(ctx, testbed.Uncordon, c.Nodes, 0); err != nil {
 		return "", err
 	}
-	if _, err := c.Requests(ctx); err != nil {
-		return "", err
-	}
-	c.Printf("the agent is at rest for %s", rest)
-	select {
-	case <-time.After(rest):
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-	atRest, err := meter.ReadProcess(pid)
+	atRest, err := observe(ctx, c, pid, testbed.AgentUser, func() error {
+		c.Printf("the agent is at rest for %s", rest)
+		return testbed.Pause(ctx, rest)
+	})
 	if err != nil {
 		return "", err
 	}
-	requestsAtRest, err := c.Requests(ctx)
+	drain, err := observe(ctx, c, pid, testbed.AgentUser, func() error {
+		_, err := c.Transition(ctx, testbed.Drain, c.Nodes, 0)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	times, err := c.Transition(ctx, testbed.Drain, c.Nodes, 0)
-	if err != nil {
-		return "", err
-	}
-	drained, err := meter.ReadProcess(pid)
-	if err != nil {
-		return "", err
-	}
-	requests, err := c.Requests(ctx)
-	if err != nil {
-		return "", err
-	}
-	byKindAtRest, _ := count(requestsAtRest, testbed.AgentUser)
-	byKind, _ := count(requests, testbed.AgentUser)
-	evictions, events := byKind["create pods/eviction"], byKind["create events"]+byKind["patch events"]
+	evictions, events := drain.byKind["create pods/eviction"], drain.byKind["create events"]+drain.byKind["patch events"]
 	table := report.NewTable("one node-agent with the drain driver built in", fmt.Sprintf("on a node with %d pods", pods))
 	table.Row("memory at rest", report.MiB(atRest.RSSKiB))
-	table.Row("memory at its peak, in a drain of all pods", report.MiB(drained.PeakKiB))
-	table.Row(fmt.Sprintf("requests at rest, in %s, beyond open watches", rest), strconv.Itoa(sum(byKindAtRest)))
+	table.Row("memory at its peak, in a drain of all pods", report.MiB(drain.PeakKiB))
+	table.Row(fmt.Sprintf("requests at rest, in %s, beyond open watches", rest), strconv.Itoa(atRest.requests()))
 	table.Row("evictions in that drain", strconv.Itoa(evictions))
 	table.Row("core Events in that drain", strconv.Itoa(events))
-	table.Row("other requests in that drain, beyond watches", strconv.Itoa(sum(byKind)-evictions-events))
-	table.Row("that drain took", times.Over.Sub(times.Began).Round(100*time.Millisecond).String())
+	table.Row("other requests in that drain, beyond watches", strconv.Itoa(drain.requests()-evictions-events))
+	table.Row("that drain took", drain.took.Round(100*time.Millisecond).String())
 	return table.String(), nil
 }
 
-// count counts the requests of a user, except watches, by verb and resource. Failed are writes that
-// the API server refused: another writer was faster.
-func count(requests []auditlog.Request, user string) (byKind map[string]int, failed int) {
-	byKind = map[string]int{}
+// observation is a process after a step, and its requests during the step, by verb and resource, except watches. failed
+// are writes that the API server refused: another writer was faster.
+type observation struct {
+	meter.Process
+	took   time.Duration
+	byKind map[string]int
+	failed int
+}
+
+// observe runs a step, and observes a process and its user.
+func observe(ctx context.Context, c *testbed.Cluster, pid int, user string, step func() error) (o observation, err error) {
+	if _, err := c.Requests(ctx); err != nil {
+		return o, err
+	}
+	began := time.Now()
+	if err := step(); err != nil {
+		return o, err
+	}
+	o.took = time.Since(began)
+	if o.Process, err = meter.ReadProcess(pid); err != nil {
+		return o, err
+	}
+	requests, err := c.Requests(ctx)
+	o.count(requests, user)
+	return o, err
+}
+
+func (o *observation) count(requests []auditlog.Request, user string) {
+	o.byKind = map[string]int{}
 	for _, r := range requests {
 		if r.User != user || r.Verb == "watch" || strings.Contains(r.URI, "watch=true") {
 			continue
 		}
-		kind := r.Verb + " " + r.Resource
-		if r.Subresource != "" {
-			kind += "/" + r.Subresource
-		}
-		byKind[kind]++
+		resource, _, _ := strings.Cut(r.Object(), " ")
+		o.byKind[r.Verb+" "+resource]++
 		if r.Code >= 400 && r.Verb != "get" {
-			failed++
+			o.failed++
 		}
 	}
-	return byKind, failed
 }
 
-func sum(byKind map[string]int) (sum int) {
-	for _, n := range byKind {
+func (o *observation) requests() (sum int) {
+	for _, n := range o.byKind {
 		sum += n
 	}
 	return sum

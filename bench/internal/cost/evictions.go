@@ -18,7 +18,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slipway-k8s/slipway/bench/internal/meter"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 	"github.com/slipway-k8s/slipway/bench/internal/testbed"
 )
@@ -49,53 +48,45 @@ func Evictions(ctx context.Context, bin string, pods int, p *testbed.Progress) (
 }
 
 func measureEvictions(ctx context.Context, c *testbed.Cluster, pid, pods int) (string, error) {
-	if _, _, err := evictAll(ctx, c, "warm-up"); err != nil {
-		return "", err
-	}
-	if _, err := c.Requests(ctx); err != nil {
-		return "", err
-	}
-	atRest, err := meter.ReadProcess(pid)
+	atRest, err := observe(ctx, c, pid, testbed.ControllerUser, func() error {
+		_, err := evictAll(ctx, c, "warm-up")
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	requested, took, err := evictAll(ctx, c, "load")
+	var requested time.Duration
+	load, err := observe(ctx, c, pid, testbed.ControllerUser, func() (err error) {
+		requested, err = evictAll(ctx, c, "load")
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	after, err := meter.ReadProcess(pid)
-	if err != nil {
-		return "", err
-	}
-	requests, err := c.Requests(ctx)
-	if err != nil {
-		return "", err
-	}
-	byKind, failed := count(requests, testbed.ControllerUser)
 	each := func(n int) float64 { return float64(n) / float64(pods) }
 	var kinds []string
-	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		if n := each(byKind[kind]); n >= .1 {
+	for _, kind := range slices.Sorted(maps.Keys(load.byKind)) {
+		if n := each(load.byKind[kind]); n >= .1 {
 			kinds = append(kinds, fmt.Sprintf("%s %.1f", kind, n))
 		}
 	}
 	table := report.NewTable("one controller with `--eviction-requests`", fmt.Sprintf("%d EvictionRequests at once", pods))
 	table.Row("memory at rest", report.MiB(atRest.RSSKiB))
-	table.Row("memory at its peak", report.MiB(after.PeakKiB))
+	table.Row("memory at its peak", report.MiB(load.PeakKiB))
 	table.Row("until all were created, and until all EvictionRequests reported the deletion of their pod",
-		requested.Round(100*time.Millisecond).String()+", "+took.Round(100*time.Millisecond).String())
-	table.Row("requests for an eviction, beyond watches", fmt.Sprintf("%.2f: %s", each(sum(byKind)), strings.Join(kinds, ", ")))
-	table.Row("writes that another writer preceded, and that were made again", strconv.Itoa(failed))
+		requested.Round(100*time.Millisecond).String()+", "+load.took.Round(100*time.Millisecond).String())
+	table.Row("requests for an eviction, beyond watches", fmt.Sprintf("%.2f: %s", each(load.requests()), strings.Join(kinds, ", ")))
+	table.Row("writes that another writer preceded, and that were made again", strconv.Itoa(load.failed))
 	return table.String(), nil
 }
 
-// evictAll creates an EvictionRequest for each pod of a namespace, which takes the first duration, and waits until
-// all report the deletion of their pod, which takes the second.
-func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (requested, took time.Duration, err error) {
+// evictAll creates an EvictionRequest for each pod of a namespace, and waits until all report the deletion of their pod.
+// It returns the time until all were created.
+func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (requested time.Duration, err error) {
 	const sideBySide = 32
 	pods, err := c.Clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return 0, 0, fmt.Errorf("list the pods of %s: %w", namespace, err)
+		return 0, fmt.Errorf("list the pods of %s: %w", namespace, err)
 	}
 	began := time.Now()
 	creating, created := errgroup.WithContext(ctx)
@@ -106,12 +97,11 @@ func evictAll(ctx context.Context, c *testbed.Cluster, namespace string) (reques
 		})
 	}
 	if err := creating.Wait(); err != nil {
-		return 0, 0, fmt.Errorf("create an EvictionRequest: %w", err)
+		return 0, fmt.Errorf("create an EvictionRequest: %w", err)
 	}
 	requested = time.Since(began)
-	err = testbed.Await(ctx, c, c.Clients.LifecycleV1alpha1().RESTClient(), "evictionrequests", namespace, &evictionv1alpha1.EvictionRequest{},
+	return requested, testbed.Await(ctx, c, c.Clients.LifecycleV1alpha1().RESTClient(), "evictionrequests", namespace, &evictionv1alpha1.EvictionRequest{},
 		"EvictionRequests report the deletion of their pod", len(pods.Items), func(r *evictionv1alpha1.EvictionRequest) bool {
 			return apimeta.IsStatusConditionTrue(r.Status.Conditions, string(evictionv1alpha1.EvictionConditionTargetEvicted))
 		})
-	return requested, time.Since(began), err
 }

@@ -34,19 +34,14 @@ type Conditions struct {
 // Now returns the conditions of this moment.
 func Now(ctx context.Context) Conditions {
 	machine := meter.ReadMachine()
+	revision := "of an unknown commit"
+	if out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=12", "--dirty=, changed").Output(); err == nil {
+		revision = strings.TrimSpace(string(out))
+	}
 	return Conditions{
-		Date: time.Now().UTC().Format(time.DateOnly), Slipway: Revision(ctx, "--dirty=, changed"), Go: runtime.Version(),
+		Date: time.Now().UTC().Format(time.DateOnly), Slipway: revision, Go: runtime.Version(),
 		CPU: machine.CPU, Cores: runtime.NumCPU(), MemoryMiB: machine.MemoryMiB, Load: machine.Load,
 	}
-}
-
-// Revision returns the short name of a commit: by default, of the one that is checked out.
-func Revision(ctx context.Context, arguments ...string) string {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"describe", "--always", "--abbrev=12"}, arguments...)...).Output()
-	if err != nil {
-		return "of an unknown commit"
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // Write writes results into a file, as JSON.

@@ -174,7 +174,7 @@ func freeAddress(ctx context.Context) (string, error) {
 // settled measures the controller after a time without requests.
 func (g *mixed) settled(ctx context.Context) (l look, err error) {
 	g.Printf("at rest for %s", g.settings.Settle)
-	if err := pause(ctx, g.settings.Settle); err != nil {
+	if err := testbed.Pause(ctx, g.settings.Settle); err != nil {
 		return l, err
 	}
 	used, err := meter.ReadProcess(g.controller.PID())

@@ -255,7 +255,7 @@ func (g *scale) controllerAtRest(ctx context.Context, r *Results, pods int) (*te
 func (g *scale) rest(ctx context.Context, r *atRest, pid int) error {
 	g.Printf("at rest for %s", g.settings.Rest)
 	m := g.meter(pid)
-	if err := watch(ctx, m, &r.period, func() error { return pause(ctx, g.settings.Rest) }); err != nil {
+	if err := watch(ctx, m, &r.period, func() error { return testbed.Pause(ctx, g.settings.Rest) }); err != nil {
 		return err
 	}
 	var err error
@@ -266,16 +266,6 @@ func (g *scale) rest(ctx context.Context, r *atRest, pid int) error {
 
 func (g *scale) meter(pid int) *meter.Meter {
 	return &meter.Meter{PID: pid, Components: g.Components, Admin: g.Clients.CoreV1().RESTClient()}
-}
-
-// pause returns after a time, during which a process is at rest.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // drain drains nodes, all at once, and watches the process that does it.

@@ -3,7 +3,6 @@
 package soak
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -184,7 +183,7 @@ func (r Results) Page() string {
 			restTable("agents", r.Agents.Rest, restMemory, restCPU, restReceived, restRequests, connections, watches, serverHeap, routines) +
 			"\n" + drainTable(r.Agents.Steps, r.Agents.Rest)
 	}
-	return text + "\n### Other clusters\n\n" + r.projection() + "\n### What limits it\n\n" + r.limits()
+	return text + "\n### Other clusters\n\n" + r.projection()
 }
 
 // restTable shows what was measured at rest, and the lines through it.
@@ -235,44 +234,4 @@ func table(header []string, rows [][]string, columns []series) string {
 		t.Row(row...)
 	}
 	return t.String()
-}
-
-// limits names the resource that drains use up first.
-func (r Results) limits() string {
-	type share struct {
-		of      string
-		seconds float64 // of CPU time, to move one pod
-	}
-	var all []share
-	for of, q := range map[string]quantity{"the API server": drainServer, "etcd": drainEtcd, "the controller": drainCPU} {
-		all = append(all, share{of, ofDrains(q, r.Steps, r.Rest).each * float64(r.Nodes) / float64(r.Pods)})
-	}
-	slices.SortFunc(all, func(a, b share) int { return cmp.Compare(b.seconds, a.seconds) })
-	text := ""
-	if most := all[0]; most.seconds > 0 {
-		var each []string
-		for _, s := range all {
-			each = append(each, fmt.Sprintf("%s ms of %s", report.Number(1000*s.seconds), s.of))
-		}
-		text = fmt.Sprintf("To move a pod from one node to another takes, in CPU time, %s. **The CPU of %s limits drains**: each of its cores is enough for "+
-			"%s pods in a second.", strings.Join(each, ", "), most.of, report.Number(1/most.seconds))
-		for _, s := range all[1:] {
-			if s.of == "the controller" && s.seconds > 0 {
-				text += fmt.Sprintf(" One core is enough for a controller that evicts %s in a second.", report.Number(1/s.seconds))
-			}
-		}
-		text += "\n"
-	}
-	if r.Agents == nil {
-		return text
-	}
-	memory, open := ofRest(serverHeap, r.Agents.Rest), ofRest(watches, r.Agents.Rest)
-	if !memory.known() {
-		return text + "At rest, agents add less to the memory of the API server than it changes by from moment to moment.\n"
-	}
-	nodes := clusters[0].nodes
-	return text + fmt.Sprintf("At rest, **agents add to the memory of the API server**: each of them has %s watches open there, which are %s KiB. "+
-		"With %s nodes, that is %s watches and %s MiB at the API server, or one controller of %s MiB.\n",
-		report.Number(open.each), report.Number(memory.each*kib), report.Count(int(nodes)), report.Number(open.each*nodes),
-		report.Number(memory.each*nodes), report.Number(ofRest(restMemory, r.Rest).rising().value(nodes)))
 }

@@ -3,6 +3,7 @@
 package testbed
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -52,4 +53,14 @@ func (p *Progress) During(what string, step func() error) error {
 	close(ended)
 	reporting.Wait()
 	return err
+}
+
+// Pause returns after a time, in which a process is at rest.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
