@@ -21,11 +21,8 @@ type event struct {
 		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"spec"`
 	Status struct {
-		ClaimStatus string `json:"claimStatus"`
-		Conditions  []struct {
-			Type   string `json:"type"`
-			Reason string `json:"reason"`
-		} `json:"conditions"`
+		ClaimStatus string      `json:"claimStatus"`
+		Conditions  []condition `json:"conditions"`
 	} `json:"status"`
 
 	seen    time.Time // first

@@ -23,22 +23,14 @@ type evictionObject struct {
 		} `json:"target"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-		} `json:"conditions"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 
 	ours bool // it was created by us
 }
 
 func (e *evictionObject) ended() bool {
-	for _, c := range e.Status.Conditions {
-		if c.Status == "True" && (c.Type == "TargetEvicted" || c.Type == "Failed") {
-			return true
-		}
-	}
-	return false
+	return isTrue(e.Status.Conditions, "TargetEvicted", "Failed")
 }
 
 // isOfEvictions reports whether the request is about Evictions or EvictionRequests.

@@ -4,6 +4,7 @@ package auditcheck
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,18 @@ type thing struct {
 			Controller bool   `json:"controller"`
 		} `json:"ownerReferences"`
 	} `json:"metadata"`
+}
+
+// condition is a condition of any object.
+type condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+}
+
+// isTrue reports whether a condition of one of the types is True.
+func isTrue(conditions []condition, types ...string) bool {
+	return slices.ContainsFunc(conditions, func(c condition) bool { return c.Status == "True" && slices.Contains(types, c.Type) })
 }
 
 func (t *thing) name() string { return t.Metadata.Name }

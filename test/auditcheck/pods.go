@@ -17,11 +17,8 @@ type pod struct {
 		Priority int64  `json:"priority"`
 	} `json:"spec"`
 	Status struct {
-		Phase      string `json:"phase"`
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-		} `json:"conditions"`
+		Phase      string      `json:"phase"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 
 	since    time.Time // when it was bound to its node
@@ -30,14 +27,7 @@ type pod struct {
 	previous *pod      // the pod that had this name before
 }
 
-func (p *pod) ready() bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == "Ready" {
-			return c.Status == "True"
-		}
-	}
-	return false
-}
+func (p *pod) ready() bool { return isTrue(p.Status.Conditions, "Ready") }
 
 func (p *pod) finished() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 

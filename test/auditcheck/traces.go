@@ -23,10 +23,7 @@ type node struct {
 		Taints        []taint `json:"taints"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-		} `json:"conditions"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 
 	cordoned bool // it is unschedulable because we made it so
