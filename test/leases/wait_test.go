@@ -75,7 +75,7 @@ func (g *ground) waitsForAPerson(t *testing.T) {
 	node := g.Node(t, "person")
 	lease := g.other(t, node, "kubeadmin-ada", time.Second)
 	event := node.Event(node.EventName("drain"), harness.Drain)
-	g.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionLeaseHeld, byAnother, `"kubeadmin-ada"`, "until it is given back")
+	g.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionLeaseHeld, byAnother, `"kubeadmin-ada"`, "until its holder releases it")
 	g.give(t, lease)
 	g.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionLeaseHeld, held)
 	g.AwaitEvent(t, event.Name, "has no gate", func(e *lifecyclev1alpha1.LifecycleEvent) bool { return len(e.Spec.Gates) == 0 })

@@ -32,7 +32,7 @@ func (m *Mover) pass(ctx context.Context) (more bool, err error) {
 	switch step := staticpod.Next(facts).(type) {
 	case nil:
 		return false, nil
-	case staticpod.Say:
+	case staticpod.Publish:
 		text, err := step.Report.Text()
 		if err != nil {
 			return false, err

@@ -84,7 +84,7 @@ func (s *scene) run(t *testing.T, wanted ...string) (said staticpod.Report) {
 		}
 		facts.Asked, facts.Wanted, facts.Failed = true, wanted, m.failed
 		step := staticpod.Next(facts)
-		if say, says := step.(staticpod.Say); says {
+		if say, says := step.(staticpod.Publish); says {
 			return say.Report
 		}
 		if step == nil || left == 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,22 +15,28 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// admit says on the event who holds the lease, and removes its gate where Slipway does.
+// admit writes the holder of the lease to the event, and removes the event's gate if Slipway is the holder.
 func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is bool, now time.Time) Decision {
+	condition := func(value metav1.ConditionStatus, reason, message string) Decision {
+		const condition = lifecyclev1alpha1.ConditionLeaseHeld
+		status, changed := lifecycleevent.WithCondition(e, condition, value, reason, reasons.Advised(condition, reason, message), now)
+		if !changed {
+			return Decision{}
+		}
+		return Decision{Step: WriteStatus{Event: e, Status: status}}
+	}
 	switch {
-	case returnsNode(f, e):
-		// It needs no lease, and nothing must be in its way.
+	case returnsNode(f, e): // it needs no lease
 		return pass(e)
 	case !needs(f, e) || !is:
 		return Decision{}
 	case held.Holder == nodelease.Slipway:
-		// First the note: what has passed says why.
-		return note(e, metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeld,
-			fmt.Sprintf("Slipway holds the lease of node %q", f.NodeName), now).Or(pass(e))
+		// The condition comes first, because it explains the removal of the gate.
+		return condition(metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeld, fmt.Sprintf("Slipway holds the lease of node %q", f.NodeName)).Or(pass(e))
 	case lost(e):
-		return note(e, metav1.ConditionFalse, lifecyclev1alpha1.ReasonLeaseLost, taken(f, held), now)
+		return condition(metav1.ConditionFalse, lifecyclev1alpha1.ReasonLeaseLost, taken(f, held))
 	default:
-		return note(e, metav1.ConditionFalse, lifecyclev1alpha1.ReasonHeldByAnother, taken(f, held), now)
+		return condition(metav1.ConditionFalse, lifecyclev1alpha1.ReasonHeldByAnother, taken(f, held))
 	}
 }
 
@@ -40,44 +45,28 @@ func pass(e *lifecyclev1alpha1.LifecycleEvent) Decision {
 	if !gated(e) || !pending(e) || e.DeletionTimestamp != nil || !onlyOurGates(e) {
 		return Decision{}
 	}
-	return do(RemoveGate{Event: e})
+	return Decision{Step: RemoveGate{Event: e}}
 }
 
-// lost says whether the event is at work under a lease that was ours.
+// lost reports whether the event was claimed while Slipway held the lease.
 func lost(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	c := apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionLeaseHeld)
 	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed && c != nil && c.Reason != lifecyclev1alpha1.ReasonHeldByAnother
 }
 
-// taken says who holds the lease, why, and until when if that stays true: of a lease that
-// is renewed all the time, nobody knows.
+// taken returns the holder of the lease, its purpose, and the end of the lease, unless the holder renews it.
 func taken(f Facts, held nodelease.Held) string {
 	text := fmt.Sprintf("node %q is leased to %q", f.NodeName, held.Holder)
 	if held.Purpose != "" {
 		text += fmt.Sprintf(" for %q", shortened(held.Purpose))
 	}
+	acquired, renewed := f.Lease.Spec.AcquireTime, f.Lease.Spec.RenewTime
 	switch {
 	case held.Administrator:
-		return text + ", until it is given back"
-	case held.Until.IsZero() || renewed(f.Lease):
+		return text + ", until its holder releases it"
+	case held.Until.IsZero(), acquired == nil, renewed == nil, !renewed.Equal(acquired):
 		return text
 	default:
 		return text + fmt.Sprintf(", until %s unless it is renewed", held.Until.UTC().Format(time.RFC3339))
 	}
-}
-
-// renewed says whether the lease was renewed since it was acquired.
-func renewed(lease *coordinationv1.Lease) bool {
-	acquired, renewed := lease.Spec.AcquireTime, lease.Spec.RenewTime
-	return acquired == nil || renewed == nil || !renewed.Equal(acquired)
-}
-
-// note writes the condition, unless it stands there already.
-func note(e *lifecyclev1alpha1.LifecycleEvent, value metav1.ConditionStatus, reason, message string, now time.Time) Decision {
-	const condition = lifecyclev1alpha1.ConditionLeaseHeld
-	status, changed := lifecycleevent.WithCondition(e, condition, value, reason, reasons.Advised(condition, reason, message), now)
-	if !changed {
-		return Decision{}
-	}
-	return do(WriteStatus{Event: e, Status: status})
 }

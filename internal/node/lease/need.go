@@ -11,13 +11,13 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// needed says whether Slipway works on the node, or would if it had the lease.
+// needed reports whether Slipway works on the node, or would do so with the lease.
 func needed(f Facts) bool {
 	return len(f.CordonedFor) > 0 || slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return needs(f, e) })
 }
 
-// needs says whether an event takes its node out, or may at any moment once the gates are
-// gone that the controller decides on: those of the guards come after this one.
+// needs reports whether an event takes its node out of service, or may do so once the controller's gates are removed:
+// the gate of guards comes after the gate of leases.
 func needs(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
 		return false
@@ -25,8 +25,8 @@ func needs(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || e.DeletionTimestamp == nil && onlyOurGates(e)
 }
 
-// returning says whether an event is at work that returns the node: the lease is held until
-// it has ended, and not taken for it.
+// returning reports whether a claimed event returns the node: Slipway keeps the lease until its end, and does not
+// acquire one for it.
 func returning(f Facts) bool {
 	return slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
 		return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed
@@ -39,7 +39,7 @@ func onlyOurGates(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	})
 }
 
-// gated says whether an event waits at the gate of leases.
+// gated reports whether an event waits at the gate of leases.
 func gated(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return slices.Contains(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateLease})
 }
@@ -56,11 +56,11 @@ func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return found && t.Spec.End == lifecyclev1alpha1.StateMaintenanceComplete
 }
 
-// maxPurpose is how much of a purpose others are shown.
+// maxPurpose limits a purpose, in characters.
 const maxPurpose = 256
 
-// purpose says to other holders what Slipway does with the node: for the oldest event that
-// needs the lease, or as it was said before, or for what the node is cordoned for.
+// purpose returns Slipway's purpose for other holders: the oldest event that needs the lease, or the purpose before, or
+// the events that the node is cordoned for.
 func purpose(f Facts, before string) string {
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if !needs(f, e) {
@@ -71,7 +71,7 @@ func purpose(f Facts, before string) string {
 			text += ": " + e.Spec.Reason
 		}
 		if e.Spec.RequestedBy != "" {
-			text += " (asked for by " + e.Spec.RequestedBy + ")"
+			text += " (requested by " + e.Spec.RequestedBy + ")"
 		}
 		return shortened(text)
 	}

@@ -81,7 +81,7 @@ func (w *world) apply(step Step) string {
 			return "put back " + s.File + ", which has changed"
 		}
 		return "put back " + s.File
-	case Say:
+	case Publish:
 		text, err := s.Report.Text()
 		if err != nil {
 			panic(err)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package holder takes, keeps and gives back the leases of the nodes that Slipway works
-// on, as lease.Next decides.
+// Package holder acquires, renews and releases the leases of the nodes that Slipway works on, as lease.Next decides.
 //
 //	LifecycleEvents, Nodes, Leases (watched, in the process's cache) ──▶ lease.Next ──▶ one step for a node
 //

@@ -195,7 +195,7 @@ func TestWhichNodesAreLookedAt(t *testing.T) {
 		"any other":                       {"x", false},
 	} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{tc.key: "{}"}}}
-		if got := speaksOfSlipway(node); got != tc.want {
+		if got := isMarked(node); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
