@@ -108,7 +108,7 @@ func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 	switch s := step.(type) {
 	case shutdown.TakeLock:
 		return h.takeLock(ctx)
-	case shutdown.SayDelay:
+	case shutdown.ReportDelay:
 		return h.sayDelay(ctx, s.Delay)
 	case shutdown.Announce:
 		text, err := s.Announcement.Text()

@@ -18,32 +18,31 @@ import (
 )
 
 const (
-	// Transition is the drain of a node whose machine is being shut down.
+	// Transition is the drain before the shutdown of a machine.
 	Transition = "drain.slm.k8s.io-shutdown"
 	// StateDraining is its first state (KEP-5683).
 	StateDraining = "Draining"
-	// StateShuttingDown is its last one: nothing is left to move.
+	// StateShuttingDown is its last state: all pods have left.
 	StateShuttingDown = "ShuttingDown"
-	// Finalizer keeps an event until the Node says what became of it.
+	// Finalizer keeps an event until the Node records its outcome.
 	Finalizer = "slipway.dev/shutdown"
+	// MaxDrain limits the drain for a shutdown. The machine determines the announced time, and no guard limits the event.
+	MaxDrain = time.Hour
+	// maxNode limits the node's name in the name of an event.
+	maxNode = 200
 )
 
-// maxNode is how much of a node's name an event's has room for.
-const maxNode = 200
-
-// MaxDrain is how long the drain for a shutdown may take, however long the announcement says
-// that logind waits: it is the machine that says so, and no guard holds the event.
-const MaxDrain = time.Hour
-
-// nameOf is the event's name for a shutdown of the node.
+// nameOf returns the name of the event for a shutdown of the node.
 func nameOf(node, shutdown string) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(node + "/" + shutdown)) // never fails
 	return fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32())
 }
 
-// newEvent asks for the drain, within the time that logind waits. Guards do not hold it: they
-// would not hold the machine. Whoever asks for it, whenever, asks for the same.
+// newEvent returns the event of the drain, with logind's delay as the deadline. It allows what guards would block:
+// guards cannot stop the machine. It sets no parameters on purpose: the machine goes down with all its pods, so the
+// drain has no targets to choose and no end state to hold, and the settings of the driver and DrainRules apply. All
+// processes return the same event for a shutdown.
 func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent {
 	return &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
@@ -60,16 +59,15 @@ func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent 
 	}
 }
 
-// HoldsEmpty says whether the event keeps its node empty of all pods but those of DaemonSets
-// and static ones, for what is done to the machine.
+// HoldsEmpty reports whether the event keeps its node free of all pods except those of DaemonSets and static ones.
 func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	var asked slipwayv1alpha1.DrainParameters
+	var parameters slipwayv1alpha1.DrainParameters
 	if e.Status.ClaimStatus != lifecyclev1alpha1.Claimed || e.DeletionTimestamp != nil || e.Spec.Parameters == nil ||
-		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &asked) != nil {
+		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &parameters) != nil {
 		return false
 	}
-	return asked.Hold && apimeta.IsStatusConditionTrue(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached) &&
-		(len(asked.Targets) == 0 || slices.ContainsFunc(asked.Targets, coversAll))
+	return parameters.Hold && apimeta.IsStatusConditionTrue(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached) &&
+		(len(parameters.Targets) == 0 || slices.ContainsFunc(parameters.Targets, coversAll))
 }
 
 func coversAll(t slipwayv1alpha1.DrainTarget) bool {

@@ -3,53 +3,56 @@
 package shutdown
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
 )
 
-// Facts is all that the controller knows of one node.
+// Facts are the controller's facts about one node.
 type Facts struct {
 	NodeName string
-	// Node is nil where there is no such Node.
+	// Node is nil if it does not exist.
 	Node *corev1.Node
-	// Events are those bound to the node.
+	// Events are bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
 }
 
-// Step is one thing to do. Each may be done twice: a crash after it is as if it had not been
-// done.
+// Step is one step. Repeating it is harmless.
 type Step interface{ isStep() }
 
 type (
-	// Create asks for the drain.
+	// Create creates the event of the drain.
 	Create struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// Cancel deletes the event, which nobody needs any more.
+	// Cancel deletes an unnecessary event.
 	Cancel struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// Note says on the Node what became of the drain.
+	// Note records the outcome of the drain on the Node.
 	Note struct{ Drain Drain }
-	// LetGo takes our finalizer off an event of which nothing is to be remembered.
+	// LetGo removes Slipway's finalizer from an event whose outcome is recorded or irrelevant.
 	LetGo struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// Return undoes what the drain has done, and then takes back what the Node says of it.
+	// Return undoes the drain, and then removes its record from the Node.
 	Return struct {
-		// UID is the event that the Node was cordoned for; empty, if it was not.
+		// UID of the event that the Node was cordoned for; empty without a cordon.
 		UID types.UID
 		// Conditions of the Node.
 		Conditions []corev1.NodeCondition
 		// Forget are annotations of the Node.
 		Forget []string
-		// Ended is [ReasonFinished] or [ReasonUnfinished]; empty where the shutdown was called off.
+		// Ended is [ReasonFinished] or [ReasonUnfinished]; empty after a canceled shutdown.
 		Ended string
 	}
 )
@@ -60,8 +63,8 @@ func (Note) isStep()   {}
 func (LetGo) isStep()  {}
 func (Return) isStep() {}
 
-// Next is the controller's next step for the node; nil, if there is none. An event of ours
-// comes to its end before anything else begins.
+// Next returns the controller's next step for the node; nil without a step. An event of a shutdown ends before another
+// step begins.
 func Next(f Facts, now time.Time) Step {
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if slices.Contains(e.Finalizers, Finalizer) {
@@ -71,51 +74,48 @@ func Next(f Facts, now time.Time) Step {
 	if f.Node == nil {
 		return nil
 	}
-	said, noted := AnnouncedOn(f.Node), DrainedOn(f.Node)
+	said, drain := AnnouncedOn(f.Node), DrainedOn(f.Node)
 	switch {
-	case goesOn(f.Node, said) && noted == nil:
+	case isCurrent(f.Node, said) && drain == nil:
 		return begin(f, *said)
-	case goesOn(f.Node, said) && noted.Shutdown == said.ID():
-		return nil // it is the machine's turn
-	case goesOn(f.Node, said): // what is noted is of one that was called off
-		return giveBack(f, nil, noted, now)
-	case said == nil && noted == nil:
+	case isCurrent(f.Node, said) && drain.Shutdown == said.ID():
+		return nil // the machine acts next
+	case isCurrent(f.Node, said): // the record is about a canceled shutdown
+		return giveBack(f, nil, drain, now)
+	case said == nil && drain == nil:
 		return nil
-	case said != nil && (!booted(f.Node, *said) || !ready(f.Node)):
+	case said != nil && (f.Node.Status.NodeInfo.BootID == "" || !isReady(f.Node)): // until the machine has booted
 		return nil
 	default:
-		return giveBack(f, said, noted, now)
+		return giveBack(f, said, drain, now)
 	}
 }
 
-// wind takes an event of ours to its end, and remembers what is needed of it.
+// wind ends an event of a shutdown, and records its outcome.
 func wind(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Step {
 	ended := e.Status.ClaimStatus.Terminal()
-	said := AnnouncedOn(f.Node)
+	said, drain := AnnouncedOn(f.Node), DrainedOn(f.Node)
 	switch {
 	case f.Node == nil && ended, !ended && e.DeletionTimestamp != nil && e.Status.ClaimedBy == nil:
-		return LetGo{e} // there is nothing to return
+		return LetGo{e} // no node, or no drain, to return
 	case f.Node == nil:
-		return nil // whoever sees that the node is gone ends it
-	case ended && noted(f.Node, e):
+		return nil // oversight ends the events of a deleted node
+	case ended && drain != nil && drain.UID == e.UID:
 		return LetGo{e}
 	case ended:
 		return Note{Drain{Shutdown: e.Annotations[Annotation], Event: e.Name, UID: e.UID, Outcome: e.Status.ClaimStatus}}
 	case e.DeletionTimestamp != nil:
 		return nil
-	case goesOn(f.Node, said) && e.Annotations[Annotation] == said.ID() && (e.Status.ClaimedBy != nil || emptiedBy(f) == nil):
+	case isCurrent(f.Node, said) && e.Annotations[Annotation] == said.ID() && (e.Status.ClaimedBy != nil || emptiedBy(f) == nil):
 		return nil
-	default: // nobody needs it; where it waits behind what has emptied the node, begin finds that
+	default:
+		// The shutdown was canceled, or another event has emptied the node before this one was claimed. After the end of
+		// this event, begin records the other one.
 		return Cancel{e}
 	}
 }
 
-func noted(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	d := DrainedOn(node)
-	return d != nil && d.UID == e.UID
-}
-
-// begin has the node drained, unless a maintenance has done so and shuts the machine down.
+// begin starts the drain, unless a maintenance has drained the node and shuts the machine down.
 func begin(f Facts, said Announcement) Step {
 	if e := emptiedBy(f); e != nil {
 		return Note{Drain{Shutdown: said.ID(), Event: e.Name, Outcome: lifecyclev1alpha1.Succeeded}}
@@ -123,7 +123,7 @@ func begin(f Facts, said Announcement) Step {
 	return Create{newEvent(f.NodeName, said)}
 }
 
-// emptiedBy is the event that holds the node empty; nil, if none does.
+// emptiedBy returns the event that keeps the node empty; nil without one.
 func emptiedBy(f Facts) *lifecyclev1alpha1.LifecycleEvent {
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if HoldsEmpty(e) {
@@ -133,19 +133,89 @@ func emptiedBy(f Facts) *lifecyclev1alpha1.LifecycleEvent {
 	return nil
 }
 
-// goesOn says whether the announcement is of the boot that the Node is in.
-func goesOn(node *corev1.Node, said *Announcement) bool {
+// isCurrent reports whether the announcement is about the Node's current boot.
+func isCurrent(node *corev1.Node, said *Announcement) bool {
 	return said != nil && node != nil && said.BootID == node.Status.NodeInfo.BootID
 }
 
-// booted says whether the machine has booted since.
-func booted(node *corev1.Node, said Announcement) bool {
-	now := node.Status.NodeInfo.BootID
-	return now != "" && now != said.BootID
-}
-
-func ready(node *corev1.Node) bool {
+func isReady(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+// giveBack undoes the changes of a shutdown to the Node, and its cordon only. said is nil after a canceled shutdown.
+func giveBack(f Facts, said *Announcement, drain *Drain, now time.Time) Return {
+	var r Return
+	if said != nil {
+		r.Forget = append(r.Forget, Annotation)
+		ended := verdict(*said, drain, now)
+		r.Conditions, r.Ended = append(r.Conditions, ended), ended.Reason
+	}
+	if drain != nil {
+		r.Forget = append(r.Forget, DrainAnnotation)
+		r.UID = own(f, *drain)
+		r.Conditions = append(r.Conditions, returned(f.Node, r.UID, now)...)
+	}
+	return r
+}
+
+// own returns the UID of the recorded event, if it was created for that shutdown of the node; otherwise nothing. The
+// record alone proves nothing: third parties write Nodes as well.
+func own(f Facts, drain Drain) types.UID {
+	name := nameOf(f.NodeName, drain.Shutdown)
+	if drain.UID == "" || drain.Event != name {
+		return ""
+	}
+	for _, e := range f.Events {
+		if e.UID == drain.UID && (e.Name != name || e.Spec.TransitionName != Transition) {
+			return ""
+		}
+	}
+	for _, owner := range cordons.On(f.Node).Owners {
+		if owner.UID == drain.UID && owner.Event != name {
+			return ""
+		}
+	}
+	return drain.UID
+}
+
+// verdict returns the result of a shutdown whose machine has booted since.
+func verdict(said Announcement, drain *Drain, now time.Time) corev1.NodeCondition {
+	switch {
+	case drain == nil || drain.Shutdown != said.ID():
+		return condition(corev1.ConditionFalse, ReasonUnfinished, "the machine went down before the node was drained", now)
+	case drain.Outcome == lifecyclev1alpha1.Succeeded:
+		return condition(corev1.ConditionFalse, ReasonFinished,
+			fmt.Sprintf("the node was drained by event %s before the machine went down", drain.Event), now)
+	default:
+		return condition(corev1.ConditionFalse, ReasonUnfinished,
+			fmt.Sprintf("the machine went down before the node was drained: event %s ended as %s", drain.Event, drain.Outcome), now)
+	}
+}
+
+// returned returns the Node's conditions about the drain with the values of a returned node.
+func returned(node *corev1.Node, uid types.UID, now time.Time) (conditions []corev1.NodeCondition) {
+	if uid == "" {
+		return nil
+	}
+	for _, c := range node.Status.Conditions {
+		status := c.Status
+		text := fmt.Sprintf("Lifecycle Transition '%s'", Transition)
+		isDrain := c.Type == corev1.NodeDrained || c.Type == corev1.NodeDrainInProgress
+		switch {
+		case isDrain && strings.Contains(c.Message, fmt.Sprintf("(UID %s)", uid)):
+			c.Status, c.Reason, c.Message = corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonNodeReturned, ""
+		case c.Type == lifecyclev1alpha1.NodeConditionLifecycleTransition && strings.HasPrefix(c.Message, text):
+			c.Status, c.Reason, c.Message = corev1.ConditionTrue, lifecyclev1alpha1.StateMaintenanceComplete, text
+		default:
+			continue
+		}
+		c.LastHeartbeatTime = metav1.NewTime(now)
+		if c.Status != status {
+			c.LastTransitionTime = metav1.NewTime(now)
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
 }

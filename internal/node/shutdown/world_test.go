@@ -237,7 +237,7 @@ func (w *world) applyHost(step HostStep) string {
 	case TakeLock:
 		w.locked = true
 		return "host: take the lock"
-	case SayDelay:
+	case ReportDelay:
 		w.annotate(DelayAnnotation, s.Delay.String())
 		return "host: logind waits for " + s.Delay.String()
 	case Announce:
