@@ -67,7 +67,7 @@ func killed(t *testing.T, g ground) {
 	m.AwaitLocks(1) // the keeper's is the same one
 	stillUp(t, "slipway-host and the agent were killed", down)
 	m.startHost()
-	m.host.AwaitLog("Goes on with the lock that the keeper has kept")
+	m.host.AwaitLog("Continues with the keeper's lock")
 	m.keep.Kill()
 	stillUp(t, "the keeper was killed", down)
 	m.startKeeper()

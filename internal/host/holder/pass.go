@@ -9,8 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/slipway-k8s/slipway/internal/host/logind"
@@ -18,8 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// pass does one step, if there is one. It returns when the next pass comes without being asked
-// for; zero: not at all.
+// pass performs at most one step. It returns the time of the next pass without a change; zero for never.
 func (h *holder) pass(ctx context.Context) (next time.Time, err error) {
 	if err := h.askLogind(ctx); err != nil {
 		return next, err
@@ -43,7 +40,7 @@ func (h *holder) pass(ctx context.Context) (next time.Time, err error) {
 	}
 }
 
-// askLogind asks whether a shutdown goes on, and notes when it has begun.
+// askLogind asks logind for a running shutdown, and records its beginning.
 func (h *holder) askLogind(ctx context.Context) error {
 	preparing, err := h.bus.Preparing(ctx)
 	if err != nil {
@@ -51,9 +48,9 @@ func (h *holder) askLogind(ctx context.Context) error {
 	}
 	switch {
 	case !preparing:
-		h.begun, h.told = time.Time{}, false
+		h.begun, h.signaled = time.Time{}, false
 	case !h.known:
-		h.told = true // before this process was there
+		h.signaled = true // before the start of this process
 	case !h.preparing:
 		h.begun = h.clock.Now()
 		log.FromContext(ctx).Info("A shutdown has begun")
@@ -62,17 +59,17 @@ func (h *holder) askLogind(ctx context.Context) error {
 	return nil
 }
 
-// heard is told of a signal of logind, and whether it says that a shutdown begins. If one does after
-// the one that goes on, as far as is known, had begun, that was called off, which nobody was told of.
+// heard processes a signal of logind. A second signal of a beginning means that the shutdown before was canceled, which
+// logind does not signal.
 func (h *holder) heard(ctx context.Context, begins bool) {
 	if !begins {
 		return
 	}
-	if h.preparing && h.told {
-		log.FromContext(ctx).Info("Another shutdown has begun: the one before was called off")
+	if h.preparing && h.signaled {
+		log.FromContext(ctx).Info("Another shutdown has begun: the shutdown before was canceled")
 		h.begun = h.clock.Now()
 	}
-	h.told = true
+	h.signaled = true
 }
 
 func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err error) {
@@ -83,83 +80,80 @@ func (h *holder) gather(ctx context.Context) (facts shutdown.HostFacts, err erro
 	h.metrics.Delay(facts.DelayMax)
 	if h.preparing {
 		if facts.Stopping, err = h.bus.Stopping(ctx); err != nil {
-			log.FromContext(ctx).V(1).Info("Nobody says whether the machine is being stopped", "reason", err.Error())
+			log.FromContext(ctx).V(1).Info("Cannot read whether systemd stops the machine", "reason", err.Error())
 			facts.Stopping = true
 		}
 	}
-	server := h.server.Load()
-	if server == nil {
-		return facts, nil
+	if server := h.server.Load(); server != nil {
+		if facts.Node, err = server.read(); err != nil {
+			return facts, fmt.Errorf("read node %s: %w", h.options.NodeName, err)
+		}
 	}
-	var node corev1.Node
-	switch err := server.cached.Get(ctx, client.ObjectKey{Name: h.options.NodeName}, &node); {
-	case apierrors.IsNotFound(err):
-		return facts, nil
-	case err != nil:
-		return facts, fmt.Errorf("read node %s: %w", h.options.NodeName, err)
-	}
-	facts.Node = &node
 	return facts, nil
 }
 
-// perform does a step.
+// perform performs a step.
 func (h *holder) perform(ctx context.Context, step shutdown.HostStep) error {
 	logger := log.FromContext(ctx)
 	switch s := step.(type) {
 	case shutdown.TakeLock:
 		return h.takeLock(ctx)
 	case shutdown.ReportDelay:
-		return h.sayDelay(ctx, s.Delay)
+		return h.reportDelay(ctx, s.Delay)
 	case shutdown.Announce:
 		text, err := s.Announcement.Text()
 		if err != nil {
 			return err
 		}
-		if err := h.server.Load().node.AnnounceShutdown(ctx, text, s.Condition); err != nil {
+		if err := h.announce(ctx, text, s.Condition); err != nil {
 			return err
 		}
-		if h.begun.IsZero() { // until the watch shows it, the same is to be said
+		if h.begun.IsZero() { // the next announcement must be the same until the watch shows this one
 			h.begun = s.Announcement.Since.Add(-time.Microsecond)
 		}
 		logger.Info("Announced", "until", s.Announcement.Until)
 		faultpoint.Reach(faultpoint.ShutdownAnnounced)
 		return nil
 	case shutdown.Withdraw:
-		if err := h.server.Load().node.AnnounceShutdown(ctx, "", s.Condition); err != nil {
+		if err := h.announce(ctx, "", s.Condition); err != nil {
 			return err
 		}
-		logger.Info("Withdrawn: the shutdown was called off")
+		logger.Info("Withdrawn: the shutdown was canceled")
 		return nil
 	case shutdown.ReleaseLock:
-		logger.Info("Letting the machine go: the node is drained", "event", s.Event)
+		logger.Info("Releasing the machine: the node is drained", "event", s.Event)
 		return h.releaseLock()
 	default:
 		return fmt.Errorf("no way to perform a %T", step)
 	}
 }
 
-// sayDelay says on the Node how long logind waits. Less than drains take is nothing that this
-// process could mend, and nobody would notice before a machine goes down half drained.
-func (h *holder) sayDelay(ctx context.Context, delay time.Duration) error {
+func (h *holder) announce(ctx context.Context, text string, condition corev1.NodeCondition) error {
+	return h.server.Load().node.AnnounceShutdown(ctx, text, condition)
+}
+
+// reportDelay records logind's maximum delay on the Node. This process cannot extend a short delay, and an
+// administrator would notice it only after a machine has stopped before the end of its drain.
+func (h *holder) reportDelay(ctx context.Context, delay time.Duration) error {
 	if err := h.server.Load().node.ReportShutdownDelay(ctx, delay); err != nil {
 		return err
 	}
 	logger := log.FromContext(ctx).WithValues("delay", delay.String())
 	if delay < shutdown.ShortDelay {
-		logger.Info("WARNING: logind lets a shutdown be delayed for too short a time: machines go down half drained. " +
+		logger.Info("WARNING: logind delays a shutdown for too short a time: machines stop before the end of their drains. " +
 			"Set InhibitDelayMaxSec in /etc/systemd/logind.conf.d, and restart systemd-logind")
 		return nil
 	}
-	logger.Info("Said how long logind lets a shutdown be delayed")
+	logger.Info("Recorded logind's maximum delay of a shutdown")
 	return nil
 }
 
-// takeLock takes a lock, and has the keeper keep it too.
+// takeLock takes a lock, and shares it with the keeper.
 func (h *holder) takeLock(ctx context.Context) error {
 	lock, err := h.bus.Inhibit(ctx, "slipway-host", "the node is drained before its machine goes down")
 	h.refused = err != nil
 	if errors.Is(err, logind.ErrInProgress) {
-		return nil // the next pass sees it
+		return nil // the next pass sees the shutdown
 	}
 	if err != nil {
 		return err
@@ -171,7 +165,7 @@ func (h *holder) takeLock(ctx context.Context) error {
 	return nil
 }
 
-// releaseLock closes the lock, everywhere.
+// releaseLock closes the lock in both processes.
 func (h *holder) releaseLock() error {
 	lock := h.lock
 	h.lock = nil

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience is for how long a keeper is waited for, which answers at once: one that is frozen is
-// none, and whoever waited for it would not see a shutdown.
+// patience is the maximum time for an answer. A keeper answers at once; while a client waits for a frozen one, it
+// would not see a shutdown.
 const patience = 5 * time.Second
 
 // Conn is a connection to a keeper, for one goroutine.
@@ -20,12 +20,12 @@ type Conn struct {
 	conn     *net.UnixConn
 	patience time.Duration
 
-	done chan struct{} // receives when the keeper has done what it was told
+	done chan struct{} // receives after each message that the keeper has processed
 	gone chan struct{}
 }
 
-// Connect connects to the keeper behind the socket at path. If it has a lock, lock is that,
-// and whoever asked is to close it; else nil.
+// Connect connects to the keeper behind the socket at path. lock is the keeper's lock, which the caller must close; nil
+// if the keeper has none.
 func Connect(ctx context.Context, path string) (c *Conn, lock *os.File, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -44,7 +44,7 @@ func Connect(ctx context.Context, path string) (c *Conn, lock *os.File, err erro
 	return c, lock, nil
 }
 
-// watch hears the keeper until the connection ends.
+// watch receives the keeper's answers until the connection ends.
 func (c *Conn) watch() {
 	defer close(c.gone)
 	for {
@@ -55,17 +55,17 @@ func (c *Conn) watch() {
 	}
 }
 
-// Gone is closed when the keeper has gone, or the connection was closed.
+// Gone is closed at the end of the keeper, or of the connection.
 func (c *Conn) Gone() <-chan struct{} { return c.gone }
 
-// Keep hands over the lock, which stays open here. What the keeper had before, it closes. It
-// returns when the keeper has it.
+// Keep gives the lock to the keeper, and leaves it open here. The keeper closes its former lock. Keep returns when the
+// keeper has the lock.
 func (c *Conn) Keep(lock *os.File) error { return c.tell(keep, lock) }
 
-// Drop has the keeper close the lock.
+// Drop makes the keeper close the lock.
 func (c *Conn) Drop() error { return c.tell(drop, nil) }
 
-// Close ends the connection. The keeper keeps what it has.
+// Close ends the connection. The keeper keeps its lock.
 func (c *Conn) Close() {
 	_ = c.conn.Close()
 	<-c.gone
@@ -81,6 +81,6 @@ func (c *Conn) tell(message byte, lock *os.File) error {
 	case <-c.done:
 		return nil
 	case <-c.gone:
-		return errors.New("tell the keeper: it has gone, or does not answer")
+		return errors.New("tell the keeper: it has ended, or does not answer")
 	}
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keeper keeps a lock of logind open beside the process that took it: logind lets the
-// machine go when nobody has the file open any more, and gives no new locks by then. With a
-// keeper, that either process is killed releases nothing.
+// Package keeper keeps a lock of logind open beside the process that took it: logind releases the machine when the last
+// process closes the file, and gives no new locks during a shutdown. With a keeper, the end of one of the two
+// processes releases nothing.
 //
 //	slipway-host ── the lock's file, over a unix socket ──▶ keeper: keeps it open
-//	slipway-host, begun anew ◀── the same file ──────────────┘
+//	slipway-host, restarted ◀── the same file ───────────────┘
 //
-// It has no API, no D-Bus and no opinion: it keeps what it was given last, until it is told
-// to drop it.
+// It has no API, no D-Bus and no policy: it keeps the last file, until a message drops it.
 package keeper

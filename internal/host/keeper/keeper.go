@@ -10,28 +10,29 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
-// network keeps messages apart, so that a file belongs to one.
+// network separates messages, so that a file belongs to one.
 const network = "unixpacket"
 
-// The messages. A file comes with keep, and with held.
+// The messages. The messages keep and held carry a file.
 const (
 	keep = 'k' // to the keeper
 	drop = 'd'
-	held = 'h' // from the keeper, once a connection
+	held = 'h' // from the keeper, once for each connection
 	none = 'n'
-	done = 'a' // from the keeper, to each of the others
+	done = 'a' // from the keeper, after keep and drop
 )
 
 // keeper has the lock.
 type keeper struct {
 	mu   sync.Mutex
-	lock *os.File // nil: none
+	lock *os.File // may be nil
 }
 
-// Serve keeps locks for who connects to the socket at path, until ctx ends. A socket that
-// somebody has left there is replaced.
+// Serve keeps the locks of clients at the socket at path, until ctx ends. It replaces an old socket.
 func Serve(ctx context.Context, path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep locks: %w", err)
@@ -46,7 +47,7 @@ func Serve(ctx context.Context, path string) error {
 	defer k.set(nil)
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	defer hangUp() // also when nobody can be accepted any more: this ends then, and is started again
+	defer hangUp() // also after an error of accept: then the process is restarted
 	for {
 		conn, err := listener.AcceptUnix()
 		if ctx.Err() != nil {
@@ -59,7 +60,7 @@ func Serve(ctx context.Context, path string) error {
 	}
 }
 
-// serve hands out what there is, and takes what comes, until the other side has gone.
+// serve sends the lock, and receives messages until the client has ended.
 func (k *keeper) serve(ctx context.Context, conn *net.UnixConn) {
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
@@ -69,7 +70,7 @@ func (k *keeper) serve(ctx context.Context, conn *net.UnixConn) {
 	for {
 		message, file, err := receive(conn)
 		switch {
-		case err != nil: // it has gone: what it gave stays
+		case err != nil: // the client has ended: the lock stays
 			return
 		case message == keep && file != nil:
 			k.set(file)
@@ -91,12 +92,62 @@ func (k *keeper) greet(conn *net.UnixConn) error {
 	return send(conn, held, k.lock)
 }
 
-// set replaces the lock, and closes the one before.
+// set replaces the lock, and closes the former one.
 func (k *keeper) set(lock *os.File) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lock != nil {
-		_ = k.lock.Close() // nothing was written
+		_ = k.lock.Close() // the file has no unwritten content
 	}
 	k.lock = lock
+}
+
+// send sends a message of one letter, with a file unless it is nil.
+func send(conn *net.UnixConn, message byte, file *os.File) error {
+	var rights []byte
+	if file != nil {
+		rights = unix.UnixRights(int(file.Fd()))
+	}
+	_, _, err := conn.WriteMsgUnix([]byte{message}, rights, nil)
+	return err
+}
+
+// receive waits for a message. The caller owns its file.
+func receive(conn *net.UnixConn) (message byte, file *os.File, err error) {
+	letter, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	n, control, _, _, err := conn.ReadMsgUnix(letter, rights)
+	if err != nil {
+		return 0, nil, err
+	}
+	if n == 0 {
+		return 0, nil, net.ErrClosed
+	}
+	if control == 0 {
+		return letter[0], nil, nil
+	}
+	if file, err = fileIn(rights[:control]); err != nil {
+		err = fmt.Errorf("read the file of the message: %w", err)
+	}
+	return letter[0], file, err
+}
+
+func fileIn(rights []byte) (*os.File, error) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) != 1 {
+		return nil, fmt.Errorf("%d control messages, not one", len(messages))
+	}
+	descriptors, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(descriptors) != 1 {
+		for _, d := range descriptors {
+			_ = unix.Close(d) // no other code owns it
+		}
+		return nil, fmt.Errorf("%d files, not one", len(descriptors))
+	}
+	return os.NewFile(uintptr(descriptors[0]), "lock"), nil
 }

@@ -30,11 +30,11 @@ const (
 	systemdObject  = dbus.ObjectPath("/org/freedesktop/systemd1")
 	systemdManager = systemd + ".Manager"
 
-	signals = 16 // that are kept while nobody reads them
+	signals = 16 // unread
 )
 
-// ErrInProgress means that a shutdown has begun: logind gives no locks any more.
-var ErrInProgress = errors.New("a shutdown has begun, logind gives no locks any more")
+// ErrInProgress means that a shutdown has begun, and that logind gives no new locks.
+var ErrInProgress = errors.New("a shutdown has begun, so logind gives no new locks")
 
 // Manager is logind.
 type Manager struct {
@@ -52,7 +52,7 @@ func Connect(ctx context.Context, path string) (*Manager, error) {
 	return m, nil
 }
 
-// turnedAway says what helps where the bus ends the connection.
+// turnedAway returns the remedy for a connection that the bus has ended.
 func turnedAway(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Sprintf(" (the bus turns user %d away: dbus-daemon wants one that the machine knows, such as 65534, nobody)", os.Getuid())
@@ -78,18 +78,18 @@ func connect(ctx context.Context, path string) (*Manager, error) {
 	return m, nil
 }
 
-// Close ends the connection. Locks stay with who has their files.
+// Close ends the connection. Locks stay while a process has their files open.
 func (m *Manager) Close() error { return m.conn.Close() }
 
 // Done is closed when the connection has ended.
 func (m *Manager) Done() <-chan struct{} { return m.conn.Context().Done() }
 
-// Changed receives when a shutdown begins, and when logind calls one off by itself: then ask
-// [Manager.Preparing]. That a shutdown is called off by "shutdown -c" (since systemd 257), or is
-// forgotten by a logind that is started again, is told to nobody. It is closed with the connection.
+// Changed receives when a shutdown begins, and when logind itself cancels one: then call [Manager.Preparing]. logind
+// sends no signal when "shutdown -c" cancels a shutdown (since systemd 257), or when its own restart does. The channel
+// is closed with the connection.
 func (m *Manager) Changed() <-chan *dbus.Signal { return m.signals }
 
-// Begins says of what [Manager.Changed] receives whether a shutdown has begun.
+// Begins reports whether a signal of [Manager.Changed] announces a shutdown.
 func Begins(signal *dbus.Signal) bool {
 	if signal == nil || len(signal.Body) == 0 {
 		return false
@@ -98,8 +98,8 @@ func Begins(signal *dbus.Signal) bool {
 	return begins
 }
 
-// Inhibit takes a lock that delays shutdowns: while anybody has the file open, or until the
-// delay is over. Where a shutdown has begun, the error is [ErrInProgress].
+// Inhibit takes a lock that delays shutdowns while a process has the file open, at most for the maximum delay. During a
+// shutdown, the error is [ErrInProgress].
 func (m *Manager) Inhibit(ctx context.Context, who, why string) (*os.File, error) {
 	var fd dbus.UnixFD
 	err := m.object.CallWithContext(ctx, manager+".Inhibit", 0, "shutdown", who, why, "delay").Store(&fd)
@@ -113,7 +113,7 @@ func (m *Manager) Inhibit(ctx context.Context, who, why string) (*os.File, error
 	return nil, fmt.Errorf("take a lock of logind: %w%s", err, hint(refused))
 }
 
-// hint says what helps where logind refuses.
+// hint returns the remedy for a refusal.
 func hint(refused dbus.Error) string {
 	for _, denied := range []string{"AccessDenied", "InteractiveAuthorizationRequired"} {
 		if strings.HasSuffix(refused.Name, "."+denied) {
@@ -123,20 +123,20 @@ func hint(refused dbus.Error) string {
 	return ""
 }
 
-// Preparing says whether a shutdown has begun.
+// Preparing reports whether a shutdown has begun.
 func (m *Manager) Preparing(ctx context.Context) (is bool, err error) {
 	return is, property(ctx, m.object, manager, "PreparingForShutdown", &is)
 }
 
-// Stopping says whether systemd stops the machine: logind waits for no lock any more.
+// Stopping reports whether systemd stops the machine. Then logind no longer waits for locks.
 func (m *Manager) Stopping(ctx context.Context) (bool, error) {
 	var state string
 	err := property(ctx, m.conn.Object(systemd, systemdObject), systemdManager, "SystemState", &state)
 	return state == "stopping", err
 }
 
-// DelayMax is how long locks may delay a shutdown (InhibitDelayMaxSec in logind.conf). Of more than
-// a Duration can be, as of "infinity", it is the longest Duration.
+// DelayMax returns the maximum delay of a shutdown (InhibitDelayMaxSec in logind.conf), such as the longest Duration for
+// "infinity".
 func (m *Manager) DelayMax(ctx context.Context) (time.Duration, error) {
 	var microseconds uint64
 	err := property(ctx, m.object, manager, "InhibitDelayMaxUSec", &microseconds)

@@ -11,12 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk changes what is on the disk. Each of its methods is on the disk when it has returned.
+// disk changes files. Each change is on disk before the method returns.
 type disk struct {
-	// before is called before each change; an error keeps it from being made. Nil: nothing is
-	// called.
+	// before is called before each change, and can prevent it with an error. It may be nil.
 	before func(what string) error
-	// flush has a file on the disk. Nil: [os.File.Sync].
+	// flush writes a file to disk; nil stands for [os.File.Sync].
 	flush func(*os.File) error
 }
 
@@ -36,8 +35,7 @@ func (d disk) change(what string, f func() error) error {
 	return f()
 }
 
-// move renames a file into another folder of the same file system, in which no file has that
-// name.
+// move renames a file into another folder of the same file system. It fails if the folder has a file with that name.
 func (d disk) move(file, from, to string) error {
 	err := d.change("rename "+file, func() error {
 		return unix.Renameat2(unix.AT_FDCWD, filepath.Join(from, file), unix.AT_FDCWD, filepath.Join(to, file), unix.RENAME_NOREPLACE)
@@ -48,7 +46,7 @@ func (d disk) move(file, from, to string) error {
 	return errors.Join(d.sync(to), d.sync(from))
 }
 
-// replace writes a file that is the old one or the new one, whenever it is looked at.
+// replace writes a file. At each moment, the file has the old or the new content.
 func (d disk) replace(path string, content []byte) error {
 	temporary := path + ".new"
 	err := d.write(temporary, content)
@@ -56,7 +54,7 @@ func (d disk) replace(path string, content []byte) error {
 		err = d.change("replace "+filepath.Base(path), func() error { return os.Rename(temporary, path) })
 	}
 	if err != nil {
-		_ = os.Remove(temporary) // it is in nobody's way
+		_ = os.Remove(temporary) // an incomplete file harms nothing
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return d.sync(filepath.Dir(path))
@@ -81,7 +79,7 @@ func (d disk) write(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// folder makes a folder, if there is none.
+// folder makes a folder, unless it exists.
 func (d disk) folder(path string) error {
 	err := d.change("mkdir "+filepath.Base(path), func() error { return os.Mkdir(path, 0o700) })
 	switch {
@@ -93,7 +91,7 @@ func (d disk) folder(path string) error {
 	return d.sync(filepath.Dir(path))
 }
 
-// sync has what a folder lists on the disk.
+// sync writes the entries of a folder to disk.
 func (d disk) sync(path string) error {
 	err := d.change("sync "+filepath.Base(path), func() error {
 		folder, err := os.Open(path)
@@ -108,7 +106,7 @@ func (d disk) sync(path string) error {
 	return nil
 }
 
-// cause is an error without the path that is said already.
+// cause returns an error without its path, which the message already has.
 func cause(err error) error {
 	if pathError, is := errors.AsType[*os.PathError](err); is {
 		return pathError.Err

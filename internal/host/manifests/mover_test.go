@@ -17,26 +17,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 	"github.com/slipway-k8s/slipway/internal/platform/health"
 )
-
-// uncached reads the Node as the watch of a cache would show it at once.
-type uncached struct {
-	client.Reader
-	nodes corev1client.NodeInterface
-}
-
-func (u uncached) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	node, err := u.nodes.Get(ctx, key.Name, metav1.GetOptions{})
-	if err == nil {
-		node.DeepCopyInto(into.(*corev1.Node))
-	}
-	return err
-}
 
 // running is a mover with the Node that it writes.
 type running struct {
@@ -63,7 +48,7 @@ func newMover(t *testing.T, dir string, said map[string]string) *running {
 	}
 	t.Cleanup(seen.Stop)
 	r := &running{t: t, nodes: nodes, node: nodestate.NewWriter(nodes, nodeName, clock.RealClock{}), seen: seen}
-	r.m = New(Options{NodeName: nodeName, Dir: dir}, uncached{nodes: nodes}, r.node, health.New(clock.RealClock{}), clock.RealClock{})
+	r.m = New(Options{NodeName: nodeName, Dir: dir}, func() (*corev1.Node, error) { return nodes.Get(t.Context(), nodeName, metav1.GetOptions{}) }, r.node, health.New(clock.RealClock{}), clock.RealClock{})
 	return r
 }
 
@@ -151,7 +136,7 @@ func TestAMoverThatCannotWatchFilesLooksAgain(t *testing.T) {
 
 	s := newScene(t, t.TempDir(), "a")
 	r := newMover(t, s.dir, nil)
-	r.run(func(ctx context.Context) error { r.m.loop(ctx, untold, true); return nil })
+	r.run(func(ctx context.Context) error { r.m.loop(ctx, unwatched, true); return nil })
 	r.awaitReport(says())
 	if err := r.node.Cordon(t.Context(), "drain", "u"); err != nil {
 		t.Fatal(err)
