@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/responderkit"
 )
 
-// Evictor evicts the pods of Evictions when its turn comes.
+// Evictor evicts the pods of Evictions when they name it as the active responder.
 type Evictor struct {
 	config  *rest.Config
 	clock   clock.Clock
@@ -25,8 +25,7 @@ type Evictor struct {
 }
 
 // New returns an Evictor that acts with the given credentials. It sends no request. The config's rate limit is
-// for evictions alone: responderkit has another for what it writes about them, two requests for a pod that goes at
-// once.
+// for evictions alone: responderkit has another one for its writes, two requests for a pod that ends at once.
 //
 // The clock is for the times in Evictions. The observer, which may be nil, counts evictions.
 func New(config *rest.Config, c clock.Clock, observer drain.Observer) (*Evictor, error) {
@@ -49,18 +48,18 @@ func (e *Evictor) Run(ctx context.Context) error {
 // run is the responder's turn for one pod.
 func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
 	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
-	report(say(drain.PodProgress{})) // it replaces what was reported before a restart
-	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(say(p)) })
+	report(progressOf(drain.PodProgress{})) // it replaces what was reported before a restart
+	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(progressOf(p)) })
 }
 
-// say returns what the Eviction reports about a pod.
-func say(p drain.PodProgress) responderkit.Progress {
-	said := responderkit.Progress{Message: "evicting the pod", ExpectedCompletion: p.Ends}
+// progressOf returns the Eviction's report about a pod.
+func progressOf(p drain.PodProgress) responderkit.Progress {
+	progress := responderkit.Progress{Message: "evicting the pod", ExpectedCompletion: p.Ends}
 	switch {
 	case p.Blocker.Reason != "":
-		said.Message = "waiting: " + p.Blocker.Message
+		progress.Message = "waiting: " + p.Blocker.Message
 	case !p.Ends.IsZero():
-		said.Message = "the pod is ending; its grace period is over at " + p.Ends.UTC().Format(time.RFC3339)
+		progress.Message = "the pod is ending; its grace period is over at " + p.Ends.UTC().Format(time.RFC3339)
 	}
-	return said
+	return progress
 }

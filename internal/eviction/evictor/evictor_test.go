@@ -35,7 +35,7 @@ func TestWhatIsSaidOfAPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, say(tc.progress)); diff != "" {
+			if diff := cmp.Diff(tc.want, progressOf(tc.progress)); diff != "" {
 				t.Errorf("said (-want +got):\n%s", diff)
 			}
 		})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request decides what becomes of EvictionRequests (KEP-4563): one Eviction for each target, one
-// responder after the other, and what the requests report.
+// Package request decides about EvictionRequests (KEP-4563): one Eviction for each target, one responder after the
+// other, and the reports of the requests.
 //
 //	target pod, its EvictionRequests, its Evictions ── Next ──▶ one step, or when to decide again
 //
@@ -14,13 +14,13 @@
 //	report     the outcome is written to each request
 //
 // facts.go has the facts, the view and the deadlines; responders.go the responders and their
-// order; eviction.go the name, labels and owners of an Eviction; status.go the turns, the
-// take-over from a silent responder, and the outcomes.
+// order; eviction.go the name, labels and owners of an Eviction; status.go the active responder,
+// the take-over from a silent one, and the outcomes.
 //
 // It decides as the evictionrequest-controller of the KEP, by the types that Kubernetes 1.37 ships
-// (k8s.io/api/lifecycle/v1alpha1), which win where the KEP's text differs. It decides nothing that the server's
-// validation of these types refuses: the order of the responders, and each change of their states, are those of
-// the server.
+// (k8s.io/api/lifecycle/v1alpha1), which win where the KEP's text differs. It makes no decision that the
+// server's validation of these types refuses: the server prescribes the order of the responders, and each change of
+// their states.
 //
 // It is pure: no client, no clock, no goroutine. A crash after any step leads to the same end.
 package request

@@ -17,7 +17,7 @@ import (
 
 const (
 	requestKind = "EvictionRequest"
-	// maxRequesters is how many requesters an Eviction lists.
+	// maxRequesters limits the requesters that an Eviction lists.
 	maxRequesters = 100
 )
 
@@ -88,8 +88,8 @@ func (v view) labels(e *evictionv1alpha1.Eviction) map[string]string {
 	return all
 }
 
-// owners returns the owners of an Eviction: the requests, and owners of other kinds. When all requests are gone,
-// the garbage collector deletes the Eviction.
+// owners returns the owners of an Eviction: the requests, and owners of other kinds. After the deletion of all
+// requests, the garbage collector deletes the Eviction.
 func (v view) owners(e *evictionv1alpha1.Eviction) []metav1.OwnerReference {
 	var all, requests []metav1.OwnerReference
 	for _, o := range e.OwnerReferences {
@@ -108,8 +108,8 @@ func isRequest(o metav1.OwnerReference) bool {
 	return o.Kind == requestKind && strings.HasPrefix(o.APIVersion, evictionv1alpha1.SchemeGroupVersion.Group+"/")
 }
 
-// requesters returns the requesters of an Eviction: those of the requests, and those that it had before, which
-// count as withdrawn when they are gone. A requester with several requests wants what one of them wants.
+// requesters returns the current and former requesters of an Eviction. A former requester without a request counts as
+// withdrawn. A requester with several requests wants the eviction if one of them does.
 func (v view) requesters(e *evictionv1alpha1.Eviction) []evictionv1alpha1.Requester {
 	intents := map[string]evictionv1alpha1.RequesterIntent{}
 	for _, r := range e.Status.Requesters {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// HeartbeatDeadline is how long an active responder may be silent before the next one takes over. It is
-// defined by the API, and enforced by the server.
+// HeartbeatDeadline is the maximum silence of an active responder before the next one takes over. The API defines it,
+// and the server enforces it.
 const HeartbeatDeadline = 20 * time.Minute
 
 // KubernetesController is the field manager of Kubernetes' own evictionrequest-controller.
@@ -27,14 +27,14 @@ type Target struct {
 	UID             types.UID
 }
 
-// Facts are what is known of a target at one moment.
+// Facts are the known facts about a target at one moment.
 type Facts struct {
 	Target Target
-	// Pod is the pod of that name, whatever its UID; nil if there is none.
+	// Pod is the pod with that name, whatever its UID; it may be nil.
 	Pod *corev1.Pod
-	// Confirmed says that Pod is from the API server, not from a cache.
+	// Confirmed means that Pod is from the API server, not from a cache.
 	Confirmed bool
-	// RequestsConfirmed says that Requests are from the API server, not from a cache. Then Pod is, too.
+	// RequestsConfirmed means that Requests are from the API server, not from a cache. Then Pod is, too.
 	RequestsConfirmed bool
 	// Requests and Evictions are all that name the target.
 	Requests  []*evictionv1alpha1.EvictionRequest
@@ -45,7 +45,7 @@ type Facts struct {
 	Taken []string
 }
 
-// Begins says whether an Eviction of the target begins, so that its responders are yet to be listed.
+// Begins reports whether an Eviction of the target begins, so that its responders are yet to be listed.
 func (f Facts) Begins() bool {
 	v := derive(f, time.Time{})
 	switch {
@@ -62,16 +62,16 @@ func (f Facts) Begins() bool {
 type view struct {
 	Facts
 	now time.Time
-	// pod is the target; nil if it is gone, or another pod has its name.
+	// pod is the target; nil if it was deleted, or if another pod has its name.
 	pod *corev1.Pod
-	// wanted says whether a requester wants the eviction.
+	// wanted means that a requester wants the eviction.
 	wanted bool
 	// running and ended are the Evictions, the oldest first. Only another controller can make a second one run.
 	running, ended []*evictionv1alpha1.Eviction
-	// last is the ended Eviction that counts: the one whose target is gone, or else the newest of those that were
-	// not superfluous. nil: there is none.
+	// last is the ended Eviction that counts: an Eviction that evicted its target, otherwise the newest one that was not
+	// superfluous. It may be nil.
 	last *evictionv1alpha1.Eviction
-	// over is last, unless a requester has asked for another attempt since.
+	// over is last, unless a requester has wanted another attempt since.
 	over *evictionv1alpha1.Eviction
 }
 
@@ -98,7 +98,7 @@ func derive(f Facts, now time.Time) view {
 	return v
 }
 
-// older orders Evictions by creation. Of those of the same second, one with responders comes first.
+// older orders Evictions by creation. In the same second, an Eviction with responders comes first.
 func older(a, b *evictionv1alpha1.Eviction) int {
 	return cmp.Or(
 		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
@@ -108,38 +108,38 @@ func older(a, b *evictionv1alpha1.Eviction) int {
 	)
 }
 
-// wanted says whether the requester wants the eviction.
+// wanted reports whether the requester wants the eviction.
 func wanted(r *evictionv1alpha1.EvictionRequest) bool {
 	return r.Spec.Intent == evictionv1alpha1.EvictionRequestIntentEviction && r.DeletionTimestamp == nil
 }
 
-// observed says whether the status of a request is about its current spec.
+// observed reports whether the status of a request is about its current spec.
 func observed(r *evictionv1alpha1.EvictionRequest) bool {
 	return r.Status.ObservedGeneration != nil && *r.Status.ObservedGeneration == r.Generation
 }
 
-// unsettled says whether the status of a request does not report the end yet.
+// unsettled reports whether the status of a request lacks the end.
 func unsettled(r *evictionv1alpha1.EvictionRequest) bool {
 	return !observed(r) || !final(r.Status.Conditions)
 }
 
-// renewedSince says whether a requester has asked for the eviction since an Eviction ended. A request without any
-// status, because the controller died, may have been served by that Eviction.
+// renewedSince reports whether a requester wants another eviction after an Eviction has ended. A request may lack a status
+// because the controller died: that Eviction may have served it.
 func renewedSince(last *evictionv1alpha1.Eviction) func(*evictionv1alpha1.EvictionRequest) bool {
 	return func(r *evictionv1alpha1.EvictionRequest) bool {
 		return wanted(r) && !observed(r) && (r.Status.ObservedGeneration != nil || !served(last, r))
 	}
 }
 
-// served says whether an Eviction was the request's, and the requester wanted it when it ended.
+// served reports whether an Eviction was the request's, and the requester wanted it when it ended.
 func served(e *evictionv1alpha1.Eviction, r *evictionv1alpha1.EvictionRequest) bool {
 	owns := func(o metav1.OwnerReference) bool { return o.UID == r.UID }
 	wants := evictionv1alpha1.Requester{Name: r.Spec.Requester, Intent: evictionv1alpha1.RequesterIntentEviction}
 	return slices.ContainsFunc(e.OwnerReferences, owns) && slices.Contains(e.Status.Requesters, wants)
 }
 
-// IsOfKubernetes says whether Kubernetes' own controller is at work on an Eviction: it has written lately whose
-// turn it is. Nothing else proves that. The garbage collector writes owners under the same name; an Eviction of
+// IsOfKubernetes reports whether Kubernetes' own controller works on an Eviction: it has written the active responder
+// lately. No other trace proves that. The garbage collector writes owners under the same name; an Eviction of
 // a controller that was switched off is as old as that; and anyone with access to a namespace can forge the field
 // managers of requests.
 func IsOfKubernetes(e *evictionv1alpha1.Eviction, now time.Time) bool {

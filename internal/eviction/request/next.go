@@ -14,15 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Decision is one step, or the time at which to decide again if nothing changes before.
+// Decision is one step, or the time of the next decision about unchanged facts.
 type Decision struct {
-	// Step is nil when there is nothing to do now.
+	// Step may be nil.
 	Step Step
 	// Wake is zero when only a change of the facts can lead to a step.
 	Wake time.Time
 }
 
-// Step is one thing to do. Each may be done twice.
+// Step is one step. Repeating it is harmless.
 type Step interface{ isStep() }
 
 type (
@@ -90,8 +90,8 @@ func Next(f Facts, now time.Time) Decision {
 	}
 }
 
-// doubtful returns the names of the requests that are to be confirmed before a step: the facts would revoke what
-// was written. Requests and Evictions come from two watches. If that of the requests is behind, the Evictions are
+// doubtful returns the names of the requests that need a confirmation before a step: the facts would revoke a former
+// write. Requests and Evictions come from two watches. If that of the requests is behind, the Evictions are
 // right.
 func (v view) doubtful() []string {
 	if v.RequestsConfirmed || !v.revokes() {
@@ -111,8 +111,8 @@ func (v view) doubtful() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// revokes says whether a requester of a running Eviction has changed its mind or is gone, or one of an ended
-// Eviction asks for another attempt.
+// revokes reports whether a requester of a running Eviction has changed its intent or was deleted, or whether a requester
+// of an ended Eviction wants another attempt.
 func (v view) revokes() bool {
 	if len(v.running) == 0 {
 		return v.last != nil && (len(v.Requests) == 0 || v.over == nil)
@@ -124,13 +124,13 @@ func (v view) revokes() bool {
 	})
 }
 
-// lost says whether an owner is a request that does not exist.
+// lost reports whether an owner is a request that does not exist.
 func (v view) lost(o metav1.OwnerReference) bool {
 	return isRequest(o) && !slices.ContainsFunc(v.Requests, func(r *evictionv1alpha1.EvictionRequest) bool { return r.UID == o.UID })
 }
 
-// discard ends and deletes Evictions without requests. The garbage collector is usually faster: their owners are
-// gone.
+// discard ends and deletes Evictions without requests. The garbage collector is usually faster, because their owners
+// were deleted.
 func (v view) discard() Decision {
 	switch {
 	case len(v.running) > 0:
@@ -161,7 +161,7 @@ func (v view) begin() Decision {
 	return Decision{Step: Create{Eviction: v.newEviction()}}
 }
 
-// drive takes a running Eviction one step further.
+// drive returns the next step of a running Eviction.
 func (v view) drive(e *evictionv1alpha1.Eviction) Decision {
 	if adopt := (Adopt{Eviction: e, Labels: v.labels(e), Owners: v.owners(e)}); !maps.Equal(adopt.Labels, e.Labels) ||
 		!equality.Semantic.DeepEqual(adopt.Owners, e.OwnerReferences) {
@@ -185,7 +185,7 @@ func (v view) drive(e *evictionv1alpha1.Eviction) Decision {
 	}
 	status, wake := v.turned(e)
 	if final(status.Conditions) && !v.Confirmed {
-		return Decision{Step: Confirm{}} // the last responder may know before a cache that the pod is gone
+		return Decision{Step: Confirm{}} // the last responder may know of the deletion of the pod before a cache
 	}
 	decision := write(e, status)
 	if decision.Step == nil {
@@ -207,7 +207,7 @@ func write(e *evictionv1alpha1.Eviction, status evictionv1alpha1.EvictionStatus)
 	return Decision{Step: WriteEviction{Eviction: e, Status: status}}
 }
 
-// invalid returns why the target cannot be evicted by request; empty if it can.
+// invalid returns the reason for which a request cannot evict the target; empty without a reason.
 func (v view) invalid() string {
 	switch {
 	case v.pod == nil && v.Pod != nil:

@@ -31,7 +31,7 @@ const (
 const AnnotationResponders = "slipway.dev/eviction-responders"
 
 // RespondersOf returns the responders of a pod, without the one that comes last for every pod. An invalid
-// annotation names none, and the error says what is valid.
+// annotation names no responder, and the error describes a valid one.
 func RespondersOf(pod *corev1.Pod) ([]corev1.EvictionResponder, error) {
 	text, annotated := pod.Annotations[AnnotationResponders]
 	if len(pod.Spec.EvictionResponders) > 0 || !annotated {
@@ -52,7 +52,7 @@ func parse(text string) ([]corev1.EvictionResponder, error) {
 			return nil, fmt.Errorf("%q: %w", entry, err)
 		}
 		if has(all, r.Name) {
-			return nil, fmt.Errorf("%q: %s is there twice", entry, r.Name)
+			return nil, fmt.Errorf("%q: %s occurs twice", entry, r.Name)
 		}
 		all = append(all, r)
 	}
@@ -97,8 +97,8 @@ func has(all []corev1.EvictionResponder, name string) bool {
 	return slices.ContainsFunc(all, func(r corev1.EvictionResponder) bool { return r.Name == name })
 }
 
-// responders returns all responders for the target in the order of their turns: those that the pod names, the
-// extra ones as far as there is room, and the one that comes last. A pod with an invalid annotation can be evicted,
+// responders returns all responders for the target in their order: the responders that the pod names, the extra ones
+// up to the maximum, and the last one. A pod with an invalid annotation can be evicted,
 // too, by the last one.
 func (v view) responders() []evictionv1alpha1.TargetResponder {
 	named, _ := RespondersOf(v.pod)
@@ -119,12 +119,12 @@ func (v view) responders() []evictionv1alpha1.TargetResponder {
 	return all
 }
 
-// InTurn returns the responders of an Eviction in the order of their turns.
+// InTurn returns the responders of an Eviction in their order.
 func InTurn(all []evictionv1alpha1.TargetResponder) []evictionv1alpha1.TargetResponder {
 	return slices.SortedFunc(slices.Values(all), inTurn)
 }
 
-// inTurnOf returns the indexes of the responders in the order of their turns.
+// inTurnOf returns the indexes of the responders in their order.
 func inTurnOf(all []evictionv1alpha1.TargetResponder) []int {
 	order := make([]int, len(all))
 	for i := range order {

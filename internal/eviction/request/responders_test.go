@@ -48,7 +48,7 @@ func TestAnAnnotationIsHeldToWhatTheFieldIsHeldTo(t *testing.T) {
 		"a reserved domain": {"apps.k8s.io/a:2000", "is Kubernetes' own"},
 		"the same domain":   {"kubernetes.io/a:2000", "is Kubernetes' own"},
 		"one like it":       {"notk8s.io/a:2000", ""},
-		"twice":             {"example.com/a:2000,example.com/a:3000", "is there twice"},
+		"twice":             {"example.com/a:2000,example.com/a:3000", "occurs twice"},
 		"eleven":            {tooMany, "there are 11 responders; there may be 10"},
 	} {
 		t.Run(name, func(t *testing.T) {

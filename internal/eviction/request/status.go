@@ -38,7 +38,7 @@ func (v view) observe(e *evictionv1alpha1.Eviction) evictionv1alpha1.EvictionSta
 	return status
 }
 
-// started returns the status in which the first responder has its turn.
+// started returns the status with the first responder as the active one.
 func (v view) started(e *evictionv1alpha1.Eviction) evictionv1alpha1.EvictionStatus {
 	status := v.observe(e)
 	status.TargetResponders = v.responders()
@@ -50,7 +50,7 @@ func (v view) started(e *evictionv1alpha1.Eviction) evictionv1alpha1.EvictionSta
 	return status
 }
 
-// turned returns the status after what the active responder has reported, and when to look again.
+// turned returns the status after the report of the active responder, and the time of the next decision.
 func (v view) turned(e *evictionv1alpha1.Eviction) (evictionv1alpha1.EvictionStatus, time.Time) {
 	status := v.observe(e)
 	order := inTurnOf(status.TargetResponders)
@@ -75,7 +75,7 @@ func (v view) turned(e *evictionv1alpha1.Eviction) (evictionv1alpha1.EvictionSta
 	return status, time.Time{}
 }
 
-// succeeded returns the status of an Eviction whose target is gone. The server accepts the end only after the
+// succeeded returns the status of an Eviction whose target was deleted. The server accepts the end only after the
 // active responder has completed: if it has not written that, the first step writes it, and the next one the end.
 func (v view) succeeded(e *evictionv1alpha1.Eviction, how reasoned) evictionv1alpha1.EvictionStatus {
 	status := v.observe(e)
@@ -127,7 +127,7 @@ func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1a
 }
 
 // heartbeat returns when the responder last reported. Kubernetes' server accepts no time that is more than 30 s
-// ahead of its own; a later one, which a CRD has let through, is ignored.
+// ahead of the server's; a later time, which a CRD accepts, is ignored.
 func heartbeat(r *evictionv1alpha1.ResponderStatus, now time.Time) time.Time {
 	const ahead = 30 * time.Second
 	switch {
@@ -177,7 +177,7 @@ var (
 	}
 	outcomeNoResponder = outcome{
 		evicted: notEvicted,
-		failed:  reasoned{true, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder, "all responders have had their turn, and the target is still there"},
+		failed:  reasoned{true, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder, "all responders have run, and the target still exists"},
 	}
 	outcomeSuperfluous = outcomeInvalid("there is another Eviction of the target, which counts")
 	notEvicted         = reasoned{false, evictionv1alpha1.EvictionConditionReasonEvictionFailed, ""}
@@ -192,7 +192,7 @@ func outcomeEvicted(how reasoned) outcome {
 }
 
 func podGone(t Target) reasoned {
-	return reasoned{true, evictionv1alpha1.EvictionConditionReasonPodDeleted, fmt.Sprintf("Pod %s is gone", t.Name)}
+	return reasoned{true, evictionv1alpha1.EvictionConditionReasonPodDeleted, fmt.Sprintf("Pod %s was deleted", t.Name)}
 }
 
 func podTerminal(pod *corev1.Pod) reasoned {
@@ -233,14 +233,14 @@ func outcomeOf(e *evictionv1alpha1.Eviction) outcome {
 	return o
 }
 
-// final says whether one of the conditions is True. Those of an Eviction do not change after that.
+// final reports whether one of the conditions is True. An Eviction's conditions do not change after that.
 func final(conditions []metav1.Condition) bool {
 	return apimeta.IsStatusConditionTrue(conditions, conditionEvicted) || apimeta.IsStatusConditionTrue(conditions, conditionFailed)
 }
 
 func hasEnded(e *evictionv1alpha1.Eviction) bool { return final(e.Status.Conditions) }
 
-// superfluous says whether an Eviction was ended because it should not have existed.
+// superfluous reports whether an Eviction was ended because it should not have existed.
 func superfluous(e *evictionv1alpha1.Eviction) bool {
 	c := apimeta.FindStatusCondition(e.Status.Conditions, conditionFailed)
 	return c != nil && c.Reason == string(evictionv1alpha1.EvictionConditionReasonEvictionInvalid)

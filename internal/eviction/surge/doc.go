@@ -27,22 +27,22 @@
 //
 // # When a pod may go
 //
-// Replacements are not told apart: if several pods of a ReplicaSet are released, the first replacement that is
+// Replacements are interchangeable: if several pods of a ReplicaSet are released, the first replacement that is
 // Ready counts for the pod whose run began first. A pod may go when as many pods are available as the ReplicaSet
-// has replicas, not counting the pod itself and those that were let go before it and still exist.
+// has replicas, without the pod itself and earlier pods that may be evicted and still exist.
 //
-// Pods that are not Ready, and existed a minute before any of the releases, are not waited for, as many as there
-// were at the pod's release: without the responder, they would not be Ready either. The minute is for clock skew:
-// the Eviction API accepts times that are 30 s off. Nothing is released while the ReplicaSet has more pods than it
-// should have, such as after one was given back: a surplus pod would count as a replacement.
+// The responder does not wait for pods that are not Ready and existed a minute before any of the releases, up to their
+// number at the pod's release: without the responder, they would not be Ready either. The minute is for clock skew:
+// the Eviction API accepts times that are 30 s off. The responder releases no pod while the ReplicaSet has more
+// pods than replicas, such as after the return of one: a surplus pod would count as a replacement.
 //
 // # When there is no replacement
 //
 // A pod gets none if it is not a Deployment's or not Ready; if its Deployment is in a rollout, paused, or has the
 // strategy Recreate, which forbids two pods at a time; or if a Service or a PodDisruptionBudget selects it by
-// pod-template-hash. None is started while a replacement of the same ReplicaSet cannot be scheduled. When a rollout
-// begins, or the replacement is not Ready within the Deployment's progressDeadlineSeconds, the pod is given back.
-// The run then ends with a message that says why, and the next responder has its run.
+// pod-template-hash. It waits while a replacement of the same ReplicaSet cannot be scheduled. When a rollout
+// begins, or the replacement is not Ready within the Deployment's progressDeadlineSeconds, the pod returns
+// to its ReplicaSet. The run then ends with the reason as its message, and the next responder runs.
 //
 // It is pure: no client, no clock, no goroutine.
 package surge

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// Responder is the surge responder's name. As a label of a pod, "true" or "false" says whether it is for that pod;
-	// of a namespace, for all its pods without that label.
+	// Responder is the surge responder's name. As a label of a pod, "true" or "false" switches it on or off for that pod;
+	// as a label of a namespace, for all its pods without that label.
 	Responder = "slipway.dev/surge"
-	// Priority is what the Eviction API recommends to the controller that owns a pod.
+	// Priority is the recommendation of the Eviction API for the controller that owns a pod.
 	Priority int32 = 10000
 
 	// LabelReleased is "true" on each marked pod.
 	LabelReleased = "slipway.dev/surge-released"
 	// AnnotationHash is the pod-template-hash that a released pod had.
 	AnnotationHash = "slipway.dev/surge-template-hash"
-	// AnnotationSince is when the pod was released (RFC 3339).
+	// AnnotationSince is the time of the release (RFC 3339).
 	AnnotationSince = "slipway.dev/surge-released-at"
 
-	// AnnotationUnready is how many other pods of its ReplicaSet were not Ready then, and need not become Ready for
-	// it to go.
+	// AnnotationUnready is the number of other pods of its ReplicaSet that were not Ready then, and need not become
+	// Ready before its eviction.
 	AnnotationUnready = "slipway.dev/surge-unready"
 
 	// LabelHash is the Deployment controller's label.
@@ -41,12 +41,12 @@ func Itself() corev1.EvictionResponder {
 	return corev1.EvictionResponder{Name: Responder, Priority: new(Priority)}
 }
 
-// IsCandidate says whether a pod looks like a Deployment's. Before its run, nothing else is checked.
+// IsCandidate reports whether a pod looks like a Deployment's: that is enough before its run.
 func IsCandidate(pod *corev1.Pod) bool {
 	return ReplicaSetOf(pod) != nil && pod.Labels[LabelHash] != "" || Marked(pod)
 }
 
-// OptIn returns what the label of a pod or a Namespace says. said is false unless it is "true" or "false".
+// OptIn returns the value of the label of a pod or a Namespace. said is false unless it is "true" or "false".
 func OptIn(labels map[string]string) (wanted, said bool) {
 	value := labels[Responder]
 	return value == "true", value == "true" || value == "false"
@@ -55,11 +55,10 @@ func OptIn(labels map[string]string) (wanted, said bool) {
 // ReleasedHash returns the label pod-template-hash of a released pod. No ReplicaSet selects it.
 func ReleasedHash(hash string) string { return hash + releasedSuffix }
 
-// Marked says whether the pod has the marks of a release: it is released, or returning.
+// Marked reports whether the pod has the marks of a release: it is released, or returning.
 func Marked(pod *corev1.Pod) bool { return pod.Annotations[AnnotationHash] != "" }
 
-// isReleased says whether the pod was taken away from its ReplicaSet. Marks that do not match were not written
-// by this responder.
+// isReleased reports whether the pod was removed from its ReplicaSet. Inconsistent marks are from a third party.
 func isReleased(pod *corev1.Pod) bool {
 	return Marked(pod) && pod.Labels[LabelHash] == ReleasedHash(pod.Annotations[AnnotationHash])
 }
@@ -94,7 +93,7 @@ func DeploymentOwner(pod *corev1.Pod) *metav1.OwnerReference {
 	return nil
 }
 
-// ReplicaSetOf returns the ReplicaSet that controls the pod; nil if none does.
+// ReplicaSetOf returns the ReplicaSet that controls the pod; nil without a controller.
 func ReplicaSetOf(pod *corev1.Pod) *metav1.OwnerReference {
 	if c := metav1.GetControllerOfNoCopy(pod); c != nil && c.Kind == "ReplicaSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
 		return c
@@ -102,7 +101,7 @@ func ReplicaSetOf(pod *corev1.Pod) *metav1.OwnerReference {
 	return nil
 }
 
-// Selects says whether the ReplicaSet would select a marked pod that is given back.
+// Selects reports whether the ReplicaSet would select a marked pod after its return.
 func Selects(rs *appsv1.ReplicaSet, pod *corev1.Pod) bool {
 	if !Marked(pod) || rs.Labels[LabelHash] != pod.Annotations[AnnotationHash] {
 		return false
@@ -129,7 +128,7 @@ func isReady(pod *corev1.Pod) bool {
 	return ready && !isTerminating(pod)
 }
 
-// patience is how long a pod may be not Ready before that counts: the next probe may succeed.
+// patience is the time after which a pod counts as not Ready: the next probe may succeed.
 const patience = 30 * time.Second
 
 // unreadyUntil returns when it counts that the pod is not Ready; false if the pod is Ready.

@@ -3,8 +3,10 @@
 package surge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// refusal returns why a pod gets no replacement; empty if it gets one.
+// refusal returns the reason for which a pod gets no replacement; empty if it gets one.
 func (v *view) refusal(pod *corev1.Pod) string {
 	until, unready := unreadyUntil(pod)
 	switch {
 	case v.ReplicaSet == nil || v.Deployment == nil || pod.Labels[LabelHash] == "":
 		return "the pod is not a Deployment's"
 	case unready && !v.now.Before(until):
-		return "the pod is not Ready, so there is nothing to keep up"
+		return "the pod is not Ready, so it needs no replacement"
 	case v.Deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		return fmt.Sprintf("Deployment %s has the strategy Recreate: there must not be two of its pods in each other's place at the same time", v.Deployment.Name)
 	case v.rollout != "":
@@ -30,14 +32,14 @@ func (v *view) refusal(pod *corev1.Pod) string {
 	}
 }
 
-// rollout returns why the Deployment does not stay as it is; empty if it does.
+// rollout returns the reason for a change of the Deployment's pods; empty for a stable Deployment.
 func rollout(f Facts) string {
 	d := f.Deployment
 	switch {
 	case d == nil:
-		return "its Deployment is gone"
+		return "its Deployment was deleted"
 	case f.ReplicaSet == nil:
-		return "its ReplicaSet is gone"
+		return "its ReplicaSet was deleted"
 	case isDeleted(d), isDeleted(f.ReplicaSet):
 		return fmt.Sprintf("Deployment %s is being deleted", d.Name)
 	case d.Spec.Paused:
@@ -54,7 +56,7 @@ func isDeleted(o metav1.Object) bool { return o.GetDeletionTimestamp() != nil }
 
 func isObserved(d *appsv1.Deployment) bool { return d.Status.ObservedGeneration >= d.Generation }
 
-// isNewest says whether the ReplicaSet has the Deployment's template, compared as the Deployment controller does.
+// isNewest reports whether the ReplicaSet has the Deployment's template, compared as the Deployment controller does.
 func isNewest(d *appsv1.Deployment, rs *appsv1.ReplicaSet) bool {
 	of := rs.Spec.Template.DeepCopy()
 	delete(of.Labels, LabelHash)
@@ -83,7 +85,7 @@ func selectedByHash(f Facts, pod *corev1.Pod) string {
 	return ""
 }
 
-// held returns why no pod is released for now; empty if one may be.
+// held returns the reason to release no pod now; empty without a reason.
 func held(f Facts) string {
 	if !isObserved(f.Deployment) {
 		return fmt.Sprintf("the Deployment controller has not seen the newest version of Deployment %s", f.Deployment.Name)
@@ -99,7 +101,7 @@ func held(f Facts) string {
 	}
 	// A surplus pod would count as the replacement.
 	if has > f.replicas() {
-		return fmt.Sprintf("ReplicaSet %s has %d pods, and is to have %d", f.ReplicaSet.Name, has, f.replicas())
+		return fmt.Sprintf("ReplicaSet %s has %d pods instead of %d", f.ReplicaSet.Name, has, f.replicas())
 	}
 	return ""
 }
@@ -113,8 +115,77 @@ func unschedulable(pod *corev1.Pod) (why string, stuck bool) {
 	return "", false
 }
 
-// leftToCollector says whether the garbage collector deletes the pod: its owner, the Deployment, is gone or
-// being deleted.
+// leftToCollector reports whether the garbage collector deletes the pod with its owner, the Deployment.
 func leftToCollector(f Facts, pod *corev1.Pod) bool {
 	return DeploymentOwner(pod) != nil && (f.Deployment == nil || isDeleted(f.Deployment))
+}
+
+// replaced reports whether enough pods are available without this one and without earlier pods that may be evicted. at is
+// the time at which Ready pods become available.
+func (v *view) replaced(p Pod) (enough bool, at time.Time) {
+	available := 0
+	for _, other := range v.Pods {
+		if other.UID == p.UID || isReleased(other.Pod) && other.Standing != NoEviction && other.Standing != Awaited {
+			continue
+		}
+		since, ready := readySince(other.Pod)
+		ripe := since.Add(time.Duration(v.ReplicaSet.Spec.MinReadySeconds) * time.Second)
+		switch {
+		case !ready || isTerminating(other.Pod):
+		case v.now.Before(ripe):
+			if at.IsZero() || ripe.Before(at) {
+				at = ripe
+			}
+		default:
+			available++
+		}
+	}
+	return available >= v.replicas()-min(v.excused(), unreadyBefore(p.Pod)), at
+}
+
+// excused counts the pods that existed long before any release, and are not Ready. The replacement of a returned pod may
+// be among them, so each release records their number.
+func (f Facts) excused() int {
+	n := 0
+	for _, p := range f.Pods {
+		ofRelease := slices.ContainsFunc(f.Pods, func(released Pod) bool { return isReleased(released.Pod) && isCandidate(released, p.Pod) })
+		if f.controls(p.Pod) && !isTerminating(p.Pod) && !isReady(p.Pod) && !ofRelease {
+			n++
+		}
+	}
+	return n
+}
+
+// isCandidate reports whether the release of p can have caused the creation of the pod.
+func isCandidate(p Pod, pod *corev1.Pod) bool {
+	return !pod.CreationTimestamp.Add(clockSkew).Before(releasedAt(p.Pod))
+}
+
+// lacking returns the reason for which a released pod waits.
+func lacking(f Facts) string {
+	var unready *corev1.Pod // the newest
+	for _, other := range f.Pods {
+		if !f.controls(other.Pod) || isTerminating(other.Pod) || isReady(other.Pod) {
+			continue
+		}
+		if why, stuck := unschedulable(other.Pod); stuck {
+			return fmt.Sprintf("the replacement, pod %s, cannot be scheduled: %s", other.Name, why)
+		}
+		if unready == nil || newer(other.Pod, unready) {
+			unready = other.Pod
+		}
+	}
+	switch {
+	case unready == nil:
+		return fmt.Sprintf("of ReplicaSet %s, %d pods must be available, and fewer are", f.ReplicaSet.Name, f.replicas())
+	case unready.Spec.NodeName == "":
+		return fmt.Sprintf("the replacement, pod %s, is not scheduled yet", unready.Name)
+	default:
+		return fmt.Sprintf("the replacement, pod %s on node %s, is not Ready", unready.Name, unready.Spec.NodeName)
+	}
+}
+
+// newer orders pods of the same second by their names.
+func newer(a, b *corev1.Pod) bool {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name)) > 0
 }

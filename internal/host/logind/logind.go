@@ -55,7 +55,7 @@ func Connect(ctx context.Context, path string) (*Manager, error) {
 // turnedAway returns the remedy for a connection that the bus has ended.
 func turnedAway(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Sprintf(" (the bus turns user %d away: dbus-daemon wants one that the machine knows, such as 65534, nobody)", os.Getuid())
+		return fmt.Sprintf(" (the bus turns user %d away: dbus-daemon wants one that the machine knows, such as 65534)", os.Getuid())
 	}
 	return ""
 }
