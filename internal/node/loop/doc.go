@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loop has what the controllers share that work node by node: which nodes a change
-// wakes, how a node's events are read, and when to look again after a step.
+// Package loop is shared by the controllers that work node by node: the nodes that a change wakes, the events of a
+// node, and the time of the next pass after a step.
 //
 //	watch ─▶ NodesOf, WithEvents ─▶ queue of nodes ─▶ Reconcile: gather, decide, perform ─▶ Wait, AfterStep
 //

@@ -24,8 +24,8 @@ import (
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
-// AfterStepDelay is when a controller looks again after a step. The watches show what it has
-// written, and wake it, but they may be late.
+// AfterStepDelay is the time from a step to the next pass. The watches show the write and wake the controller earlier,
+// unless they are late.
 const AfterStepDelay = time.Second
 
 // Wait returns the result of a pass without a step: look again at that time, or never if it
@@ -37,8 +37,8 @@ func Wait(at, now time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: max(at.Sub(now), time.Millisecond)}
 }
 
-// AfterStep returns the result of a pass that has performed a step, or failed to. A step
-// that another writer has overtaken is no error: the next pass decides anew.
+// AfterStep returns the result of a pass that has performed a step, or failed to. A step that another writer has
+// overtaken is no error: the next pass decides again.
 func AfterStep(ctx context.Context, node string, err error) (reconcile.Result, error) {
 	if errors.Is(err, record.ErrStale) || errors.Is(err, nodestate.ErrStale) {
 		log.FromContext(ctx).V(2).Info("Deciding again", "reason", err.Error())
@@ -137,15 +137,15 @@ func (w *Waker) Source(atStart ...string) source.TypedSource[string] {
 	})
 }
 
-// Wake asks for a pass of the node. Before the controller runs, it does nothing.
+// Wake queues the node. Before the controller runs, it does nothing.
 func (w *Waker) Wake(node string) {
 	if queue := w.queue.Load(); queue != nil {
 		(*queue).Add(node)
 	}
 }
 
-// Add makes the manager run r for the nodes that the sources wake, so many nodes at a time.
-// After an error, which is one of an API request, it waits between 100 ms and 5 s.
+// Add makes the manager run r for the nodes that the sources wake, with the given number of workers. After an error,
+// usually of an API request, it waits between 100 ms and 5 s.
 func Add(m manager.Manager, name string, r reconcile.TypedReconciler[string], workers int, sources ...source.TypedSource[string]) error {
 	c, err := controller.NewTyped(name, m, controller.TypedOptions[string]{
 		Reconciler:              r,

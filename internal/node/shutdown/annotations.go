@@ -19,7 +19,7 @@ const (
 	Annotation = "slipway.dev/shutdown"
 	// DrainAnnotation records on a Node the outcome of the drain for a shutdown. The controller writes it.
 	DrainAnnotation = "slipway.dev/shutdown-drain"
-	// DelayAnnotation records on a Node for how long logind delays a shutdown, such as "5m0s". slipway-host writes it,
+	// DelayAnnotation records on a Node the maximum delay of a shutdown by logind, such as "5m0s". slipway-host writes it,
 	// for administrators only.
 	DelayAnnotation = "slipway.dev/shutdown-delay"
 	// Label exists together with the announcement. Admission finds the nodes by it that get no new pods

@@ -39,8 +39,8 @@ func nameOf(node, shutdown string) string {
 	return fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32())
 }
 
-// newEvent returns the event of the drain, with logind's delay as the deadline. It allows what guards would block:
-// guards cannot stop the machine. It sets no parameters on purpose: the machine goes down with all its pods, so the
+// newEvent returns the event of the drain, with logind's delay as the deadline. It allows the drain against guards, which
+// cannot stop the machine. It sets no parameters on purpose: the machine goes down with all its pods, so the
 // drain has no targets to choose and no end state to hold, and the settings of the driver and DrainRules apply. All
 // processes return the same event for a shutdown.
 func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent {

@@ -123,7 +123,7 @@ func begin(f Facts, said Announcement) Step {
 	return Create{newEvent(f.NodeName, said)}
 }
 
-// emptiedBy returns the event that keeps the node empty; nil without one.
+// emptiedBy returns the event that keeps the node empty; nil without such an event.
 func emptiedBy(f Facts) *lifecyclev1alpha1.LifecycleEvent {
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if HoldsEmpty(e) {

@@ -200,7 +200,7 @@ func (w *Writer) KeepAway(ctx context.Context, which string) (*corev1.Node, erro
 	return node, err
 }
 
-// ReportStaticPods records the static pods that are away; an empty text removes the record.
+// ReportStaticPods records the static pods that were moved away; an empty text removes the record.
 func (w *Writer) ReportStaticPods(ctx context.Context, text string) error {
 	return w.annotate(ctx, "the static pods", staticpod.HostAnnotation, orNull(text), "status")
 }
@@ -218,7 +218,7 @@ func (w *Writer) AnnounceShutdown(ctx context.Context, text string, condition co
 	return err
 }
 
-// ReportShutdownDelay records for how long logind lets a shutdown of the machine be delayed.
+// ReportShutdownDelay records the maximum delay of a shutdown by logind.
 func (w *Writer) ReportShutdownDelay(ctx context.Context, delay time.Duration) error {
 	return w.annotate(ctx, "the delay of shutdowns", shutdown.DelayAnnotation, delay.String(), "status")
 }

@@ -49,8 +49,8 @@ func Owners(node *corev1.Node) []types.UID {
 	return uids
 }
 
-// Cordons returns the events for which Slipway has cordoned the Node, and the third-party cordon, as far as it is
-// known. Both are empty for a schedulable Node.
+// Cordons returns the events for which Slipway has cordoned the Node, and the third-party cordon, whose
+// writer may be unknown. Both are empty for a schedulable Node.
 func Cordons(node *corev1.Node) (own []Owner, foreign *Foreign) {
 	state := stateOf(node)
 	switch {

@@ -10,7 +10,7 @@
 // cordon.go computes the cordon and its annotation, annotations.go the other annotations and labels; writer.go
 // sends the patches.
 //
-// An annotation on the Node lists the events for which it is cordoned, since when, and whether the Node was
+// An annotation on the Node lists the events for which it is cordoned, with the times, and whether the Node was
 // unschedulable before. So a return undoes Slipway's cordon, and no other one. Pure functions compute the patches;
-// a Node that has changed meanwhile is read again. The package decides nothing else.
+// a Node that has changed meanwhile is read again. It makes no other decision.
 package state

@@ -106,7 +106,7 @@ func (w *Writer) change(ctx context.Context, verb string, f func(*corev1.Node, c
 	return nil
 }
 
-// Mark sets the given conditions, keeps all others, and returns the Node after that: nil if it was deleted.
+// Mark sets the given conditions, keeps all other conditions, and returns the Node after that: nil if it was deleted.
 func (w *Writer) Mark(ctx context.Context, conditions []corev1.NodeCondition) (*corev1.Node, error) {
 	// The server merges the list by type, so conditions of other writers stay.
 	node, err := w.patch(ctx, "the conditions", types.StrategicMergePatchType,

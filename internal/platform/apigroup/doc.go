@@ -5,8 +5,7 @@
 //
 //	server ── LIST, limit 1, in either group ──▶ Find ──▶ Home ──▶ Scheme, Mapper
 //
-// A CRD in lifecycle.k8s.io works where the server does not serve that group itself.
-// Where it does (EvictionRequest, Kubernetes 1.37, alpha), every request for the CRD
-// answers 404 although discovery still lists it: so discovery is not asked. Watch asks
-// again when a process's own watches start to fail.
+// A CRD in lifecycle.k8s.io works only if the server does not serve that group itself. Otherwise (EvictionRequest,
+// Kubernetes 1.37, alpha), the server answers every request for the CRD with 404, although discovery still lists it: so
+// the package does not use discovery. Watch repeats Find when the watches of the process start to fail.
 package apigroup

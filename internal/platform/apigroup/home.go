@@ -81,7 +81,7 @@ func (h Home) Scheme() *runtime.Scheme {
 }
 
 // Mapper maps the kinds of [Home.Scheme] that Slipway reads and writes. It is
-// static: no discovery requests, and none of the rights for them.
+// static: it needs no discovery requests and no permissions for them.
 func (h Home) Mapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
 		h.GroupVersion(), slipwayv1alpha1.GroupVersion, corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion,
@@ -97,7 +97,7 @@ func (h Home) Mapper() meta.RESTMapper {
 		slipwayv1alpha1.GroupVersion.WithKind("DrainRule"), coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	} {
 		mapper.Add(kind, meta.RESTScopeNamespace)
-		// A cache of one namespace asks for the scope of the list, as a mapper by discovery knows it.
+		// A cache of one namespace needs the scope of the list, as a mapper by discovery knows it.
 		mapper.Add(kind.GroupVersion().WithKind(kind.Kind+"List"), meta.RESTScopeNamespace)
 	}
 	return mapper

@@ -17,8 +17,8 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// Watch notices that the API has moved to another group while a process runs. It asks
-// nothing of its own accord.
+// Watch notices that the API has moved to another group while a process runs. It sends requests only after a watch has
+// failed.
 type Watch struct {
 	config *rest.Config
 	client *http.Client
@@ -31,8 +31,8 @@ func NewWatch(config *rest.Config, client *http.Client, found Home) *Watch {
 	return &Watch{config: config, client: client, home: found}
 }
 
-// Failed is called whenever a watch of the process ends with an error. A 404 can mean
-// that the group is not served any more.
+// Failed is called whenever a watch of the process ends with an error. A 404 can mean that the server no longer serves the
+// group.
 func (h *Watch) Failed(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	if !apierrors.IsNotFound(err) {
@@ -41,20 +41,19 @@ func (h *Watch) Failed(ctx context.Context, r *toolscache.Reflector, err error) 
 	found, err := Find(ctx, h.config, h.client)
 	switch {
 	case err == nil && found == h.home:
-		h.say(ctx, "")
+		h.record(ctx, "")
 	case err == nil:
-		h.say(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart this process to follow it",
+		h.record(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart this process to follow it",
 			h.home.Group(), found.Group()))
 	case errors.Is(err, ErrNotInstalled):
-		h.say(ctx, h.goneMessage())
+		h.record(ctx, h.goneMessage())
 	}
 }
 
-// say keeps a message for the readiness check, and logs it when it is a new one. An
-// empty one means that all is well.
-func (h *Watch) say(ctx context.Context, message string) {
+// record keeps a message for the readiness check, and logs a new one. An empty message means success.
+func (h *Watch) record(ctx context.Context, message string) {
 	if before := h.lost.Swap(&message); message != "" && (before == nil || *before != message) {
-		klog.FromContext(ctx).Error(errors.New(message), "Not ready: the API of LifecycleEvents is not where it was")
+		klog.FromContext(ctx).Error(errors.New(message), "Not ready: the API of LifecycleEvents has moved")
 	}
 }
 
@@ -67,8 +66,7 @@ func (h *Watch) goneMessage() string {
 	return text
 }
 
-// Check is a readiness check. What it says is served at /readyz/api-home; /readyz says
-// only that it failed.
+// Check is a readiness check. /readyz/api-home serves its message.
 func (h *Watch) Check() error {
 	if message := h.lost.Load(); message != nil && *message != "" {
 		return errors.New(*message)

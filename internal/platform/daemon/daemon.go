@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/logs"
@@ -23,7 +24,7 @@ import (
 )
 
 // Main runs a command until it returns or a signal ends it, and returns the exit
-// code of the process: 0 where nothing but the signal has ended it. A second signal ends the process at once.
+// code of the process: 0 if only the signal has ended it. A second signal ends the process at once.
 func Main(command *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +42,7 @@ func Main(command *cobra.Command) int {
 func Logging(command *cobra.Command) {
 	config := logsapi.NewLoggingConfiguration()
 	gate := featuregate.NewFeatureGate()
-	runtimeMust(logsapi.AddFeatureGates(gate))
+	utilruntime.Must(logsapi.AddFeatureGates(gate))
 	logsapi.AddFlags(config, command.PersistentFlags())
 	command.PersistentPreRunE = func(command *cobra.Command, _ []string) error {
 		logs.InitLogs()
@@ -54,13 +55,6 @@ func Logging(command *cobra.Command) {
 	}
 }
 
-// runtimeMust panics on an error that only a mistake in the program can cause.
-func runtimeMust(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 // Client are the flags for the API server.
 type Client struct {
 	Kubeconfig string
@@ -68,13 +62,13 @@ type Client struct {
 	Burst      int
 }
 
-// AddFlags adds the flags. What is set already is their default.
+// AddFlags adds the flags, with the current values as defaults.
 func (c *Client) AddFlags(flags *pflag.FlagSet) {
 	if c.QPS == 0 {
 		c.QPS, c.Burst = 50, 100
 	}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "",
-		"kubeconfig for use outside of the cluster (default: $KUBECONFIG, or else the credentials of the pod)")
+		"kubeconfig for use outside of the cluster (default: $KUBECONFIG, otherwise the credentials of the pod)")
 	flags.Float32Var(&c.QPS, "kube-api-qps", c.QPS, "requests per second to the API server, on average")
 	flags.IntVar(&c.Burst, "kube-api-burst", c.Burst, "requests to the API server at once")
 }

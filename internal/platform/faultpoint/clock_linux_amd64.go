@@ -11,13 +11,12 @@ import (
 	"unsafe"
 )
 
-// vdsoClockgettimeSym is where the runtime asks for the time.
+// vdsoClockgettimeSym is the address of the runtime's time function.
 //
 //go:linkname vdsoClockgettimeSym runtime.vdsoClockgettimeSym
 var vdsoClockgettimeSym uintptr
 
-// What the function in assembly uses: where the time is asked for in truth, and how many
-// seconds the clock is off.
+// The function in assembly uses the address of the real function, and the error of the clock in seconds.
 var (
 	truth  uintptr
 	offset *int64
@@ -26,9 +25,8 @@ var (
 // shiftedClock is the address of the function in assembly.
 func shiftedClock() uintptr
 
-// A process whose environment names a file in SLIPWAY_CLOCK has a clock that is off by as many
-// seconds as its first 8 bytes say, at any moment. Durations go on as they are, as they do on a
-// machine whose clock is set.
+// If SLIPWAY_CLOCK names a file, its first 8 bytes are the current error of the clock in seconds. Durations stay right, as
+// on a machine whose clock is set.
 var _ = setClock(os.Getenv("SLIPWAY_CLOCK"))
 
 func setClock(path string) bool {

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faultpoint gives names to the moments between steps, so that tests can
-// stop a process there and kill it.
+// Package faultpoint names the moments between steps, so that tests can stop and kill a process there.
 //
-//	agent, drain driver ── Reach("claimed") ──▶ nothing; in a test: says so, and stops
-//	test ── SIGCONT ──▶ goes on, and stops no more
+//	agent, drain driver ── Reach("claimed") ──▶ nothing; in a test: prints the name, and stops
+//	test ── SIGCONT ──▶ continues, and stops no more
 //
-// A binary that is built with the tag "faultpoints" stops at the point that the
-// environment variable SLIPWAY_FAULTPOINT names. In any other binary Reach does
-// nothing at all.
+// A binary with the build tag "faultpoints" stops at the point that the environment variable SLIPWAY_FAULTPOINT names.
+// In any other binary, Reach does nothing.
 //
-// On linux/amd64, the clock of such a binary can jump: it is off by as many seconds as the
-// file says that SLIPWAY_CLOCK names, 8 bytes, little endian. Timers do not heed that, as on
-// a machine whose clock is set.
+// On linux/amd64, the clock of such a binary can jump: the file that SLIPWAY_CLOCK names has its error in seconds, in 8
+// bytes, little endian. Timers ignore the jump, as on a machine whose clock is set.
 package faultpoint
 
-// The fault points, in the order of the walk.
+// The fault points of an event, in order.
 const (
 	Claimed          = "claimed"           // the claim is written
 	FinalizerSet     = "finalizer-set"     // the finalizer is written
@@ -27,61 +24,61 @@ const (
 	Deleted          = "deleted"           // the event is deleted
 )
 
-// Those of the evictionrequest-controller.
+// The fault points of the evictionrequest-controller.
 const (
 	EvictionCreated = "eviction-created" // an Eviction was created
 	EvictionAdopted = "eviction-adopted" // its labels and owners are written
 	EvictionWritten = "eviction-written" // its status is written
-	RequestWritten  = "request-written"  // a requester was told
+	RequestWritten  = "request-written"  // the status of a request is written
 )
 
-// Those of who asks for the evictions of the pods that drains leave to responders.
+// The fault points of the requester for drains.
 const (
 	PodRequested     = "pod-requested"     // an EvictionRequest was created
-	RequestWithdrawn = "request-withdrawn" // it says that the eviction is not wanted any more
+	RequestWithdrawn = "request-withdrawn" // it was withdrawn
 	RequestDeleted   = "request-deleted"   // it was deleted
 )
 
-// Those of who holds the leases of nodes.
+// The fault points of node leases.
 const (
-	LeaseTaken       = "lease-taken"        // the lease of a node is ours, or is renewed
-	LeaseGateRemoved = "lease-gate-removed" // an event was let pass
-	LeaseReleased    = "lease-released"     // the lease was given back
+	LeaseTaken       = "lease-taken"        // the lease of a node was acquired or renewed
+	LeaseGateRemoved = "lease-gate-removed" // the gate of an event was removed
+	LeaseReleased    = "lease-released"     // the lease was released
 )
 
-// Those of the surge responder.
+// The fault points of the surge responder.
 const (
 	SurgeReleased  = "surge-released"   // a pod was released from its ReplicaSet
-	SurgeReplaced  = "surge-replaced"   // a turn is over, which the Eviction does not say yet
-	SurgeGivenBack = "surge-given-back" // a pod was given back
-	SurgeForgotten = "surge-forgotten"  // our marks were taken from it
+	SurgeReplaced  = "surge-replaced"   // a run has completed, before the Eviction shows it
+	SurgeGivenBack = "surge-given-back" // a pod was returned to its ReplicaSet
+	SurgeForgotten = "surge-forgotten"  // the marks of a pod were removed
 )
 
-// Those of maintenances of many nodes.
+// The fault points of maintenances.
 const (
 	MaintenanceEventCreated  = "maintenance-event-created"  // the event of a node's drain was created
-	MaintenanceTargetsRaised = "maintenance-targets-raised" // that says how far its drain goes now
+	MaintenanceTargetsRaised = "maintenance-targets-raised" // the targets of a drain were raised
 	MaintenanceJobCreated    = "maintenance-job-created"    // the Job of a node was created
-	MaintenanceRecorded      = "maintenance-recorded"       // a Node says that a maintenance is done with it
+	MaintenanceRecorded      = "maintenance-recorded"       // a Node records the end of the work on it
 	MaintenanceHoldDropped   = "maintenance-hold-dropped"   // the drain of a node may end
 	MaintenanceReturnCreated = "maintenance-return-created" // the event of its return was created
-	MaintenanceKeptAway      = "maintenance-kept-away"      // a Node says which pods of DaemonSets it keeps away
-	MaintenanceLetBack       = "maintenance-let-back"       // it says so no more, and they have not been let go
-	MaintenanceEventReleased = "maintenance-event-released" // our finalizer was removed from an event
+	MaintenanceKeptAway      = "maintenance-kept-away"      // a Node keeps pods of DaemonSets away
+	MaintenanceLetBack       = "maintenance-let-back"       // a Node keeps none away, and their gates still exist
+	MaintenanceEventReleased = "maintenance-event-released" // the finalizer was removed from an event
 )
 
-// Those of shutdowns.
+// The fault points of shutdowns.
 const (
-	ShutdownAnnounced    = "shutdown-announced"     // a Node says that its machine is being shut down
+	ShutdownAnnounced    = "shutdown-announced"     // a Node announces the shutdown of its machine
 	ShutdownEventCreated = "shutdown-event-created" // the event of its drain was created
-	ShutdownDrainNoted   = "shutdown-drain-noted"   // a Node says what became of the drain
-	ShutdownReleased     = "shutdown-released"      // the cordon is undone, the Node still speaks of it
+	ShutdownDrainNoted   = "shutdown-drain-noted"   // a Node records the outcome of the drain
+	ShutdownReleased     = "shutdown-released"      // the cordon is undone, and the annotations still exist
 )
 
-// Those of static pods.
+// The fault points of static pods.
 const (
-	StaticPodsWished = "static-pods-wished"  // a Node says which are to be away
-	StaticPodsNoted  = "static-pods-noted"   // the journal says what is to be away
-	StaticPodTaken   = "static-pod-taken"    // a manifest is away, which nobody says yet
-	StaticPodPutBack = "static-pod-put-back" // one is back, which nobody says yet
+	StaticPodsWished = "static-pods-wished"  // a Node has a wish
+	StaticPodsNoted  = "static-pods-noted"   // the journal records the moves
+	StaticPodTaken   = "static-pod-taken"    // a manifest was moved away, before the report
+	StaticPodPutBack = "static-pod-put-back" // a manifest was moved back, before the report
 )

@@ -14,8 +14,8 @@ import (
 
 var reached atomic.Bool
 
-// Reach stops the goroutine when it comes to the point that SLIPWAY_FAULTPOINT names
-// for the first time, after it has said so on standard error. SIGCONT lets it go on.
+// Reach stops the goroutine when it first reaches the point that SLIPWAY_FAULTPOINT names, and prints that on standard
+// error. SIGCONT continues it.
 func Reach(name string) {
 	if os.Getenv("SLIPWAY_FAULTPOINT") != name || reached.Swap(true) {
 		return

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// The backoff after errors, which are those of API requests.
+// The backoff after errors of API requests.
 const (
 	errorBackoffBase = 50 * time.Millisecond
 	errorBackoffCap  = 30 * time.Second

@@ -55,7 +55,7 @@ func Handler(changed func(obj any)) cache.ResourceEventHandler {
 	}
 }
 
-// Synced says whether everything is known.
+// Synced reports whether everything is known.
 func (w *Watches) Synced() bool {
 	return !slices.ContainsFunc(w.synced, func(synced cache.InformerSynced) bool { return !synced() })
 }

@@ -24,8 +24,7 @@ type Store interface {
 	LastStoreSyncResourceVersion() string
 }
 
-// Writes holds what was written to the objects of one informer and is not shown by its watch yet. It may be
-// used from several goroutines.
+// Writes has the newest writes to the objects of one informer, until its watch shows them. Several goroutines may use it.
 type Writes[T Object] struct {
 	store Store
 
@@ -38,7 +37,7 @@ func New[T Object](store Store) *Writes[T] {
 	return &Writes[T]{store: store, kept: map[types.UID]T{}}
 }
 
-// Keep records what the server has answered to a write.
+// Keep records the server's answer to a write.
 func (w *Writes[T]) Keep(o T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +64,7 @@ func (w *Writes[T]) Forget(uid types.UID) {
 	delete(w.kept, uid)
 }
 
-// Unshown says whether a write is not shown yet, as far as the last Newest knows.
+// Unshown reports whether the watch has yet to show a write, according to the last Newest.
 func (w *Writes[T]) Unshown() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +72,7 @@ func (w *Writes[T]) Unshown() bool {
 }
 
 // Newest returns the objects that list finds in the store, each in its newest version, and the written ones that
-// the watch has yet to show, if belongs says that list would find them. belongs may be nil, for all.
+// the watch has yet to show, if list would find them according to belongs. belongs may be nil, for all.
 func (w *Writes[T]) Newest(list func() ([]T, error), belongs func(T) bool) ([]T, error) {
 	w.mu.Lock() // another Newest may drop what is shown only after seen was read
 	defer w.mu.Unlock()
@@ -98,8 +97,8 @@ func (w *Writes[T]) Newest(list func() ([]T, error), belongs func(T) bool) ([]T,
 			if found {
 				all = append(all, kept)
 			}
-		// Either it is gone, or the store has it and list is about others. Then what counts of it is, at
-		// most, that it was deleted.
+		// Either the object was deleted, or list is about other objects of the store. Then at most its deletion
+		// matters.
 		case found || kept.GetDeletionTimestamp() == nil:
 			delete(w.kept, uid)
 		}
@@ -123,7 +122,7 @@ func (w *Writes[T]) newer(seen T) T {
 	return seen
 }
 
-// overrides says whether what was written is newer than what the watch shows. A deletion gives no version.
+// overrides reports whether the written version is newer than the watched one. A deletion gives no version.
 func overrides(written, shown metav1.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(written.GetResourceVersion(), shown.GetResourceVersion())
 	deleted := written.GetDeletionTimestamp() != nil && shown.GetDeletionTimestamp() == nil
@@ -135,7 +134,7 @@ func isNewer(a, b metav1.Object) bool {
 	return err == nil && order > 0
 }
 
-// isShown says whether the watch has come as far as the object.
+// isShown reports whether the watch has reached the version of the object.
 func isShown(o metav1.Object, shown string) bool {
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), shown)
 	return err == nil && order <= 0

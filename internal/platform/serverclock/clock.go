@@ -12,28 +12,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// near is how far the clocks of a cluster may be apart before anybody minds.
+// near is the difference of clocks that the package ignores.
 const near = 5 * time.Second
 
-// Clock is the machine's clock, set right by what the API server answers. Its timers are the
-// machine's; only what time it is, it knows better.
+// Clock is the machine's clock, corrected by the API server's answers. Its timers are the machine's.
 type Clock struct {
 	clock.WithTicker
 	logger klog.Logger
-	ahead  atomic.Int64 // in ns, how far the server's clock is ahead of the machine's
+	ahead  atomic.Int64 // in ns, of the server's clock before the machine's
 }
 
-// New returns a clock that trusts the machine's until an answer contradicts it. What it finds,
-// it logs when it changes.
+// New returns a clock that trusts the machine's until an answer contradicts it. It logs changes of the difference.
 func New(machine clock.WithTicker, logger klog.Logger) *Clock {
 	return &Clock{WithTicker: machine, logger: logger}
 }
 
-// Now is the time, without the machine's measure of what has passed since another: that knows
-// nothing of a clock that was set.
+// Now returns the time without the machine's monotonic clock, which ignores that a clock was set.
 func (c *Clock) Now() time.Time { return c.machine().Add(time.Duration(c.ahead.Load())) }
 
-// Since is how long a time is past.
+// Since returns the time since t.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func (c *Clock) machine() time.Time { return c.WithTicker.Now().Round(0) }
@@ -60,10 +57,10 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper is for those who look for what cancels a request.
+// WrappedRoundTripper lets client-go find the innermost round tripper.
 func (r roundTripper) WrappedRoundTripper() http.RoundTripper { return r.next }
 
-// answered takes in the Date of an answer.
+// answered processes the Date of an answer.
 func (c *Clock) answered(asked, came time.Time, date string) {
 	server, err := http.ParseTime(date)
 	if err != nil || came.Before(asked) { // no Date, or the machine's clock was set meanwhile
@@ -77,11 +74,11 @@ func (c *Clock) answered(asked, came time.Time, date string) {
 		c.logger.Info("The clock of this machine agrees with the API server's")
 		return
 	}
-	c.logger.Info("The clock of this machine is not the API server's, whose time counts: have it set", "serverIsAhead", ahead)
+	c.logger.Info("The clock of this machine differs from the API server's, whose time counts: set it", "serverIsAhead", ahead)
 }
 
-// apart is how far the server's clock is ahead of the machine's, at the least: the server was
-// asked and answered within a time, and names whole seconds. Zero: they are near.
+// apart returns the minimum by which the server's clock is ahead of the machine's: the server answered within a time, and
+// names whole seconds. Zero means that they agree.
 func apart(asked, came, server time.Time) time.Duration {
 	if ahead := server.Sub(came); ahead > near {
 		return ahead
@@ -92,7 +89,7 @@ func apart(asked, came, server time.Time) time.Duration {
 	return 0
 }
 
-// changed says whether a finding is another one: answers take their time, some more than others.
+// changed reports whether a difference is a new one: the times of answers vary.
 func changed(before, found time.Duration) bool {
 	if before == 0 || found == 0 {
 		return before != found

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serverclock tells the time of the API server.
+// Package serverclock has the time of the API server.
 //
-//	the Date of each answer + when it was asked for and came ─▶ Clock ─▶ Now
+//	the Date of each answer + the times of the request and the answer ─▶ Clock ─▶ Now
 //
-// Kubernetes' API server refuses the status of an Eviction with times that are more than 30 s
-// from its own: on a machine whose clock is wrong, who writes such a status would get nowhere. So
-// the machine's clock counts as long as the server's answers agree with it, within a few seconds;
-// where they do not, the server's does, until they agree again. Nothing is asked for: the
-// answers that come anyway are looked at.
+// Kubernetes' API server refuses the status of an Eviction with times that differ from its time by more than 30 s: a
+// process on a machine with a wrong clock could not write such a status. So the machine's clock counts while the
+// server's answers agree with it, within a few seconds; otherwise the server's clock counts, until they agree again.
+// The package sends no request. It reads the answers to other requests.
 //
-// It is for times that the server judges, and no others: it may go back by as much as the
-// machine's clock was wrong, which the machine's own measure of what has passed does not.
+// It is only for times that the server judges: unlike the machine's monotonic clock, it may go back by the error of the
+// machine's clock.
 package serverclock
