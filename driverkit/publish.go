@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -26,11 +25,10 @@ type publisher struct {
 	driverName string
 	missing    []lifecyclev1alpha1.LifecycleTransition
 	connect    func(context.Context) (client.Client, error)
-	clock      clock.Clock
 }
 
 func newPublisher(config Config) *publisher {
-	p := &publisher{driverName: config.DriverName, clock: config.Clock}
+	p := &publisher{driverName: config.DriverName}
 	if config.RESTConfig == nil {
 		return p
 	}
@@ -59,28 +57,18 @@ func connect(ctx context.Context, config *rest.Config) (client.Client, error) {
 // fix.
 func (p *publisher) run(ctx context.Context) error {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
-	for {
-		err := p.publish(ctx)
+	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (done bool, err error) {
+		err = p.publish(ctx)
 		if err == nil || errors.Is(err, ErrForeignTransition) || apierrors.IsInvalid(err) {
-			return err
+			return true, err
 		}
 		klog.FromContext(ctx).Info("Transitions are not published yet; trying again", "driver", p.driverName, "reason", err.Error())
-		if !p.pause(ctx, backoff.Step()) {
-			return nil // the driver ends: an unfinished publication is no failure
-		}
+		return false, nil
+	})
+	if wait.Interrupted(err) {
+		return nil // the driver ends: an unfinished publication is no failure
 	}
-}
-
-// pause waits for d, and reports whether ctx is still active.
-func (p *publisher) pause(ctx context.Context, d time.Duration) bool {
-	timer := p.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C():
-		return true
-	}
+	return err
 }
 
 // publish makes one attempt. It connects each time, because the API home may have been
@@ -113,18 +101,13 @@ func (p *publisher) ensure(ctx context.Context, c client.Client, want *lifecycle
 		}
 		err = c.Get(ctx, client.ObjectKeyFromObject(want), &have)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	return p.compare(ctx, want, &have)
-}
-
-func (p *publisher) compare(ctx context.Context, want, have *lifecyclev1alpha1.LifecycleTransition) error {
-	if have.Spec.Driver != p.driverName {
+	case have.Spec.Driver != p.driverName:
 		return fmt.Errorf("%w: it exists with spec.driver %q, this driver is %q",
 			ErrForeignTransition, have.Spec.Driver, p.driverName)
-	}
-	if !equality.Semantic.DeepEqual(have.Spec, want.Spec) {
+	case !equality.Semantic.DeepEqual(have.Spec, want.Spec):
 		klog.FromContext(ctx).Info("The transition exists with other fields than this driver defines; it stays unchanged",
 			"transition", want.Name, "have", have.Spec, "own", want.Spec)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,7 +23,10 @@ type service struct {
 	driver Driver
 	config Config
 	logger klog.Logger
-	calls  calls
+	// calls is read-locked by each call in progress. The shutdown locks it for writing, and
+	// never unlocks it: that rejects new calls, and waits for the others. gRPC's own graceful
+	// stop waits for calls without limit, and blocks the immediate stop in this time.
+	calls sync.RWMutex
 	// closing ends when the driver shuts down: delayed answers are then sent at once.
 	closing context.Context //nolint:containedctx // a signal; no call is made with it
 }
@@ -53,10 +57,10 @@ func (s *service) EndLifecycleTransition(ctx context.Context, req *driverv1.EndL
 
 // answer calls the driver, and translates its errors for the caller.
 func (s *service) answer(ctx context.Context, name string, do method, call Call) (*driverv1.LifecycleTransitionResponse, error) {
-	if !s.calls.enter() {
+	if !s.calls.TryRLock() {
 		return nil, status.Error(codes.Unavailable, ErrShutdown.Error())
 	}
-	defer s.calls.leave()
+	defer s.calls.RUnlock()
 	if err := s.check(call); err != nil {
 		return nil, err
 	}

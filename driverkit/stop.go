@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
-// closeGrace limits the return of a Close after its context has ended.
+// closeGrace limits the return of a Close after its context has ended, and then the sending
+// of the last answers.
 const closeGrace = time.Second
 
 // stop ends in an order that loses no answer: it first rejects new callers, then ends the
@@ -19,7 +21,11 @@ func (p *plugin) stop(ctx context.Context) error {
 	errs := []error{p.registrationSocket.unlink()}
 	p.registrationServer.Stop()
 
-	idle := p.service.calls.close()
+	idle := make(chan struct{})
+	go func() { // it ends with the last call
+		p.service.calls.Lock()
+		close(idle)
+	}()
 	p.releaseHeld()
 	errs = append(errs, p.closeDriver(ctx), p.driverSocket.unlink(), p.drainCalls(idle))
 	return errors.Join(errs...)
@@ -32,33 +38,22 @@ func (p *plugin) closeDriver(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timer := p.config.Clock.NewTimer(shutdownGrace)
-	defer timer.Stop()
-
 	closed := make(chan error, 1)
 	go func() { closed <- closer.Close(ctx) }()
-	select {
-	case err := <-closed:
-		return err
-	case <-timer.C():
+	err, returned := await(p.config.Clock, closed, shutdownGrace)
+	if !returned {
+		cancel()
+		err, returned = await(p.config.Clock, closed, closeGrace)
 	}
-	cancel()
-	timer.Reset(closeGrace)
-	select {
-	case err := <-closed:
-		return err
-	case <-timer.C():
+	if !returned {
 		return fmt.Errorf("the driver's Close did not return %s after its context had ended", closeGrace)
 	}
+	return err
 }
 
 // drainCalls waits for the calls in progress, or aborts them.
 func (p *plugin) drainCalls(idle <-chan struct{}) error {
-	timer := p.config.Clock.NewTimer(shutdownGrace)
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C():
+	if _, ended := await(p.config.Clock, idle, shutdownGrace); !ended {
 		p.driverServer.Stop()
 		return fmt.Errorf("aborted calls that had not ended %s after the beginning of the shutdown", shutdownGrace)
 	}
@@ -68,50 +63,22 @@ func (p *plugin) drainCalls(idle <-chan struct{}) error {
 		defer close(sent)
 		p.driverServer.GracefulStop()
 	}()
-	select {
-	case <-sent:
-	case <-timer.C():
+	if _, answered := await(p.config.Clock, sent, closeGrace); !answered {
 		p.driverServer.Stop()
 		<-sent
 	}
 	return nil
 }
 
-// calls counts the calls in progress. gRPC's own graceful stop waits for calls without
-// limit, and blocks the immediate stop in this time.
-type calls struct {
-	mu     sync.Mutex
-	going  int
-	closed chan struct{} // nil until close; closed after the last call
-}
-
-// enter reports whether a call may begin. If so, the call must leave.
-func (c *calls) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed != nil {
-		return false
+// await returns the result of an action in progress. ok is false if there is none after
+// the limit.
+func await[T any](c clock.Clock, done <-chan T, limit time.Duration) (result T, ok bool) {
+	timer := c.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case result = <-done:
+		return result, true
+	case <-timer.C():
+		return result, false
 	}
-	c.going++
-	return true
-}
-
-func (c *calls) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.going--
-	if c.going == 0 && c.closed != nil {
-		close(c.closed)
-	}
-}
-
-// close rejects new calls. Call it once. The channel closes when no call is in progress.
-func (c *calls) close() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = make(chan struct{})
-	if c.going == 0 {
-		close(c.closed)
-	}
-	return c.closed
 }

@@ -20,8 +20,10 @@ func (j *job) keep(ctx context.Context) {
 		if now.over {
 			return
 		}
-		entry, pause := now.next(j.clock.Now())
-		if rest := trouble.until.Sub(j.clock.Now()); entry != nil && rest > 0 {
+		entry, pause := next(now.facts, j.clock.Now())
+		if now.stopped {
+			entry, pause = nil, forever
+		} else if rest := trouble.until.Sub(j.clock.Now()); entry != nil && rest > 0 {
 			entry, pause = nil, rest
 		}
 		if entry == nil {
@@ -82,14 +84,6 @@ func (j *job) look() view {
 		stopped: j.stopped != nil,
 		over:    j.returned && (j.stopped != nil || j.complete),
 	}
-}
-
-// next returns the next write, like the function of that name, and none after the stop.
-func (v view) next(now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
-	if v.stopped {
-		return nil, forever
-	}
-	return next(v.facts, now)
 }
 
 // forever means: until the next change.

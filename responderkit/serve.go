@@ -11,8 +11,7 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
-	lifecycleclient "k8s.io/client-go/kubernetes/typed/lifecycle/v1alpha1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -41,8 +40,7 @@ func Serve(ctx context.Context, config Config, run RunFunc) error {
 type responder struct {
 	config Config
 	run    RunFunc
-	client lifecycleclient.EvictionsGetter
-	pods   coreclient.PodsGetter
+	client kubernetes.Interface
 	queue  workqueue.TypedInterface[cache.ObjectName]
 }
 
@@ -57,15 +55,10 @@ func newResponder(config Config, run RunFunc) (*responder, error) {
 	// CRDs may serve the group, and they do not support protobuf.
 	asJSON := rest.CopyConfig(config.RESTConfig)
 	asJSON.ContentType, asJSON.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	client, err := lifecycleclient.NewForConfig(asJSON)
-	if err != nil {
+	var err error
+	if r.client, err = kubernetes.NewForConfig(asJSON); err != nil {
 		return nil, fmt.Errorf("build client: %w", err)
 	}
-	pods, err := coreclient.NewForConfig(config.RESTConfig)
-	if err != nil {
-		return nil, fmt.Errorf("build client: %w", err)
-	}
-	r.client, r.pods = client, pods
 	return r, nil
 }
 
@@ -97,8 +90,8 @@ func (r *responder) start(ctx context.Context, key cache.ObjectName, e *eviction
 	target := e.Spec.Target.Pod
 	logger := klog.FromContext(ctx).WithValues("eviction", key, "evictionUID", e.UID, "pod", klog.KRef(e.Namespace, target.Name), "podUID", target.UID)
 	logger.Info("The responder is active", "responder", r.config.Name)
-	j := newJob(r.config.Name, r.config.Clock, server{client: r.client, manager: managerOf(r.config.Name)}, e)
-	description := toEviction(e, r.pods)
+	j := newJob(r.config.Name, r.config.Clock, server{client: r.client.LifecycleV1alpha1(), manager: managerOf(r.config.Name)}, e)
+	description := toEviction(e, r.client.CoreV1())
 	j.begin(klog.NewContext(ctx, logger), func(ctx context.Context, report func(Progress)) error {
 		return r.run(ctx, description, report)
 	}, func() { r.queue.Add(key) })

@@ -11,57 +11,27 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/watch"
+	lifecycleinformers "k8s.io/client-go/informers/lifecycle/v1alpha1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
 
-// watch returns an informer of the Evictions that name the responder. Each change adds a
-// key to the queue.
+// watch returns an informer of the Evictions that name the responder, by the label of the
+// evictionrequest-controller. Each change adds a key to the queue.
 func (r *responder) watch() (cache.SharedIndexInformer, error) {
-	ours, err := selectorOf(r.config.Name)
-	if err != nil {
-		return nil, err
-	}
-	client := r.client.Evictions(r.config.Namespace)
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = ours
-			return client.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = ours
-			return client.Watch(ctx, options)
-		},
-	}, r.client), &evictionv1alpha1.Eviction{}, 0, cache.Indexers{})
-	if err := informer.SetWatchErrorHandlerWithContext(logWatchError); err != nil {
-		return nil, fmt.Errorf("watch Evictions: %w", err)
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	ours := fmt.Sprintf("%s in (%s,%s)", r.config.Name,
+		evictionv1alpha1.EvictionParticipantRoleResponder, evictionv1alpha1.EvictionParticipantRoleRequesterResponder)
+	informer := lifecycleinformers.NewFilteredEvictionInformer(r.client, r.config.Namespace, 0, nil,
+		func(options *metav1.ListOptions) { options.LabelSelector = ours })
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    r.enqueue,
 		UpdateFunc: func(_, e any) { r.enqueue(e) },
 		DeleteFunc: r.enqueue,
 	})
-	if err != nil {
+	if err := errors.Join(err, informer.SetWatchErrorHandlerWithContext(logWatchError)); err != nil {
 		return nil, fmt.Errorf("watch Evictions: %w", err)
 	}
 	return informer, nil
-}
-
-// selectorOf selects the Evictions that name the responder, by the label of the
-// evictionrequest-controller.
-func selectorOf(name string) (string, error) {
-	requirement, err := labels.NewRequirement(name, selection.In, []string{
-		string(evictionv1alpha1.EvictionParticipantRoleResponder),
-		string(evictionv1alpha1.EvictionParticipantRoleRequesterResponder),
-	})
-	if err != nil {
-		return "", fmt.Errorf("select Evictions: %w", err)
-	}
-	return labels.NewSelector().Add(*requirement).String(), nil
 }
 
 func (r *responder) enqueue(e any) {
