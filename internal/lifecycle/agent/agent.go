@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
@@ -31,7 +33,9 @@ type Agent struct {
 	checking   map[string]readinessCheck
 	seen       map[string]bool // drivers that have been registered since we began
 	lag        lag
-	unkept     unkept
+	// prunes are the events whose LeftToResponders the API server does not store: its CRD is
+	// older than this agent.
+	prunes map[types.UID]bool
 	// looked: at the API server, once. The caches of a process that has waited to be the
 	// leader may be far behind, and a call to a driver is no write that would be refused.
 	looked bool
@@ -76,7 +80,7 @@ func New(config Config) *Agent {
 	return &Agent{
 		Config:     config,
 		reportedAt: map[types.UID]time.Time{}, checking: map[string]readinessCheck{}, seen: map[string]bool{},
-		lag: lag{}, unkept: newUnkept(),
+		lag: lag{}, prunes: map[types.UID]bool{},
 	}
 }
 
@@ -94,14 +98,10 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
-		if a.unkept.look(facts) {
-			log.FromContext(ctx).Info("The LifecycleEvent CRD is older than this agent: it does not keep which pods a drain leaves to responders, " +
-				"so nobody asks for their evictions. Apply the CRDs of this version")
-		}
 		look := a.Observer.Look(facts.Events, facts.CordonedFor, now)
-		decision := transition.Next(facts, now)
+		decision := transition.Next(facts, now).Or(transition.Decision{Wake: look})
 		if decision.Step == nil {
-			return wakeAt(now, decision.Wake, look), nil
+			return loop.Wait(decision.Wake, now), nil
 		}
 		wrote, version, err := a.perform(ctx, decision.Step)
 		stale := errors.Is(err, record.ErrStale)
@@ -135,19 +135,6 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 	return facts, 0, nil
 }
 
-// wakeAt asks for a pass at the earliest of the times, of which zero means never.
-func wakeAt(now time.Time, times ...time.Time) (result reconcile.Result) {
-	for _, at := range times {
-		if at.IsZero() {
-			continue
-		}
-		if after := max(at.Sub(now), time.Millisecond); result.IsZero() || after < result.RequeueAfter {
-			result.RequeueAfter = after
-		}
-	}
-	return result
-}
-
 // forgetGone drops what is remembered of events that are not there any more.
 func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
 	present := make(map[types.UID]bool, len(facts.Events))
@@ -155,10 +142,6 @@ func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
 		present[e.UID] = true
 	}
 	a.Calls.Keep(ctx, present)
-	a.unkept.keep(present)
-	for uid := range a.reportedAt {
-		if !present[uid] {
-			delete(a.reportedAt, uid)
-		}
-	}
+	maps.DeleteFunc(a.prunes, func(uid types.UID, _ bool) bool { return !present[uid] })
+	maps.DeleteFunc(a.reportedAt, func(uid types.UID, _ time.Time) bool { return !present[uid] })
 }

@@ -21,7 +21,7 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 	facts := transition.Facts{
 		NodeName: a.NodeName, Claimer: a.Claimer,
 		Drivers: a.driver,
-		Calls:   a.Calls.Calls(), ReportedAt: a.reportedAt,
+		Calls:   a.storable(a.Calls.Calls()), ReportedAt: a.reportedAt,
 		Since: a.Since, HomeSince: a.HomeSince, FinishedEventTTL: a.FinishedEventTTL,
 	}
 	var err error
@@ -39,6 +39,20 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		facts.CordonedFor = nodestate.Owners(&node)
 	}
 	return facts, nil
+}
+
+// storable removes LeftToResponders from the answers for events for which the API server
+// does not store them: otherwise the agent would write them again in each pass.
+func (a *Agent) storable(calls map[types.UID]transition.Call) map[types.UID]transition.Call {
+	for uid := range a.prunes {
+		if call := calls[uid]; call.Answer != nil {
+			answer := *call.Answer
+			answer.LeftToResponders = nil
+			call.Answer = &answer
+			calls[uid] = call
+		}
+	}
+	return calls
 }
 
 // readinessCheck is the last event for which the agent checked a driver.

@@ -95,7 +95,13 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) (vers
 	if version, err = a.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return "", err
 	}
-	a.unkept.wrote(s.Event.UID, version, s.Status)
+	if isPruned(s, version) {
+		if len(a.prunes) == 0 {
+			log.FromContext(ctx).Info("The LifecycleEvent CRD is older than this agent: it does not store the pods that a drain leaves to responders, " +
+				"so the controller does not request their evictions. Apply the CRDs of this version")
+		}
+		a.prunes[s.Event.UID] = true
+	}
 	a.Observer.Wrote(s.Event, s.Status, a.Clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
 	switch s.Purpose {
@@ -114,6 +120,12 @@ func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) (vers
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
 	}
 	return version, nil
+}
+
+// isPruned returns whether the API server has dropped LeftToResponders: it was new in the
+// status, but the write has not changed the version of the event.
+func isPruned(s transition.WriteStatus, version string) bool {
+	return len(s.Status.LeftToResponders) > 0 && len(s.Event.Status.LeftToResponders) == 0 && version == s.Event.ResourceVersion
 }
 
 // deadlineOf is for the log.

@@ -9,60 +9,45 @@ import (
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// settleTime is how long the set of drivers must stay the same before it is written: a
-// driver that restarts, or an agent that has just begun, is no news.
+// settleTime is the time for which the set of drivers must stay the same before the agent
+// writes it. Restarts of a driver or of the agent then cause no write.
 const settleTime = 5 * time.Second
 
-// retryTime is when a write that has failed is tried again.
+// retryTime is the delay after a failed write.
 const retryTime = 30 * time.Second
 
-// registered says on the Node which drivers are registered. It writes when the set has
-// changed and stays so, and at rest not at all. When the agent ends, what it has said stays.
+// registered lists the registered drivers on the Node. The list stays after the end of the
+// agent.
 type registered struct {
-	clock   clock.WithTicker
-	names   func() []string
-	write   func(context.Context, []string) error
-	changed chan struct{}
+	clock clock.PassiveClock
+	names func() []string
+	// write writes the list, unless the Node has it.
+	write func(context.Context, []string) error
+
+	seen    []string
+	since   time.Time // of seen
+	written bool
 }
 
-func newRegistered(clock clock.WithTicker, names func() []string, write func(context.Context, []string) error) *registered {
-	return &registered{clock: clock, names: names, write: write, changed: make(chan struct{}, 1)}
-}
-
-// look is called when the set may have changed. It does not block.
-func (r *registered) look() {
-	select {
-	case r.changed <- struct{}{}:
-	default: // somebody has said so already
+// Reconcile runs after each change of the registry.
+func (r *registered) Reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
+	now, names := r.clock.Now(), r.names()
+	if r.since.IsZero() || !slices.Equal(r.seen, names) {
+		r.seen, r.since, r.written = names, now, false
 	}
-}
-
-// Start goes on until ctx ends.
-func (r *registered) Start(ctx context.Context) error {
-	timer := r.clock.NewTimer(settleTime)
-	defer timer.Stop()
-	var said []string
-	written := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.changed:
-			timer.Reset(settleTime)
-		case <-timer.C():
-			// A driver that comes to rest, or is called, is a change that leaves the set as it is.
-			names := r.names()
-			if written && slices.Equal(said, names) {
-				continue
-			}
-			err := r.write(ctx, names)
-			said, written = names, err == nil
-			if err != nil && ctx.Err() == nil {
-				log.FromContext(ctx).Info("The Node does not say which drivers are registered; trying again", "reason", err.Error())
-				timer.Reset(retryTime)
-			}
-		}
+	if r.written {
+		return reconcile.Result{}, nil
 	}
+	if wait := r.since.Add(settleTime).Sub(now); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if err := r.write(ctx, names); err != nil {
+		log.FromContext(ctx).Info("The agent could not list the registered drivers on the Node; trying again", "reason", err.Error())
+		return reconcile.Result{RequeueAfter: retryTime}, nil
+	}
+	r.written = true
+	return reconcile.Result{}, nil
 }

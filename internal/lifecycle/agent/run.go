@@ -121,13 +121,11 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}); err != nil {
 		return err
 	}
-	var waker loop.Waker
+	var waker, listWaker loop.Waker
 	wake := func() { waker.Wake(p.options.NodeName) }
-	var drivers *plugins.Registry
-	told := newRegistered(clock.RealClock{}, func() []string { return drivers.Names() }, p.writer.SetDrivers)
-	drivers = plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
+	drivers := plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
 		wake()
-		told.look()
+		listWaker.Wake(p.options.NodeName)
 	}})
 	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), wake)
 	agent := New(Config{
@@ -148,7 +146,11 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	); err != nil {
 		return err
 	}
-	return p.addRunnables(drivers, told)
+	list := &registered{clock: clock.RealClock{}, names: drivers.Names, write: p.writer.SetDrivers}
+	if err := loop.Add(p.manager, "drivers", list, 1, listWaker.Source(p.options.NodeName)); err != nil {
+		return err
+	}
+	return p.addRunnables(drivers)
 }
 
 // wakeOn wakes the node whenever an object changes, whichever it is.
@@ -156,11 +158,10 @@ func wakeOn[T client.Object](node string) handler.TypedEventHandler[T, string] {
 	return loop.NodesOf(func(context.Context, T) []string { return []string{node} })
 }
 
-func (p *process) addRunnables(drivers *plugins.Registry, told *registered) error {
+func (p *process) addRunnables(drivers *plugins.Registry) error {
 	errs := []error{
 		p.manager.Add(p.node),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
-		p.manager.Add(told),
 	}
 	for _, b := range p.options.Builtin {
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
