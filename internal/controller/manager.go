@@ -4,12 +4,10 @@ package controller
 
 import (
 	"context"
-	"net/http"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -36,7 +34,7 @@ import (
 func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(self, manager.Options{
 		Scheme:                        p.home.Scheme(),
-		MapperProvider:                p.mapper,
+		MapperProvider:                p.home.MapperProvider,
 		Logger:                        log.FromContext(ctx),
 		Cache:                         p.caches(),
 		LeaderElection:                p.options.LeaderElect,
@@ -78,11 +76,6 @@ func (p *process) caches() cache.Options {
 		options.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{nodelease.Namespace: {}}}
 	}
 	return options
-}
-
-// mapper is the home's, which asks nothing of the server.
-func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-	return p.home.Mapper(), nil
 }
 
 // slimNode keeps of a Node what is decided on: the cache has those of the whole

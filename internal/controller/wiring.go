@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -78,13 +77,10 @@ func (p *process) addFleet(self *rest.Config, options central.Options) (err erro
 func (p *process) driverMissing() error {
 	select {
 	case <-p.manager.Elected():
+		return p.fleet.Drivers().Builtin(draindriver.DefaultDriverName)
 	default:
 		return nil
 	}
-	if !slices.Contains(p.fleet.Drivers().Names(), draindriver.DefaultDriverName) {
-		return fmt.Errorf("driver %s, which runs in this process, is not registered with it", draindriver.DefaultDriverName)
-	}
-	return nil
 }
 
 // addNodes adds what takes nodes through the shutdowns of their machines and, if it is

@@ -6,13 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -163,33 +160,24 @@ func (p *process) addRunnables(drivers *plugins.Registry) error {
 		p.manager.Add(p.node),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
 	}
+	var builtin []string
 	for _, b := range p.options.Builtin {
+		builtin = append(builtin, b.Name)
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			return b.Serve(ctx, p.asNode, p.observer.Drains())
 		})))
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
-	p.health.Check(health.Readiness, "drivers", func() error { return builtinMissing(p.options.Builtin, drivers.Names()) })
+	// An agent without third-party drivers is ready: it reports on events that they are missing.
+	p.health.Check(health.Readiness, "drivers", func() error { return drivers.Builtin(builtin...) })
 	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)
-}
-
-// builtinMissing says which drivers of this process are not registered with it. Those of
-// others have no part in that: an agent without them can still say that they are missing,
-// and no update of the agents waits for them.
-func builtinMissing(builtin []Builtin, registered []string) error {
-	for _, b := range builtin {
-		if !slices.Contains(registered, b.Name) {
-			return fmt.Errorf("driver %s, which runs in this process, is not registered with it", b.Name)
-		}
-	}
-	return nil
 }
 
 // newManager builds the caches and clients of the process itself.
 func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(self, manager.Options{
 		Scheme:         p.home.Scheme(),
-		MapperProvider: p.mapper,
+		MapperProvider: p.home.MapperProvider,
 		Logger:         log.FromContext(ctx),
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
@@ -204,16 +192,14 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	if err != nil {
 		return nil, err
 	}
-	return m, m.GetFieldIndexer().IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, func(o client.Object) []string {
-		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
-	})
+	return m, loop.IndexEvents(ctx, m.GetFieldIndexer())
 }
 
 // newNodeCluster builds the cache of the Node, read as the node.
 func (p *process) newNodeCluster(asNode *rest.Config) (cluster.Cluster, error) {
 	return cluster.New(asNode, func(o *cluster.Options) {
 		o.Scheme = p.home.Scheme()
-		o.MapperProvider = p.mapper
+		o.MapperProvider = p.home.MapperProvider
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Field: fields.OneTermEqualSelector("metadata.name", p.options.NodeName)},
 		}
@@ -224,9 +210,4 @@ func (p *process) newNodeCluster(asNode *rest.Config) (cluster.Cluster, error) {
 func (p *process) close() {
 	p.calls.Wait()
 	p.observer.Close()
-}
-
-// mapper is the home's, which asks nothing of the server.
-func (p *process) mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-	return p.home.Mapper(), nil
 }

@@ -50,13 +50,22 @@ func (f *Fleet) Drivers() *plugins.Registry { return f.drivers }
 
 // Sources wake the agent of a node by its events and its Node, and all by transitions.
 func (f *Fleet) Sources(from cache.Cache) []source.TypedSource[string] {
-	b := bell{from}
 	return []source.TypedSource[string]{
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(loop.BindingNode)),
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{},
 			loop.NodesOf(func(context.Context, *lifecyclev1alpha1.LifecycleTransition) []string { return f.nodes() })),
-		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(b.drainChanged)),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(nodeToDrive(from))),
 		f.waker.Source(),
+	}
+}
+
+// nodeToDrive names the Node, if it has events, or shows the drain of an event that may be gone.
+func nodeToDrive(cached client.Reader) func(context.Context, *corev1.Node) []string {
+	return func(ctx context.Context, n *corev1.Node) []string {
+		if transition.DrainShown(n) {
+			return []string{n.Name}
+		}
+		return loop.WithEvents(ctx, cached, n.Name)
 	}
 }
 

@@ -253,8 +253,8 @@ func TestADrainWhoseEventIsGoneIsEndedOnItsNode(t *testing.T) {
 	})
 	driver, _ := counting()
 	f, _ := newFleet(t, driver, node, readyNode("other"))
-	b := bell{f.Cached}
-	if got := append(b.drainChanged(t.Context(), node), b.drainChanged(t.Context(), readyNode("other"))...); len(got) != 1 {
+	wakes := nodeToDrive(f.Cached)
+	if got := append(wakes(t.Context(), node), wakes(t.Context(), readyNode("other"))...); len(got) != 1 {
 		t.Fatalf("woken are the loops of %q; want that of n", got)
 	}
 	if _, err := f.Reconcile(t.Context(), "n"); err != nil {

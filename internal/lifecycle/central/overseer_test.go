@@ -3,6 +3,7 @@
 package central
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
@@ -38,11 +38,20 @@ type stage struct {
 
 // apiOf is an API server, or what a cache shows of one.
 func apiOf(objects ...client.Object) client.Client {
-	return fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
-		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{}).
-		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode).
-		WithIndex(&lifecyclev1alpha1.LifecycleEvent{}, guardedField, whetherGuarded).
-		WithIndex(&corev1.Pod{}, podNodeField, podsNode).Build()
+	builder := fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
+		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{})
+	if err := Index(context.Background(), indices{builder}); err != nil {
+		panic(err) // indices returns none
+	}
+	return builder.Build()
+}
+
+// indices adds indices to a fake client.
+type indices struct{ *fake.ClientBuilder }
+
+func (i indices) IndexField(_ context.Context, o client.Object, field string, value client.IndexerFunc) error {
+	i.WithIndex(o, field, value)
+	return nil
 }
 
 func newStage(t *testing.T, cached, api client.Client) *stage {

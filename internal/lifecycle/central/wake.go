@@ -15,8 +15,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
-	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
@@ -30,35 +28,46 @@ const (
 // Index adds the indices that the readers of [Options] need.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	return errors.Join(
-		indexer.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, eventsNode),
-		indexer.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guardedField, whetherGuarded),
-		indexer.IndexField(ctx, &corev1.Pod{}, podNodeField, podsNode),
+		loop.IndexEvents(ctx, indexer),
+		indexer.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, guardedField, func(o client.Object) []string {
+			if oversight.Guarded(o.(*lifecyclev1alpha1.LifecycleEvent)) {
+				return []string{"true"}
+			}
+			return nil
+		}),
+		indexer.IndexField(ctx, &corev1.Pod{}, podNodeField, func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }),
 	)
 }
 
-func eventsNode(o client.Object) []string {
-	return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
-}
-
-func whetherGuarded(o client.Object) []string {
-	if oversight.Guarded(o.(*lifecyclev1alpha1.LifecycleEvent)) {
-		return []string{"true"}
-	}
-	return nil
-}
-
-func podsNode(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }
-
 // OverseerSources wake an Overseer.
 func OverseerSources(from cache.Cache) []source.TypedSource[string] {
-	b := bell{from}
 	return []source.TypedSource[string]{
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(loop.BindingNode)),
-		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(b.leavingChanged), asLeaving()),
-		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(b.transitionChanged)),
-		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(b.nodeChanged)),
-		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(b.peerChanged), asPeer()),
-		source.TypedKind(from, &corev1.Pod{}, loop.NodesOf(b.podChanged)),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(nodeWithEvents(from))),
+		source.TypedKind(from, &corev1.Pod{}, loop.NodesOf(nodeOfPod(from))),
+		// The guards decide on all of these.
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleEvent](from)), asLeaving()),
+		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleTransition](from))),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(guarded[*corev1.Node](from)), asPeer()),
+	}
+}
+
+// nodeWithEvents names the Node, if it has events.
+func nodeWithEvents(cached client.Reader) func(context.Context, *corev1.Node) []string {
+	return func(ctx context.Context, n *corev1.Node) []string { return loop.WithEvents(ctx, cached, n.Name) }
+}
+
+// nodeOfPod names the node of an agent's pod, if it has events.
+func nodeOfPod(cached client.Reader) func(context.Context, *corev1.Pod) []string {
+	return func(ctx context.Context, p *corev1.Pod) []string {
+		return loop.WithEvents(ctx, cached, p.Spec.NodeName)
+	}
+}
+
+// guarded names the nodes with events that wait for the guards.
+func guarded[T client.Object](cached client.Reader) func(context.Context, T) []string {
+	return func(ctx context.Context, _ T) []string {
+		return loop.NodesOfEvents(ctx, cached, client.MatchingFields{guardedField: "true"})
 	}
 }
 
@@ -84,39 +93,4 @@ func asLeaving() predicate.TypedPredicate[*lifecyclev1alpha1.LifecycleEvent] {
 			return of(e.ObjectOld) != of(e.ObjectNew)
 		},
 	}
-}
-
-// bell names the nodes that a change wakes: only nodes with events.
-type bell struct{ cached client.Reader }
-
-func (b bell) leavingChanged(ctx context.Context, _ *lifecyclev1alpha1.LifecycleEvent) []string {
-	return b.waiting(ctx)
-}
-
-// transitionChanged: whether a transition returns nodes is the guards' business.
-func (b bell) transitionChanged(ctx context.Context, _ *lifecyclev1alpha1.LifecycleTransition) []string {
-	return b.waiting(ctx)
-}
-
-func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
-	return loop.WithEvents(ctx, b.cached, n.Name)
-}
-
-// drainChanged names the node, if it has events, or shows the drain of an event that may be gone.
-func (b bell) drainChanged(ctx context.Context, n *corev1.Node) []string {
-	if transition.DrainShown(n) {
-		return []string{n.Name}
-	}
-	return b.nodeChanged(ctx, n)
-}
-
-func (b bell) peerChanged(ctx context.Context, _ *corev1.Node) []string { return b.waiting(ctx) }
-
-func (b bell) podChanged(ctx context.Context, p *corev1.Pod) []string {
-	return loop.WithEvents(ctx, b.cached, p.Spec.NodeName)
-}
-
-// waiting names the nodes with events that wait for the guards.
-func (b bell) waiting(ctx context.Context) []string {
-	return loop.NodesOfEvents(ctx, b.cached, client.MatchingFields{guardedField: "true"})
 }

@@ -18,17 +18,16 @@ import (
 
 func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
 	held := eventOn("held", lifecyclev1alpha1.GateGuards)
-	b := bell{apiOf(held, eventOn("busy"), eventOn("gated", "example.com/approval"))}
+	cached := apiOf(held, eventOn("busy"), eventOn("gated", "example.com/approval"))
 	ctx := t.Context()
 	for name, tc := range map[string]struct{ got, want []string }{
 		"an event":                        {loop.BindingNode(ctx, eventOn("busy")), []string{"busy"}},
-		"an event by which a node goes":   {b.leavingChanged(ctx, eventOn("busy")), []string{"held"}},
-		"a transition":                    {b.transitionChanged(ctx, nil), []string{"held"}},
-		"a Node with events":              {b.nodeChanged(ctx, readyNode("gated")), []string{"gated"}},
-		"a Node without":                  {b.nodeChanged(ctx, readyNode("idle")), nil},
-		"what guards see of any Node":     {b.peerChanged(ctx, readyNode("idle")), []string{"held"}},
-		"the agent of a node with events": {b.podChanged(ctx, agentOn("busy")), []string{"busy"}},
-		"the agent of a node without":     {b.podChanged(ctx, agentOn("idle")), nil},
+		"an event by which a node goes":   {guarded[*lifecyclev1alpha1.LifecycleEvent](cached)(ctx, eventOn("busy")), []string{"held"}},
+		"a Node with events":              {nodeWithEvents(cached)(ctx, readyNode("gated")), []string{"gated"}},
+		"a Node without":                  {nodeWithEvents(cached)(ctx, readyNode("idle")), nil},
+		"what guards see of any Node":     {guarded[*corev1.Node](cached)(ctx, readyNode("idle")), []string{"held"}},
+		"the agent of a node with events": {nodeOfPod(cached)(ctx, agentOn("busy")), []string{"busy"}},
+		"the agent of a node without":     {nodeOfPod(cached)(ctx, agentOn("idle")), nil},
 	} {
 		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -122,6 +122,16 @@ func (r *Registry) Names() []string {
 	return slices.Compact(names)
 }
 
+// Builtin returns an error unless all these drivers, which run in this process, are registered.
+func (r *Registry) Builtin(drivers ...string) error {
+	for _, name := range drivers {
+		if !r.Driver(name).Registered {
+			return fmt.Errorf("driver %s, which runs in this process, is not registered with it", name)
+		}
+	}
+	return nil
+}
+
 // Client returns a client for calls to the newest instance of a driver. It connects with
 // the first call, and again after the loss of a connection. When a newer instance
 // registers, calls to the older one end with code Canceled: get a client for each call.

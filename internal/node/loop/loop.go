@@ -58,6 +58,13 @@ func BindingNode(_ context.Context, e *lifecyclev1alpha1.LifecycleEvent) []strin
 	return []string{e.Spec.BindingNode}
 }
 
+// IndexEvents adds the index of events by their node, which reads of cached events need.
+func IndexEvents(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, &lifecyclev1alpha1.LifecycleEvent{}, lifecycleevent.BindingNodeField, func(o client.Object) []string {
+		return []string{o.(*lifecyclev1alpha1.LifecycleEvent).Spec.BindingNode}
+	})
+}
+
 // HasEvents returns whether the node has events, as the cache has them. It copies none.
 func HasEvents(ctx context.Context, cached client.Reader, node string) (bool, error) {
 	var events lifecyclev1alpha1.LifecycleEventList

@@ -80,6 +80,11 @@ func (h Home) Scheme() *runtime.Scheme {
 	return scheme
 }
 
+// MapperProvider provides [Home.Mapper] to controller-runtime.
+func (h Home) MapperProvider(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	return h.Mapper(), nil
+}
+
 // Mapper maps the kinds of [Home.Scheme] that Slipway reads and writes. It is
 // static: it needs no discovery requests and no permissions for them.
 func (h Home) Mapper() meta.RESTMapper {
