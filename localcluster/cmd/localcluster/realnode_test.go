@@ -153,7 +153,8 @@ func checkRefusals(t *testing.T, l *launcher, dir string) {
 		"a name that is in use":   {[]string{"node", "add", "worker-1"}, "a simulated node has it"},
 		"a name that none can be": {[]string{"node", "add", "Real_2"}, "lower case letters"},
 		"another node's image":    {[]string{"node", "load", "real-2", "--program", "/bin/true", "--name", "x:1"}, "there is no real node of that name: there is real-1"},
-		"nothing to load":         {[]string{"node", "load", "real-1"}, "required flag"},
+		"an image that is none":   {[]string{"node", "load", "real-1", "integration_test.go"}, "ctr"},
+		"nothing to load":         {[]string{"node", "load", "real-1"}, "name the image to load"},
 		"a program of no node":    {[]string{"stop", "kubelet@real-2"}, "kubelet@real-1"},
 	}
 	for name, tc := range cases {

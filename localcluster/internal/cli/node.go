@@ -95,20 +95,28 @@ it. If the node is there already, it starts those of its programs that do not ru
 	})
 }
 
+var errLoadWhat = errors.New("name the image to load: an archive, a directory, or --program with --name")
+
 func newNodeLoad(streams Streams) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "load NODE --program PROGRAM --name NAME --dir DIR",
-		Short: "Load an image of a program into a node, for pods with imagePullPolicy: Never",
-		Long: `Makes an image of one static program, loads it into NODE, and prints its name. The
-program is in the image's root and is its entrypoint.`,
-		Example: `  localcluster node load real-1 --program ./server --name local.test/server:1 --dir /tmp/c`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "load NODE [ARCHIVE|DIRECTORY] --dir DIR",
+		Short: "Load an image into a node, for pods with imagePullPolicy: Never",
+		Long: `Loads the images of an archive ('docker save', or a tar of an OCI layout) or of a
+directory with an OCI layout into NODE, and prints their names. With --program, it
+makes an image of one static program, which is in the image's root and is its
+entrypoint.`,
+		Example: `  localcluster node load real-1 dist/image --name local.test/slipway:1 --dir /tmp/c
+  localcluster node load real-1 --program ./server --name local.test/server:1 --dir /tmp/c`,
+		Args: cobra.RangeArgs(1, 2), //nolint:mnd // a node, and what to load
 	}
-	program := command.Flags().String("program", "", "the static program (required)")
-	name := command.Flags().String("name", "", "the name of the image, as registry/name:tag (required)")
-	_ = errors.Join(command.MarkFlagRequired("program"), command.MarkFlagRequired("name")) // fails only for flags that do not exist
+	program := command.Flags().String("program", "", "make an image of this static program")
+	name := command.Flags().String("name", "", "the name of the image, as registry/name:tag; for images without one")
 	return on(streams, command, func(command *cobra.Command, opened *cluster.Cluster, args []string) error {
-		names, err := opened.LoadProgram(command.Context(), args[0], *program, *name)
+		path := strings.Join(args[1:], "")
+		if (path == "") == (*program == "") || (*program != "" && *name == "") {
+			return errLoadWhat
+		}
+		names, err := opened.LoadImage(command.Context(), args[0], path, *program, *name)
 		if err == nil {
 			_, err = fmt.Fprintln(streams.Out, strings.Join(names, "\n"))
 		}

@@ -309,8 +309,9 @@ func (c *Cluster) forgetNode(ctx context.Context, st *state.State, node realnode
 	return nil
 }
 
-// LoadProgram loads the image of a static program into the real node, and returns its names.
-func (c *Cluster) LoadProgram(ctx context.Context, node, program, name string) ([]string, error) {
+// LoadImage loads images from an archive or a directory into the real node, or with a program
+// the image of that static program. It returns their names; name is for those that have none.
+func (c *Cluster) LoadImage(ctx context.Context, node, path, program, name string) ([]string, error) {
 	st, err := state.Load(c.dir)
 	if err != nil {
 		return nil, err
@@ -318,7 +319,10 @@ func (c *Cluster) LoadProgram(ctx context.Context, node, program, name string) (
 	if err := checkNode(st, node); err != nil {
 		return nil, err
 	}
-	return c.realNode(st).LoadProgram(ctx, program, name)
+	if program != "" {
+		return c.realNode(st).LoadProgram(ctx, program, name)
+	}
+	return c.realNode(st).Load(ctx, path, name)
 }
 
 func checkNode(st *state.State, name string) error {

@@ -30,22 +30,13 @@ func (n Node) LoadPause(ctx context.Context, program string) error {
 	return err
 }
 
-// LoadProgram loads an image of one static program, which is its entrypoint. It returns the names of the image when
-// the kubelet can use it.
+// LoadProgram loads an image of one static program, which is its entrypoint.
 func (n Node) LoadProgram(ctx context.Context, program, name string) ([]string, error) {
 	var archive bytes.Buffer
 	if err := writeImage(&archive, program, name); err != nil {
 		return nil, fmt.Errorf("make image %s of a program: %w", name, err)
 	}
-	output, err := n.ctr(ctx, &archive, "images", "import", "--snapshotter="+snapshotter, "-")
-	if err != nil {
-		return nil, err
-	}
-	names := loaded(output)
-	if len(names) == 0 {
-		return nil, errNoImage
-	}
-	return names, n.awaitKnown(ctx, names)
+	return n.load(ctx, &archive, "")
 }
 
 // writeImage writes the image of the static program in file, as `docker save` does. In the
@@ -93,6 +84,51 @@ func writeTar(out io.Writer, contents ...tarFile) error {
 		}
 	}
 	return archive.Close()
+}
+
+// Load loads the images of an archive, or of a directory with an OCI layout. An image without a
+// name gets this one; it may be empty.
+func (n Node) Load(ctx context.Context, path, name string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("find the image: %w", err)
+	}
+	if !info.IsDir() {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("open the image: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		return n.load(ctx, file, name)
+	}
+	reading, writing := io.Pipe()
+	go func() {
+		archive := tar.NewWriter(writing)
+		err := archive.AddFS(os.DirFS(path))
+		if err == nil {
+			err = archive.Close()
+		}
+		writing.CloseWithError(err)
+	}()
+	defer func() { _ = reading.Close() }() // ends the writer if containerd refuses
+	return n.load(ctx, reading, name)
+}
+
+// load returns the names of the images when the kubelet can use them.
+func (n Node) load(ctx context.Context, archive io.Reader, name string) ([]string, error) {
+	args := []string{"images", "import", "--snapshotter=" + snapshotter}
+	if name != "" {
+		args = append(args, "--index-name="+name)
+	}
+	output, err := n.ctr(ctx, archive, append(args, "-")...)
+	if err != nil {
+		return nil, err
+	}
+	names := loaded(output)
+	if len(names) == 0 {
+		return nil, errNoImage
+	}
+	return names, n.awaitKnown(ctx, names)
 }
 
 // loaded reads from the output of ctr which images it has unpacked:
