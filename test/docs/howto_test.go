@@ -43,7 +43,7 @@ func (n *newcomer) followsTheHowTos() {
 		page string
 		says []string
 	}{
-		{"docs/how-to/plan-a-drain.md", []string{"Nothing would block now.", "REPLACEMENT", `"verdict": "Evict"`, "Where replacements could run:"}},
+		{"docs/how-to/plan-a-drain.md", []string{"No blockers now.", "REPLACEMENT", `"verdict": "Evict"`, "Nodes for replacements:"}},
 		{"docs/how-to/drain-a-node.md", []string{
 			"node/worker-1 drained", "node/worker-1 uncordoned", "transitionName: drain.slm.k8s.io", "node/worker-3 drained",
 			// What the condition says is without an end of line. Drains say it, too: it counts

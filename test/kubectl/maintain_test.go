@@ -127,7 +127,7 @@ func TestAMaintenanceIsFollowedToItsEnd(t *testing.T) {
 	out, _ = first.end(0)
 	wantTexts(t, out, "nodemaintenance.slipway.dev/"+m.name+" completed, 1 node: 1 returned")
 	_, trouble = m.run(1, "maintenance", "pause", m.name)
-	wantTexts(t, trouble, "has completed: nothing is left to do")
+	wantTexts(t, trouble, "has completed: no step is left")
 }
 
 func TestHowFollowingAMaintenanceEnds(t *testing.T) {
@@ -246,11 +246,11 @@ func TestHooksAndWorkAreSaidOnTheEventOfTheNode(t *testing.T) {
 	out, _ = m.run(0, "status", m.node)
 	wantTexts(t, out, "maintenance "+m.name)
 	out, _ = m.run(0, "explain", m.node)
-	wantTexts(t, out, fmt.Sprintf("Node %s is out for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", m.node, m.name, m.name))
+	wantTexts(t, out, fmt.Sprintf("Node %s is out of service for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", m.node, m.name, m.name))
 	_, trouble = m.run(1, "uncordon", m.node)
-	wantTexts(t, trouble, "NodeMaintenance "+m.name+" returns node "+m.node+" when it is done with it")
+	wantTexts(t, trouble, "NodeMaintenance "+m.name+" returns node "+m.node+" at the end of its work")
 	_, trouble = m.run(0, "drain", m.node, "--dry-run=server")
-	wantTexts(t, trouble, "Warning: Node "+m.node+" is out for NodeMaintenance "+m.name)
+	wantTexts(t, trouble, "Warning: Node "+m.node+" is out of service for NodeMaintenance "+m.name)
 	for line, want := range map[string]string{
 		"maintenance status cli-hoo": m.name, "maintenance open " + m.name + " ": m.node, "maintenance open " + m.name + " n b": "backup",
 		"maintenance stage " + m.name + " d": "drain", "done " + m.node[:len(m.node)-1]: m.node, "maintain x " + m.node[:len(m.node)-1]: m.node,
@@ -281,7 +281,7 @@ func TestWhoMayNotDeleteNodesIsToldWhatToAskFor(t *testing.T) {
 	m.env.Kubectl(t, "create", "clusterrole", "cli-maintains", "--verb=get,list,watch,create,update,patch", "--resource=nodemaintenances.slipway.dev")
 	m.env.Kubectl(t, "create", "clusterrolebinding", "cli-maintains", "--clusterrole=cli-maintains", "--user=cli-nora")
 	_, trouble := m.run(1, "--as=cli-nora", "maintain", m.name, m.node, "--wait=false")
-	wantTexts(t, trouble, "you may not delete nodes", "verb delete on nodes", "Nothing was created")
+	wantTexts(t, trouble, "you may not delete nodes", "verb delete on nodes", "The command has created no maintenance")
 	m.env.Kubectl(t, "create", "clusterrole", "cli-deletes", "--verb=delete", "--resource=nodes")
 	m.env.Kubectl(t, "create", "clusterrolebinding", "cli-deletes", "--clusterrole=cli-deletes", "--user=cli-nora")
 	_, trouble = m.run(0, "--as=cli-nora", "maintain", m.name, m.node, "--wait=false")
@@ -314,7 +314,7 @@ func TestADryRunOfAMaintenanceIsWhatTheServerTakes(t *testing.T) {
 	_, trouble = m.run(1, "maintain", m.name, m.node, "no-such-node")
 	wantTexts(t, trouble, "there is no node \"no-such-node\"")
 	_, trouble = m.run(1, "maintain", m.name, "-l", "pool=nowhere")
-	wantTexts(t, trouble, "no node has the labels pool=nowhere; nothing was created")
+	wantTexts(t, trouble, "no node has the labels pool=nowhere; the command has created no maintenance")
 	out, trouble := m.run(0, "maintain", m.name, "-l", "pool=nowhere", "--dry-run=client")
 	wantTexts(t, out, m.name+" created (dry run)")
 	wantTexts(t, trouble, "Warning: no node has the labels pool=nowhere")

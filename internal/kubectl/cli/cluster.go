@@ -43,8 +43,8 @@ func (t *Tool) Reach() (Cluster, error) {
 	return Cluster{Config: config, HTTP: client}, nil
 }
 
-// Connect is [Tool.Reach], and finds Home. Where Slipway is not installed, the error is
-// [apigroup.ErrNotInstalled], and the rest of the Cluster can be used.
+// Connect is [Tool.Reach], and finds Home. Without Slipway on the cluster, the error is
+// [apigroup.ErrNotInstalled], and the rest of the Cluster works.
 func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
 	c, err := t.Reach()
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
 	}
 }
 
-// notInstalledError is [apigroup.ErrNotInstalled], with what helps.
+// notInstalledError is [apigroup.ErrNotInstalled], with the remedy.
 type notInstalledError struct{}
 
 func (notInstalledError) Error() string {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has what all commands of kubectl slipway share: the streams and flags ([Tool]), the
+// Package cli has the common parts of all commands of kubectl slipway: the streams and flags ([Tool]), the
 // cluster, the choice of nodes, the formats of the output, tables, the live view, and the exit
 // codes.
 //

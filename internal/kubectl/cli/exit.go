@@ -38,7 +38,7 @@ Where several nodes or pods end differently, the first of 1, 3, 4, 7 and 5 that 
 // severity is the order in which the ends of several nodes count.
 var severity = []int{Error, Failed, Canceled, Held, TimedOut}
 
-// ExitError is an error with an exit code. Where Err is nil, everything was said already.
+// ExitError is an error with an exit code. Err is nil if the command has reported it already.
 type ExitError struct {
 	Code int
 	Err  error
@@ -63,7 +63,7 @@ func Usagef(format string, args ...any) error {
 	return ExitError{WrongUsage, fmt.Errorf(format, args...)}
 }
 
-// CodeOf returns the exit code for the error of a command, and what is still to be said.
+// CodeOf returns the exit code for the error of a command, and the error that is not reported yet.
 func CodeOf(err error) (int, error) {
 	e, ok := errors.AsType[ExitError](err)
 	switch {

@@ -26,7 +26,7 @@ type Live struct {
 	lost   string
 }
 
-// Picture is what [Live] shows at a moment.
+// Picture is the content of [Live] at a moment.
 type Picture struct {
 	// Text is for a terminal.
 	Text func(style ui.Style) string
@@ -71,8 +71,8 @@ type News[R any] struct {
 	shown map[string]R
 }
 
-// Of returns the rows that are new or have changed, and those that are gone.
-func (n *News[R]) Of(rows []R) (changed, gone []R) {
+// Next compares the rows with the previous ones: it returns new and changed rows, and deleted rows.
+func (n *News[R]) Next(rows []R) (changed, gone []R) {
 	current := map[string]R{}
 	for _, r := range rows {
 		k := n.Key(&r)

@@ -35,7 +35,7 @@ func CutMaintenance(arg string) (string, error) {
 	return name, nil
 }
 
-// MaintenanceTrouble returns the error of a request about the kind, with what helps.
+// MaintenanceTrouble returns the error of a request about the kind, with the remedy.
 func MaintenanceTrouble(doing string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return errNoMaintenances
@@ -105,8 +105,7 @@ func (t *Tool) ForMaintenance(command *cobra.Command, args cobra.PositionalArgs,
 	return command
 }
 
-// MaintenanceNames returns the names of the NodeMaintenances that a node is out for, by its
-// LifecycleEvents.
+// MaintenanceNames returns the names of the NodeMaintenances behind the LifecycleEvents of a node.
 func MaintenanceNames(node string, events ...*lifecyclev1alpha1.LifecycleEvent) []string {
 	var names []string
 	for _, event := range events {
@@ -121,14 +120,14 @@ func MaintenanceNames(node string, events ...*lifecyclev1alpha1.LifecycleEvent) 
 	return slices.Compact(names)
 }
 
-// OutFor says for which NodeMaintenances a node is out. It returns "" where there are none.
+// OutFor names the NodeMaintenances that have a node out of service. It is empty without any maintenance.
 func OutFor(node string, events []*lifecyclev1alpha1.LifecycleEvent) string {
 	switch names := MaintenanceNames(node, events...); len(names) {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("Node %s is out for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", node, names[0], names[0])
+		return fmt.Sprintf("Node %s is out of service for NodeMaintenance %s; 'kubectl slipway maintenance status %s' shows it.", node, names[0], names[0])
 	default:
-		return fmt.Sprintf("Node %s is out for NodeMaintenances %s; 'kubectl slipway maintenance status' shows them.", node, strings.Join(names, ", "))
+		return fmt.Sprintf("Node %s is out of service for NodeMaintenances %s; 'kubectl slipway maintenance status' shows them.", node, strings.Join(names, ", "))
 	}
 }

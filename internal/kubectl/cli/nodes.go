@@ -93,8 +93,8 @@ func OneNode(args []string) (string, error) {
 // Pod reads an argument that names a pod: cart-0, or pod/cart-0.
 func Pod(arg string) (name string, ok bool) { return cutKind(arg, "pod", "pods", "po") }
 
-// Find returns the names of the nodes, and an error where one does not exist. Where the caller
-// may not read Nodes, names are believed.
+// Find returns the names of the nodes, and an error for a missing one. A caller without
+// permission to read Nodes gets no error.
 func (t *Tool) Find(ctx context.Context, reader client.Reader, n *Nodes) ([]string, error) {
 	if n.Selector != "" {
 		return t.WithLabels(ctx, reader, n)
@@ -190,7 +190,7 @@ func NodeNamed(nodes []*corev1.Node, name string) *corev1.Node {
 	return nil
 }
 
-// Note takes in the lease that a Node shows.
+// Note records the lease in the annotation of a Node.
 func (n *Nodes) Note(node *corev1.Node) {
 	held, is := LeasedByOthers(node)
 	if !is {
@@ -211,7 +211,7 @@ func LeasedByOthers(node *corev1.Node) (held nodelease.Held, is bool) {
 // NoteLeased names the nodes whose drains would wait for other holders' leases.
 func (t *Tool) NoteLeased(n *Nodes) {
 	for _, node := range slices.Sorted(maps.Keys(n.Leased)) {
-		t.Notef("Node %s is leased to %s: a drain waits until the lease is given back.", node, HolderText(n.Leased[node]))
+		t.Notef("Node %s is leased to %s: a drain waits for the release of the lease.", node, HolderText(n.Leased[node]))
 	}
 }
 

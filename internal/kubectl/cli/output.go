@@ -23,7 +23,7 @@ import (
 // Format is a format of the output, as -o has it. Human is the zero value.
 type Format string
 
-// The formats. Template stands for those of kubectl that take an argument, such as
+// The formats. Template stands for the formats of kubectl with an argument, such as
 // jsonpath=..., custom-columns=... and go-template=...
 const (
 	Human    Format = ""
@@ -50,7 +50,7 @@ type Output struct {
 // AddOutput adds the flag -o with these formats and the templates of kubectl.
 func AddOutput(flags *pflag.FlagSet, all ...Format) *Output {
 	o := &Output{all: all}
-	flags.VarP(o, "output", "o", "output format: "+o.choices()+", or as in kubectl jsonpath=..., custom-columns=..., go-template=..., or one of these from a file: jsonpath-file=... (default: for people)")
+	flags.VarP(o, "output", "o", "output format: "+o.choices()+", or as in kubectl jsonpath=..., custom-columns=..., go-template=..., or one of these from a file: jsonpath-file=... (default: text)")
 	return o
 }
 
@@ -107,7 +107,7 @@ type View struct {
 	Text func(style ui.Style, wide bool) string
 }
 
-// Print prints a view as -o says.
+// Print prints a view in the format of -o.
 func (t *Tool) Print(o *Output, v View) error {
 	switch o.Format {
 	case JSON, YAML:

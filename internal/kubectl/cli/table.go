@@ -113,7 +113,7 @@ func Stamp(at *metav1.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// Few joins the first few texts, and counts the others.
+// Few joins the first texts, and counts the rest.
 func Few(texts []string, most int) string {
 	text := strings.Join(texts[:min(most, len(texts))], ", ")
 	if more := len(texts) - most; more > 0 {

@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 )
 
-// Tool is what all commands share: the streams, kubectl's flags for the cluster and the user,
+// Tool has the common parts of all commands: the streams, kubectl's flags for the cluster and the user,
 // and the clock.
 type Tool struct {
 	genericiooptions.IOStreams
@@ -32,8 +32,7 @@ type Tool struct {
 	Clock clock.WithTicker
 }
 
-// NewTool returns a Tool for these streams. What goes to ErrOut is cleaned of what a terminal
-// would obey.
+// NewTool returns a Tool for these streams. It removes control characters from the error output.
 func NewTool(streams genericiooptions.IOStreams) *Tool {
 	streams.ErrOut = ui.Cleaned(streams.ErrOut)
 	return &Tool{IOStreams: streams, Flags: genericclioptions.NewConfigFlags(true), Clock: clock.RealClock{}}
@@ -113,16 +112,16 @@ func wrongArgumentsAreUsage(command *cobra.Command) {
 }
 
 // errDeclined ends a command whose question was not answered with yes.
-var errDeclined = ExitError{Error, errors.New("nothing was done: the question was not answered with yes")}
+var errDeclined = ExitError{Error, errors.New("the command has done nothing: the answer was not yes")}
 
-// Confirm asks the user at the terminal, unless the flags say yes. Without a terminal it
+// Confirm asks the user at the terminal, except with --yes. Without a terminal it
 // returns an error.
 func (t *Tool) Confirm(yes bool, question string) error {
 	switch {
 	case yes:
 		return nil
 	case !isTerminal(t.In):
-		return Usagef("nothing was done: there is no terminal to ask on; --yes skips the question")
+		return Usagef("the command has done nothing: there is no terminal for its question; --yes skips the question")
 	case agrees(t.In, t.ErrOut, question):
 		return nil
 	default:
@@ -177,7 +176,7 @@ func Within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeoutCause(ctx, limit, ErrTimeout)
 }
 
-// IsOver says whether a context of [Within] has ended because its limit was reached.
+// IsOver reports whether a context of [Within] has reached its limit.
 func IsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTimeout) }
 
 // Complete returns a completion for at most so many arguments (0: any number). It suggests the

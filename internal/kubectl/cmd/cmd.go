@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cmd is the command line of kubectl slipway. It puts the groups of commands
-// together; each group has a folder of its own:
+// together; each group has its folder:
 //
 //	drain        drain, uncordon, cancel
 //	maintenance  maintain, maintenance, done
@@ -18,9 +18,9 @@
 //	                               ├─ survey, follow ──▶ facts
 //	                               └─ explain, plan, progress (pure) ──▶ ui ──▶ terminal
 //
-// A command holds no logic that the server needs: what it begins goes on without it. Where a
-// permission is missing, it shows what it may read, and says what it may not. Package cli has
-// what all commands share, the exit codes among it.
+// A command holds no logic that the server needs: the server finishes the work without the command.
+// Without a permission, a command shows the rest, and lists the missing part. Package cli has the
+// common parts, such as the exit codes.
 package cmd
 
 import (
@@ -45,7 +45,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/cmd/status"
 )
 
-// Main runs the command line of the process until it is done or a signal ends it, and
+// Main runs the command line of the process until its end or a signal, and
 // returns the exit code. A second signal ends the process at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -12,8 +12,8 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// Differences lists in what an existing event differs from a wanted one. Without any, a command
-// follows the existing event. It ignores the reason, the requester, and guards that only the
+// Differences lists the differences between an existing event and a wanted one. If there are none, a
+// command follows the existing event. It ignores the reason, the requester, and guards that only the
 // existing event allows.
 func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	is, want := fields(&there.Spec), fields(&wanted.Spec)

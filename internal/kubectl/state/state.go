@@ -4,7 +4,7 @@
 //
 //	LifecycleEvent ── OfEvent ─▶ State ◀─ OfNode ── Node
 //
-// Tables, text and JSON of all commands take the word from here. The package is pure.
+// Tables, text and JSON of all commands use this word. The package is pure.
 package state
 
 import (
@@ -37,8 +37,8 @@ const (
 	Unknown State = "unknown"
 )
 
-// The states of an event. Draining and Returning are of Slipway's own transitions, as are
-// Drained and Returned; Running and Done are of those of other drivers.
+// The states of an event. Draining, Drained, Returning and Returned belong to the transitions of
+// Slipway, Running and Done to the transitions of other drivers.
 const (
 	Draining  State = "draining"
 	Returning State = "returning"
@@ -49,7 +49,7 @@ const (
 	Waiting State = "waiting"
 	// Stalled: the event is claimed, and its agent or driver does not work on it.
 	Stalled State = "stalled"
-	// Blocked: nothing moves until a blocker is removed.
+	// Blocked: the drain makes no progress until a blocker is removed.
 	Blocked State = "blocked"
 	// Canceling: the event is being deleted, and has not ended.
 	Canceling State = "canceling"
@@ -118,8 +118,8 @@ func verbs(event *lifecyclev1alpha1.LifecycleEvent) (doing, done State) {
 	}
 }
 
-// Doing says what a transition that begins with a state does with the node. Empty: it is of
-// another driver.
+// Doing describes the effect on the node of a transition that begins with a state. It is empty for
+// another driver's transition.
 func Doing(start string) string {
 	switch start {
 	case drainStarted:
@@ -170,13 +170,13 @@ func isTrue(node *corev1.Node, conditionType corev1.NodeConditionType) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// reached tells whether the last event of the node brought it to a state.
+// reached reports whether the last event of the node brought it to a state.
 func reached(node *corev1.Node, state string) bool {
 	c := NodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
 	return c != nil && c.Status == corev1.ConditionTrue && c.Reason == state
 }
 
-// Wait says what keeps an event from going on. Without a reason, nothing does.
+// Wait is the obstacle of an event. An empty reason means that there is no obstacle.
 type Wait struct {
 	Reason, Message string
 	// Outdated means that it was reported for an older spec of the event.
@@ -192,8 +192,8 @@ func (w Wait) String() string {
 	return text
 }
 
-// waits are the conditions that keep an event from being claimed, or from being worked on:
-// the first that has this status counts.
+// waits are the conditions that keep an event from its claim, or from its driver: the first one with
+// this status counts.
 var waits = []struct {
 	conditionType string
 	status        metav1.ConditionStatus
@@ -205,8 +205,8 @@ var waits = []struct {
 	{lifecyclev1alpha1.ConditionDriverAvailable, metav1.ConditionFalse},
 }
 
-// WaitOf returns what keeps an event from being claimed or driven: a lease, a guard, a gate,
-// a driver that is missing. What holds up its driver is in the blockers of the event.
+// WaitOf returns the obstacle of an event: a lease, a guard, a gate, or a missing driver. The blockers
+// of its driver are not among them.
 func WaitOf(event *lifecyclev1alpha1.LifecycleEvent) Wait {
 	if event.Status.ClaimStatus.Terminal() {
 		return Wait{}
@@ -219,7 +219,7 @@ func WaitOf(event *lifecyclev1alpha1.LifecycleEvent) Wait {
 	return Wait{}
 }
 
-// IsOutdated tells whether an event has changed, and its driver does not know yet.
+// IsOutdated reports whether the driver has not yet seen the latest spec of an event.
 func IsOutdated(event *lifecyclev1alpha1.LifecycleEvent) bool {
 	return event.Status.ClaimStatus == lifecyclev1alpha1.Claimed && event.Status.ObservedGeneration != 0 &&
 		event.Status.ObservedGeneration < event.Generation
@@ -229,8 +229,8 @@ func IsOutdated(event *lifecyclev1alpha1.LifecycleEvent) bool {
 // refuses to evict otherwise, by the reason of the blocker.
 var flags = map[string]string{"UnmanagedPod": "--force", "LocalStorage": "--delete-emptydir-data"}
 
-// FlagAgainst returns the flag by which a drain evicts a pod that it was asked not to evict.
-// Empty: the blocker is of another kind.
+// FlagAgainst returns the flag that makes a drain evict a pod that it refuses otherwise. It is empty
+// for other kinds of blockers.
 func FlagAgainst(b lifecyclev1alpha1.Blocker) string { return flags[b.Reason] }
 
 // BlockersOf counts the blockers of an event: its status lists at most 20 of them.
@@ -238,8 +238,8 @@ func BlockersOf(status *lifecyclev1alpha1.LifecycleEventStatus) int {
 	return max(int(status.BlockersTotal), len(status.Blockers))
 }
 
-// IsBlocked tells whether nothing moves until a blocker is removed: all pods that are
-// left are held up, or the node as a whole is.
+// IsBlocked reports whether a drain makes no progress until a blocker is removed: all remaining pods
+// are blocked, or the node as a whole.
 func IsBlocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	if BlockersOf(status) == 0 {
 		return false
@@ -253,8 +253,7 @@ func IsBlocked(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	return BlockersOf(status) >= int(status.Progress.Total-status.Progress.Done)
 }
 
-// NeedsPeople tells whether something does not pass by itself, so that its duration
-// cannot be estimated.
+// NeedsPeople reports whether a blocker stays until a person acts, so that its duration is unknown.
 func NeedsPeople(status *lifecyclev1alpha1.LifecycleEventStatus) bool {
 	return IsBlocked(status) || slices.ContainsFunc(status.Blockers, func(b lifecyclev1alpha1.Blocker) bool {
 		reason, known := reasons.Lookup(reasons.Blocker, b.Reason)

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Canvas draws a text at the bottom of a terminal again and again. Nothing else knows how a
-// cursor is moved.
+// Canvas redraws a text at the bottom of a terminal. It alone moves the cursor.
 type Canvas struct{ drawn string }
 
-// Draw replaces the text by another one of at most so many lines; 0 is without limit. What is
-// above the text stays there and scrolls. Both end with a newline, or are empty.
+// Draw replaces the text by another one of at most this number of lines; 0 means without limit. The
+// lines above the text stay and scroll. Both texts end with a newline, or are empty.
 func (c *Canvas) Draw(out io.Writer, above, text string, lines int) {
 	text = fitting(text, lines)
 	if above == "" && text == c.drawn {
@@ -29,8 +28,8 @@ func (c *Canvas) Clear(out io.Writer) {
 	c.drawn = ""
 }
 
-// erase goes up to where the text begins, and erases what is below. It begins at the left: a
-// terminal shows the keys that are pressed, as ^C, where the cursor stands.
+// erase moves the cursor to the first line of the text, and erases the rest of the screen. It begins at
+// the left margin, as a terminal echoes keys such as ^C at the cursor.
 func (c *Canvas) erase() string {
 	if lines := strings.Count(c.drawn, "\n"); lines > 0 {
 		return fmt.Sprintf("\r\x1b[%dA\x1b[J", lines)
@@ -38,7 +37,7 @@ func (c *Canvas) erase() string {
 	return ""
 }
 
-// fitting is at most so many lines of a text.
+// fitting returns at most this number of lines of a text.
 func fitting(text string, lines int) string {
 	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	if lines < 1 || len(all) <= lines {

@@ -13,7 +13,7 @@ type Span struct {
 	Tone Tone
 }
 
-// Line is the spans after each other, each as [Clean] has it, cut where the terminal ends.
+// Line joins clean spans, and cuts the line at the width of the terminal.
 func (s Style) Line(spans ...Span) string {
 	left, end := s.room(spans)
 	var line strings.Builder
@@ -30,16 +30,16 @@ func (s Style) Line(spans ...Span) string {
 	return strings.TrimRight(line.String(), " ")
 }
 
-// Holds says whether the spans after each other fit in a line.
+// Holds reports whether the spans fit in a line.
 func (s Style) Holds(spans []Span) bool {
 	_, end := s.room(spans)
 	return end == ""
 }
 
-// ellipsis is where something was cut.
+// ellipsis marks a cut.
 const ellipsis = "…"
 
-// room is how many characters of the spans there is room for, and what comes after them.
+// room returns the number of characters of the spans that fit, and the mark after them.
 func (s Style) room(spans []Span) (left int, end string) {
 	length := 0
 	for _, span := range spans {
@@ -51,7 +51,7 @@ func (s Style) room(spans []Span) (left int, end string) {
 	return s.Width - 1, ellipsis
 }
 
-// Clip cuts a text to a number of characters, and says so by the last of them.
+// Clip cuts a text to a number of characters. The last one marks the cut.
 func Clip(text string, width int) string {
 	runes := []rune(text)
 	switch {
@@ -64,7 +64,7 @@ func Clip(text string, width int) string {
 	}
 }
 
-// Bar is a bar of so many characters.
+// Bar returns a bar of width characters.
 func Bar(done, total, width int) string {
 	if total <= 0 {
 		return strings.Repeat(".", width)
@@ -74,8 +74,7 @@ func Bar(done, total, width int) string {
 }
 
 // Wrap breaks a text into lines of the style's width. The first line begins with head, the
-// others with as many spaces. What does not fit in a line by itself stands alone in one.
-// Control characters, which a terminal would obey, are left out.
+// others with as many spaces. A word that is too long has a separate line.
 func (s Style) Wrap(head, text string) []string {
 	words := strings.Fields(Clean(text))
 	return s.fold(head, words, "")
@@ -93,8 +92,8 @@ func (s Style) WrapAtMost(head, text string, most int) []string {
 	return lines
 }
 
-// WrapCommand does the same with a command: it breaks between arguments, with what tells a
-// shell that the command goes on.
+// WrapCommand wraps a command between its arguments, with a backslash at the end of each line but the
+// last.
 func (s Style) WrapCommand(head, command string) []string {
 	return s.fold(head, arguments(Clean(command)), ` \`)
 }

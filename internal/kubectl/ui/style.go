@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui is how text looks on a terminal, and without one: how wide, in which
-// colors, in tables and bars.
+// Package ui formats text for terminals and for pipes: width, colors, tables and bars.
 //
 //	text, width, colors ──▶ lines
 //
-// It does not know what the text is about.
+// It does not depend on the subject of the text.
 package ui
 
 import (
@@ -17,26 +16,26 @@ import (
 	"golang.org/x/term"
 )
 
-// Style is how to print to somewhere. The zero value is for no terminal: lines of any
-// width, without colors.
+// Style describes a place for output. The zero value describes a pipe: lines of any width, without
+// colors.
 type Style struct {
-	// Terminal tells that what is printed can be redrawn.
+	// Terminal means that output can be redrawn.
 	Terminal bool
 	// Width is the number of columns. 0: no limit.
 	Width int
 	// Height is the number of lines of a terminal.
 	Height int
-	// Color tells that escape sequences for colors are wanted.
+	// Color allows escape sequences for colors.
 	Color bool
 }
 
-// The usual size is that of a terminal which does not say.
+// The usual size applies to a terminal without a reported size.
 const (
 	usualWidth  = 80
 	usualHeight = 24
 )
 
-// StyleOf is the style for a writer. NO_COLOR (https://no-color.org) and TERM=dumb are
+// StyleOf returns the style for a writer. NO_COLOR (https://no-color.org) and TERM=dumb are
 // honored.
 func StyleOf(out io.Writer, getenv func(string) string) Style {
 	file, ok := out.(*os.File)
@@ -51,10 +50,10 @@ func StyleOf(out io.Writer, getenv func(string) string) Style {
 	return Style{Terminal: !dumb, Width: width, Height: height, Color: !dumb && getenv("NO_COLOR") == ""}
 }
 
-// Tone is what a color says.
+// Tone is the meaning of a color.
 type Tone int
 
-// The tones. Nothing is said by color alone.
+// The tones. A text never depends on its color alone.
 const (
 	Plain Tone = iota
 	Good
@@ -75,9 +74,9 @@ func (s Style) Paint(tone Tone, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Clean is a text, which others may have written, as one line that draws nothing of its own:
-// what a terminal would obey is left out, and so is what turns or hides what is around it
-// (the direction of writing, characters without a width).
+// Clean returns a text of an untrusted author as one harmless line: without control characters, and
+// without characters that turn or hide the text around them (the direction of writing, characters
+// without a width).
 func Clean(text string) string { return strings.Map(printable, text) }
 
 func printable(r rune) rune {
@@ -91,8 +90,8 @@ func printable(r rune) rune {
 	}
 }
 
-// CleanLines is [Clean] of each of the lines of a text. Lines of their own are not to be
-// written by others: what they have written is cleaned before it becomes part of the text.
+// CleanLines returns [Clean] of each line of a text. To keep untrusted authors from adding lines, clean
+// their texts before they become part of this one.
 func CleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -102,7 +101,7 @@ func CleanLines(text string) string {
 	}, text)
 }
 
-// Cleaned writes texts as [CleanLines]. Nothing that is written there has colors.
+// Cleaned returns a writer that writes [CleanLines] of each text, without colors.
 func Cleaned(out io.Writer) io.Writer { return cleaned{out} }
 
 type cleaned struct{ io.Writer }

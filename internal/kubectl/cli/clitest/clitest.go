@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clitest has what the tests of the commands share: golden files, styles of a terminal,
+// Package clitest has helpers for the tests of the commands: golden files, styles of a terminal,
 // and texts with which a hostile object could forge what a terminal shows.
 package clitest
 
@@ -11,13 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -44,7 +42,7 @@ func DrainOf(t *testing.T, node string, change ...func(*lifecyclev1alpha1.Lifecy
 	return event
 }
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // Golden compares a text with the file of that name in testdata.
 func Golden(t *testing.T, name, got string) {
@@ -63,7 +61,7 @@ func Golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", path, diff)
+		t.Errorf("%s (-want +got), -update writes it again:\n%s", path, diff)
 	}
 }
 
@@ -72,7 +70,7 @@ func text(b *bytes.Buffer) string { return strings.ReplaceAll(b.String(), os.Get
 // Noon is the time of the clock in these tests.
 var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Styles are those of a pipe and of terminals. NO_COLOR gives a terminal without colors.
+// Styles describe a pipe and terminals. NO_COLOR gives a terminal without colors.
 var Styles = map[string]ui.Style{
 	"no-terminal":     {},
 	"80-columns":      {Terminal: true, Width: 80, Height: 24, Color: true},
@@ -140,7 +138,7 @@ const Hostile = "\x1b]0;owned\x07\x1b[2J\u202etfel\u200b\u009b31m\r\nnode/worker
 func WantHarmless(t *testing.T, text string) {
 	t.Helper()
 	if !strings.Contains(text, "owned") {
-		t.Errorf("nothing of what was written is in\n%q", text)
+		t.Errorf("the hostile text is missing in\n%q", text)
 	}
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "node/worker-9") {
@@ -176,22 +174,9 @@ progress: {total: 3}, blockersTotal: 2, blockers: [{object: HOSTILE, reason: Oth
 )
 
 // ErrRefused is the answer of an API server that refuses a request.
-var ErrRefused = errors.New("an admission policy says no")
+var ErrRefused = errors.New("an admission policy refuses the request")
 
-// Colors matches the colors in a text.
-var Colors = regexp.MustCompile("\x1b\\[[0-9]*m")
-
-// WantWithin fails for lines that are wider than the terminal.
-func WantWithin(t *testing.T, style ui.Style, text string) {
-	t.Helper()
-	for line := range strings.Lines(Colors.ReplaceAllString(text, "")) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); style.Width > 0 && n > style.Width {
-			t.Errorf("%d columns: %s", n, line)
-		}
-	}
-}
-
-// Execute runs a command line with these commands, and returns what it prints and its exit code.
+// Execute runs a command line with these commands, and returns its output and its exit code.
 func Execute(t *testing.T, commands func(*cli.Tool) []*cobra.Command, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	streams, _, stdout, stderr := genericiooptions.NewTestIOStreams()

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// OneNode is a cluster with Slipway, and with worker-1 and nothing else.
+// OneNode is a cluster with Slipway, and with worker-1 as its only node.
 func OneNode(t *testing.T) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func LeaseAs(holder string) string {
 "acquireTime":"2026-05-01T12:00:00.000000Z","renewTime":"2026-05-01T12:00:00.000000Z"}}`
 }
 
-// LeasedTo is worker-1 as the controller says that somebody has leased it.
+// LeasedTo returns worker-1 with the controller's annotation for the holder of its lease.
 func LeasedTo(holder string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
 	if holder != "" {

@@ -26,7 +26,6 @@ import (
 type cancelFlags struct {
 	cli.Waiting
 	nodes cli.Nodes
-	event string
 }
 
 func newCancel(t *cli.Tool) *cobra.Command {
@@ -38,7 +37,7 @@ func newCancel(t *cli.Tool) *cobra.Command {
 and waits until they are gone. That ends a drain, and undoes its cordon; evicted pods stay where
 they are. If there is nothing to cancel, the command says so; that is no error.`,
 		Example: `  kubectl slipway cancel worker-1
-  kubectl slipway cancel worker-1 --event drain-worker-1`,
+  kubectl slipway cancel -l topology.kubernetes.io/zone=a`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := c.Check(); err != nil {
 				return err
@@ -48,16 +47,15 @@ they are. If there is nothing to cancel, the command says so; that is no error.`
 	}
 	c.nodes.AddTo(command, t)
 	c.AddWaiting(command, "wait until the API server has deleted them")
-	command.Flags().StringVar(&c.event, "event", "", "only the LifecycleEvent of this name")
 	return command
 }
 
 // canceling cancels events.
 type canceling struct {
 	*cli.Tool
-	cluster cli.Cluster
-	asker   asker
-	events  []*lifecyclev1alpha1.LifecycleEvent
+	cluster   cli.Cluster
+	requester requester
+	events    []*lifecyclev1alpha1.LifecycleEvent
 }
 
 func (c *cancelFlags) run(ctx context.Context, t *cli.Tool) error {
@@ -65,20 +63,17 @@ func (c *cancelFlags) run(ctx context.Context, t *cli.Tool) error {
 	if err != nil {
 		return err
 	}
-	nodes := c.nodes.Named // they may be gone, and their events not
+	nodes := c.nodes.Named // an event can outlive its node
 	if c.nodes.Selector != "" {
 		if nodes, err = t.WithLabels(ctx, reader, &c.nodes); err != nil {
 			return err
 		}
 	}
-	events, err := goingOn(ctx, reader, nodes, c.event)
+	events, err := goingOn(ctx, reader, nodes)
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 && c.event != "" {
-		return fmt.Errorf("LifecycleEvent %s is not in progress on any of the nodes; 'kubectl slipway status' lists those that are", c.event)
-	}
-	p := &canceling{Tool: t, cluster: cluster, asker: asker{client: reader, notes: t.ErrOut}, events: events}
+	p := &canceling{Tool: t, cluster: cluster, requester: requester{client: reader, notes: t.ErrOut}, events: events}
 	missing := p.sayIdle(ctx, nodes)
 	if len(events) == 0 {
 		return missing
@@ -97,7 +92,7 @@ func (c *cancelFlags) run(ctx context.Context, t *cli.Tool) error {
 func (p *canceling) warn() {
 	for _, event := range p.events {
 		if names := cli.MaintenanceNames(event.Spec.BindingNode, event); len(names) > 0 {
-			p.Notef("Warning: node %s is out for NodeMaintenance %s: there, it counts as failed; 'kubectl slipway maintenance retry' tries it again.",
+			p.Notef("Warning: node %s is out of service for NodeMaintenance %s: there, it counts as failed; 'kubectl slipway maintenance retry' tries it again.",
 				event.Spec.BindingNode, strings.Join(names, ", "))
 		}
 	}
@@ -111,7 +106,7 @@ func (p *canceling) sayIdle(ctx context.Context, nodes []string) error {
 		if slices.ContainsFunc(p.events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Spec.BindingNode == node }) {
 			continue
 		}
-		if apierrors.IsNotFound(p.asker.client.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{})) {
+		if apierrors.IsNotFound(p.requester.client.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{})) {
 			missing = append(missing, cli.NoSuchNode(node))
 			continue
 		}
@@ -121,14 +116,14 @@ func (p *canceling) sayIdle(ctx context.Context, nodes []string) error {
 }
 
 // goingOn returns the events of the nodes that have not ended.
-func goingOn(ctx context.Context, reader client.Reader, nodes []string, name string) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
+func goingOn(ctx context.Context, reader client.Reader, nodes []string) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
 	var all lifecyclev1alpha1.LifecycleEventList
 	if err := reader.List(ctx, &all); err != nil {
 		return nil, fmt.Errorf("list LifecycleEvents: %w", err)
 	}
 	var events []*lifecyclev1alpha1.LifecycleEvent
 	for _, event := range cli.Pointers(all.Items) {
-		if slices.Contains(nodes, event.Spec.BindingNode) && !event.Status.ClaimStatus.Terminal() && (name == "" || name == event.Name) {
+		if slices.Contains(nodes, event.Spec.BindingNode) && !event.Status.ClaimStatus.Terminal() {
 			events = append(events, event)
 		}
 	}
@@ -137,7 +132,7 @@ func goingOn(ctx context.Context, reader client.Reader, nodes []string, name str
 
 func (p *canceling) deleteAll(ctx context.Context) error {
 	for _, event := range p.events {
-		if err := p.asker.withdraw(ctx, event); err != nil {
+		if err := p.requester.withdraw(ctx, event); err != nil {
 			return err
 		}
 		p.Sayf("%s is being canceled\n", named(p.cluster.ResourceName(event.Name), event))
@@ -145,7 +140,7 @@ func (p *canceling) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// deleteAndWait deletes the events and reports how they have ended.
+// deleteAndWait deletes the events and reports their ends.
 func (p *canceling) deleteAndWait(ctx context.Context, timeout time.Duration) error {
 	ctx, stop := cli.Within(ctx, timeout)
 	defer stop()
@@ -157,7 +152,7 @@ func (p *canceling) deleteAndWait(ctx context.Context, timeout time.Duration) er
 	told, err := f.Follow(ctx, func(ctx context.Context) error {
 		for _, event := range p.events {
 			f.Expect(event)
-			if err := p.asker.withdraw(ctx, event); err != nil {
+			if err := p.requester.withdraw(ctx, event); err != nil {
 				return err
 			}
 		}
@@ -167,18 +162,18 @@ func (p *canceling) deleteAndWait(ctx context.Context, timeout time.Duration) er
 		for _, entry := range told.Still(p.Clock.Now()) {
 			p.Notef("%s", entry.Line())
 		}
-		return cli.Exitf(cli.TimedOut, "timed out; the events are being deleted, and go when their agents have ended them")
+		return cli.Exitf(cli.TimedOut, "timed out; the API server deletes the events after their agents have ended them")
 	}
 	if err != nil {
 		return err
 	}
 	for _, s := range told.All() {
-		p.Sayf("%s", canceledText(s, nodeOf(ctx, p.asker.client, s.Node())))
+		p.Sayf("%s", canceledText(s, nodeOf(ctx, p.requester.client, s.Node())))
 	}
 	return nil
 }
 
-// named is a name of an event with its origin, for a sentence to go on.
+// named returns the name of an event with its origin, as the beginning of a sentence.
 func named(name string, event *lifecyclev1alpha1.LifecycleEvent) string {
 	if from := origin(event); from != "" {
 		return name + from + ","
@@ -195,7 +190,7 @@ func nodeOf(ctx context.Context, reader client.Reader, name string) *corev1.Node
 	return &node
 }
 
-// canceledText says how a canceled event has ended, and whether its node is cordoned.
+// canceledText describes the end of a canceled event, and the cordon of its node.
 func canceledText(s *progress.Item, node *corev1.Node) string {
 	event := named(s.Name(), s.Event())
 	text := fmt.Sprintf("node/%s: %s is canceled", s.Node(), event)
@@ -208,6 +203,6 @@ func canceledText(s *progress.Item, node *corev1.Node) string {
 	case !node.Spec.Unschedulable:
 		return text + "; the node is schedulable\n"
 	default:
-		return text + fmt.Sprintf("; the node is still cordoned, 'kubectl slipway status %s' shows for whom\n", s.Node())
+		return text + fmt.Sprintf("; the node is still cordoned, 'kubectl slipway status %s' shows the owners of its cordon\n", s.Node())
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drain has the commands that take nodes out of service one by one, and return them: drain,
-// uncordon and cancel. asker.go creates, finds and withdraws events; pursuit.go asks and follows;
-// verdict.go prints the end and chooses the exit code.
+// uncordon and cancel. requester.go creates, finds and withdraws events; pursuit.go sends the
+// requests and follows them; verdict.go reports the end and chooses the exit code.
 package drain
 
 import (

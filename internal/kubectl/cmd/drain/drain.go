@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// Choice holds the flags that change what a drain does. The commands drain and plan share them.
+// Choice holds the flags that change a drain. The commands drain and plan share them.
 type Choice struct {
 	request.Drain
 
@@ -39,7 +39,7 @@ func AddMode(command *cobra.Command, into *slipwayv1alpha1.DrainMode) {
 		slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
 }
 
-// drainFlags are the flags of kubectl drain, and those of a drain in the cluster.
+// drainFlags are the flags of kubectl drain and of a drain in the cluster.
 type drainFlags struct {
 	Choice
 	cli.Waiting

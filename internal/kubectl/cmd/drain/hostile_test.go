@@ -43,7 +43,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfADrain(t *testing.T) {
 		tool, _, errOut := clitest.Tool()
 		p := pursuitOf(tool, cli.Human, cli.DryRunNone)
 		p.wanted = []*lifecyclev1alpha1.LifecycleEvent{clitest.DrainOf(t, "worker-1")}
-		p.asker = asker{client: holds{event: clitest.HostileDrain(t, "worker-1", clitest.HostileProgress)}, notes: tool.ErrOut}
+		p.requester = requester{client: holds{event: clitest.HostileDrain(t, "worker-1", clitest.HostileProgress)}, notes: tool.ErrOut}
 		if err := p.askAll(t.Context(), func(*lifecyclev1alpha1.LifecycleEvent) {}); err != nil {
 			t.Fatal(err)
 		}

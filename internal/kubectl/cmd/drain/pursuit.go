@@ -22,18 +22,18 @@ import (
 type pursuit struct {
 	*cli.Tool
 	*cli.Waiting
-	cluster cli.Cluster
-	asker   asker
-	wanted  []*lifecyclev1alpha1.LifecycleEvent
+	cluster   cli.Cluster
+	requester requester
+	wanted    []*lifecyclev1alpha1.LifecycleEvent
 
-	// verb is what has happened to the nodes in the end: drained, uncordoned.
+	// verb is the result for the nodes: drained or uncordoned.
 	verb string
 	// byTimeout means that the timeout is the deadline of the events as well.
 	byTimeout bool
 
 	asked   map[string]asked                       // by the event's name
 	refused map[string][]lifecyclev1alpha1.Blocker // by the event's name
-	// trouble is why the last withdrawal failed.
+	// trouble is the error of the last withdrawal.
 	trouble string
 }
 
@@ -43,8 +43,8 @@ const (
 	uncordoned = "uncordoned"
 )
 
-// margin is how much later than the timeout the deadline of an event may be: it counts from the
-// claim, and in whole seconds.
+// margin allows for the difference between the timeout and the deadline of an event, which counts from
+// the claim, and in whole seconds.
 const margin = 10 * time.Second
 
 // newPursuit finds the cluster and the nodes.
@@ -55,20 +55,20 @@ func newPursuit(ctx context.Context, t *cli.Tool, choice *cli.Nodes, w *cli.Wait
 	}
 	nodes, err := t.Find(ctx, reader, choice)
 	return &pursuit{
-		Tool: t, Waiting: w, cluster: c, asker: asker{client: reader, notes: t.ErrOut, dry: w.DryRun == cli.DryRunServer},
+		Tool: t, Waiting: w, cluster: c, requester: requester{client: reader, notes: t.ErrOut, dry: w.DryRun == cli.DryRunServer},
 		asked: map[string]asked{}, refused: map[string][]lifecyclev1alpha1.Blocker{},
 	}, nodes, err
 }
 
-// run sends the requests, and follows them where the flags say so.
+// run sends the requests, and follows them if the flags require it.
 func (p *pursuit) run(ctx context.Context) error {
 	if p.DryRun == cli.DryRunClient {
 		for _, event := range p.wanted {
-			p.asked[event.Name] = asked{event: event, ours: true}
+			p.asked[event.Name] = asked{event: event, isNew: true}
 		}
 		return p.printAsked()
 	}
-	if err := p.asker.conflicts(ctx, p.wanted); err != nil {
+	if err := p.requester.conflicts(ctx, p.wanted); err != nil {
 		return err
 	}
 	if p.Follows() {
@@ -137,7 +137,7 @@ func (p *pursuit) follow(ctx context.Context) error {
 	return p.sum(told)
 }
 
-// stopped says what goes on when the command stops watching.
+// stopped lists the nodes whose events continue when the command stops watching.
 func (p *pursuit) stopped(told *progress.Model, err error) {
 	var ended []string
 	for _, s := range told.All() {
@@ -155,7 +155,7 @@ func (p *pursuit) stopped(told *progress.Model, err error) {
 	p.sayHow(p.asFarAsBegun("Stopped watching. It continues in the cluster."), nodes)
 }
 
-// asFarAsBegun says how many requests were sent, if not all were; else it returns the text.
+// asFarAsBegun returns the text, or, after an error, the number of sent requests.
 func (p *pursuit) asFarAsBegun(all string) string {
 	if len(p.asked) < len(p.wanted) {
 		return fmt.Sprintf("%d of %d requests were sent. These continue in the cluster.", len(p.asked), len(p.wanted))
@@ -166,7 +166,7 @@ func (p *pursuit) asFarAsBegun(all string) string {
 // askAll creates the events one after the other, or finds them.
 func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.LifecycleEvent)) error {
 	for _, event := range p.wanted {
-		got, err := p.asker.ask(ctx, event)
+		got, err := p.requester.ask(ctx, event)
 		if err != nil {
 			return err
 		}
@@ -174,8 +174,8 @@ func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.Lif
 		if expect == nil {
 			continue
 		}
-		if !got.ours {
-			p.Notef("%s goes on already.", whose(got.event))
+		if !got.isNew {
+			p.Notef("%s exists already.", whose(got.event))
 		}
 		if p.Format == cli.Name {
 			p.Sayf("%s\n", p.cluster.ResourceName(event.Name))
@@ -187,10 +187,10 @@ func (p *pursuit) askAll(ctx context.Context, expect func(*lifecyclev1alpha1.Lif
 
 // onRefusal withdraws a drain that kubectl would not have begun, if this command has created it.
 func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool) {
-	if got := p.asked[event.Name]; !got.ours {
+	if got := p.asked[event.Name]; !got.isNew {
 		return true
 	}
-	if err := p.asker.withdraw(ctx, event); err != nil {
+	if err := p.requester.withdraw(ctx, event); err != nil {
 		if text := err.Error(); text != p.trouble {
 			p.Notef("Could not withdraw the drain, and tries again: %v", err)
 			p.trouble = text
@@ -201,7 +201,7 @@ func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.Lifecy
 	return true
 }
 
-// sum reports how all of them have ended.
+// sum reports the ends of all events.
 func (p *pursuit) sum(told *progress.Model) error {
 	var codes []int
 	for _, s := range told.All() {
@@ -210,7 +210,7 @@ func (p *pursuit) sum(told *progress.Model) error {
 	return cli.Ending(codes)
 }
 
-// sayEnd reports how one has ended, and returns its exit code.
+// sayEnd reports the end of an event, and returns its exit code.
 func (p *pursuit) sayEnd(s *progress.Item) int {
 	v := judge(s, p.verb, p.refused[s.Name()], p.byTimeout)
 	if v.done != "" && p.Format == cli.Human {
@@ -222,7 +222,7 @@ func (p *pursuit) sayEnd(s *progress.Item) int {
 	return v.code
 }
 
-// timedOut reports those that have ended, and those that have not.
+// timedOut reports the ended events, and the events in progress.
 func (p *pursuit) timedOut(ctx context.Context, told *progress.Model) error {
 	var codes []int
 	var left []string
@@ -252,7 +252,7 @@ func (p *pursuit) timedOut(ctx context.Context, told *progress.Model) error {
 	return cli.Ending(codes)
 }
 
-// leave leaves one that has not ended, and says whether it goes on. An event that is not claimed
+// leave ends the watch of an event, and reports whether the event continues. An event that is not claimed
 // is withdrawn, if the timeout is its deadline: kubectl drain does nothing after its timeout.
 func (p *pursuit) leave(ctx context.Context, s *progress.Item) (code int, goesOn bool) {
 	got, known := p.asked[s.Name()]
@@ -261,10 +261,10 @@ func (p *pursuit) leave(ctx context.Context, s *progress.Item) (code int, goesOn
 	case !known || event == nil:
 		p.Notef("error: node %s is not %s: timed out before the request was sent", s.Node(), p.verb)
 		return cli.TimedOut, false
-	case !p.byTimeout || !got.ours || event.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
+	case !p.byTimeout || !got.isNew || event.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
 		return cli.TimedOut, true
 	}
-	if err := p.asker.withdraw(ctx, event); err != nil {
+	if err := p.requester.withdraw(ctx, event); err != nil {
 		p.Notef("error: node %s is not %s: its event was not claimed in time, and could not be withdrawn: %v", s.Node(), p.verb, err)
 		return cli.Error, true
 	}
@@ -276,13 +276,13 @@ func (p *pursuit) leave(ctx context.Context, s *progress.Item) (code int, goesOn
 	return cli.TimedOut, false
 }
 
-// sayHow says how to look at what goes on, and how to end it.
+// sayHow adds the commands that show and cancel the events.
 func (p *pursuit) sayHow(what string, nodes []string) {
 	all := strings.Join(nodes, " ")
 	p.Notef("%s\n  kubectl slipway status -w %s   shows it\n  kubectl slipway cancel %s      cancels it", what, all, all)
 }
 
-// screen shows the progress as the output format says.
+// screen returns the screen of the output format.
 func (p *pursuit) screen() *follow.Screen {
 	s := &follow.Screen{Manner: follow.Lines, Out: p.Out, Style: p.Style}
 	switch {

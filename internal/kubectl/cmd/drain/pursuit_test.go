@@ -122,7 +122,7 @@ func TestWhatIsAskedForIsPrintedForPrograms(t *testing.T) {
 			p := pursuitOf(tool, f, cli.DryRunNone)
 			p.wanted = some
 			for _, event := range some {
-				p.asked[event.Name] = asked{event: event, ours: true}
+				p.asked[event.Name] = asked{event: event, isNew: true}
 			}
 			if err := p.printAsked(); err != nil {
 				t.Fatal(err)
@@ -145,7 +145,7 @@ func TestHelpSaysWhatIsNeeded(t *testing.T) {
 func TestCancelSaysWhoseEventItEndsAlsoToWhoDoesNotWait(t *testing.T) {
 	tool, out, _ := clitest.Tool()
 	event := clitest.DrainOf(t, "worker-1", func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.RequestedBy, e.Spec.Reason = "ada", clitest.Hostile })
-	p := &canceling{Tool: tool, cluster: cli.Cluster{Home: apigroup.In(lifecyclev1alpha1.GroupKubernetes)}, asker: asker{client: deletes{}, notes: tool.ErrOut}, events: []*lifecyclev1alpha1.LifecycleEvent{event}}
+	p := &canceling{Tool: tool, cluster: cli.Cluster{Home: apigroup.In(lifecyclev1alpha1.GroupKubernetes)}, requester: requester{client: deletes{}, notes: tool.ErrOut}, events: []*lifecyclev1alpha1.LifecycleEvent{event}}
 	if err := p.deleteAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestWhenTheTimeIsOverEachNodesEndIsSaidAndTheWorstIsTheExitCode(t *testing.
 		t.Run(name, func(t *testing.T) {
 			tool, out, errOut := clitest.Tool()
 			p := pursuitOf(tool, cli.Human, cli.DryRunNone)
-			p.verb, p.byTimeout, p.asker = drained, true, asker{client: deletes{answer: tc.answer}, notes: errOut}
+			p.verb, p.byTimeout, p.requester = drained, true, requester{client: deletes{answer: tc.answer}, notes: errOut}
 			code, rest := cli.CodeOf(p.timedOut(t.Context(), p.toldOf(t, tc.statuses)))
 			if code != tc.want || rest != nil {
 				t.Errorf("exit code %d, %v; want %d", code, rest, tc.want)
@@ -221,7 +221,7 @@ func (p *pursuit) toldOf(t *testing.T, statuses []string) *progress.Model {
 		if err := yaml.UnmarshalStrict([]byte(statuses[i]), &event.Status); err != nil {
 			t.Fatal(err)
 		}
-		p.asked[event.Name] = asked{event: event, ours: true}
+		p.asked[event.Name] = asked{event: event, isNew: true}
 		told.Expect(event, clitest.Noon)
 		told.Saw(event, clitest.Noon)
 	}
@@ -232,7 +232,7 @@ func TestADrainThatCouldNotBeWithdrawnIsTriedAgainAndSaidOnce(t *testing.T) {
 	tool, _, errOut := clitest.Tool()
 	event := clitest.DrainOf(t, "worker-1")
 	p := pursuitOf(tool, cli.Human, cli.DryRunNone)
-	p.asked, p.asker = map[string]asked{event.Name: {event: event, ours: true}}, asker{client: deletes{answer: errors.New("the server is away")}}
+	p.asked, p.requester = map[string]asked{event.Name: {event: event, isNew: true}}, requester{client: deletes{answer: errors.New("the server is away")}}
 	pods := []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}}
 	for range 3 {
 		if p.onRefusal(t.Context(), event, pods) {
@@ -242,7 +242,7 @@ func TestADrainThatCouldNotBeWithdrawnIsTriedAgainAndSaidOnce(t *testing.T) {
 	if said := strings.Count(errOut.String(), "the server is away"); said != 1 || len(p.refused) > 0 {
 		t.Errorf("it is said %d times, and withdrawn is %v", said, p.refused)
 	}
-	p.asker.client = deletes{}
+	p.requester.client = deletes{}
 	if !p.onRefusal(t.Context(), event, pods) || len(p.refused[event.Name]) != 1 {
 		t.Errorf("when the server is there again, withdrawn is %v", p.refused)
 	}

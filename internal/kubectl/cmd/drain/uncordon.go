@@ -80,14 +80,14 @@ func mayReturn(ctx context.Context, t *cli.Tool, n *cli.Nodes) error {
 	var refusals []error
 	for _, node := range slices.Sorted(maps.Keys(n.Leased)) {
 		held := n.Leased[node]
-		if standing, err := l.Get(ctx, node); err == nil { // else what the Node shows counts
+		if standing, err := l.Get(ctx, node); err == nil { // otherwise, the lease on the Node counts
 			held = standing.Held
 			if !standing.Taken {
 				continue
 			}
 		}
 		if !slices.Contains([]string{nodelease.Slipway, user, cli.AdministratorOf(user)}, held.Holder) {
-			refusals = append(refusals, fmt.Errorf("node %s is leased to %s; wait until it is given back, or, if its holder does not work there any more: "+
+			refusals = append(refusals, fmt.Errorf("node %s is leased to %s; wait for its release, or, if the holder no longer works there: "+
 				"kubectl slipway lease release %s --force", node, cli.HolderText(held), node))
 		}
 	}

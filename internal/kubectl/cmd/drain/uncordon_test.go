@@ -15,7 +15,7 @@ import (
 )
 
 func TestWhoMayHaveANodePutBackThatIsLeased(t *testing.T) {
-	const refused = `node worker-1 is leased to "fwup" for "new disk"; wait until it is given back, or, if its holder does not work there any more: ` +
+	const refused = `node worker-1 is leased to "fwup" for "new disk"; wait for its release, or, if the holder no longer works there: ` +
 		"kubectl slipway lease release worker-1 --force"
 	for name, tc := range map[string]struct {
 		node  *corev1.Node
@@ -49,7 +49,7 @@ func TestAPlanNamesTheNodesThatOthersHaveLeased(t *testing.T) {
 	var n cli.Nodes
 	for _, holder := range []string{"slipway", "", "kubeadmin-ada"} {
 		n.Note(clitest.LeasedTo(holder))
-		const want = "Node worker-1 is leased to \"kubeadmin-ada\" for \"new disk\": a drain waits until the lease is given back.\n"
+		const want = "Node worker-1 is leased to \"kubeadmin-ada\" for \"new disk\": a drain waits for the release of the lease.\n"
 		if tool.NoteLeased(&n); (errOut.String() == want) != (holder == "kubeadmin-ada") {
 			t.Errorf("of a node that is leased to %q, it says %q", holder, errOut)
 		}

@@ -22,7 +22,7 @@ type verdict struct {
 	done, wrong string
 }
 
-// judge returns how an event has ended. Refused are the pods for which it was withdrawn;
+// judge returns the end of an event. Refused are the pods for which it was withdrawn;
 // byTimeout means that the timeout was its deadline.
 func judge(s *progress.Item, verb string, refused []lifecyclev1alpha1.Blocker, byTimeout bool) verdict {
 	outcome := s.Outcome()
@@ -44,7 +44,7 @@ func judge(s *progress.Item, verb string, refused []lifecyclev1alpha1.Blocker, b
 	}
 }
 
-// next says how a failed event has left its node, and what can be done. An event that was never
+// next describes the node after a failed event, and the possible actions. An event that was never
 // claimed has changed nothing.
 func next(s *progress.Item, verb string) string {
 	text := fmt.Sprintf("'kubectl slipway %s %s' tries again", strings.TrimSuffix(verb, "ed"), s.Node())
@@ -73,11 +73,10 @@ func succeeded(s *progress.Item, verb string) verdict {
 	return verdict{cli.Done, text, ""}
 }
 
-// refusal names the pods that the drain does not evict, as kubectl drain does, and says what is
-// left of the attempt.
+// refusal names the pods that the drain refuses to evict, as kubectl drain does.
 func refusal(node string, pods []lifecyclev1alpha1.Blocker) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "node %s is not drained, and nothing was evicted, because of pods that this drain does not evict:", node)
+	fmt.Fprintf(&text, "node %s is not drained, and its pods stay, because of pods that this drain refuses to evict:", node)
 	for _, b := range pods {
 		fmt.Fprintf(&text, "\n  %s: %s", ui.Clean(b.Object), ui.Clean(progress.Flag(b)))
 	}

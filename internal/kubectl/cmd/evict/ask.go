@@ -63,8 +63,8 @@ func newPursuit(t *cli.Tool, output *cli.Output) (*pursuit, error) {
 type askedEviction struct {
 	pod     *corev1.Pod
 	request *evictionv1alpha1.EvictionRequest
-	// ours means that this command has created it.
-	ours bool
+	// isNew marks a request that this command has created.
+	isNew bool
 }
 
 func (a *askedEviction) target() target { return target{a.pod.Namespace, a.pod.Name, a.pod.UID} }
@@ -122,7 +122,7 @@ func (p *pursuit) ask(ctx context.Context, pod *corev1.Pod, reason string) (*ask
 	for {
 		created, err := requests.Create(ctx, wanted, metav1.CreateOptions{})
 		if err == nil {
-			return &askedEviction{pod: pod, request: created, ours: true}, nil
+			return &askedEviction{pod: pod, request: created, isNew: true}, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return nil, evictionTrouble("create EvictionRequest for pod "+pod.Name, err)
@@ -235,7 +235,7 @@ func (p *pursuit) printAsked() error {
 		request.APIVersion, request.Kind = evictionv1alpha1.SchemeGroupVersion.String(), "EvictionRequest"
 		requests = append(requests, request)
 		done := "created"
-		if !a.ours {
+		if !a.isNew {
 			done = "exists already"
 		}
 		text += names[len(names)-1] + " " + done + "\n"
@@ -258,7 +258,7 @@ func (p *pursuit) sayLeft() {
 // endOfEviction returns the exit code of an eviction that has ended, and its text.
 func endOfEviction(row *evictionRow) (code int, text string) {
 	not := "pod " + row.Pod + " is not evicted: "
-	switch says := ui.Clean(row.says()); {
+	switch says := ui.Clean(row.message()); {
 	case row.State == evicted:
 		return cli.Done, "pod/" + row.Pod + " evicted"
 	case row.State == state.Canceled:

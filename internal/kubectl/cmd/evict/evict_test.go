@@ -126,7 +126,7 @@ func TestWhatEvictPrintsForWhoDoesNotWait(t *testing.T) {
 		p := pursuitOf(t, tool, f)
 		p.namespace, p.order = "shop", []string{"cart-0", "cart-1"}
 		p.asked = map[string]*askedEviction{
-			"cart-0": {request: requests[1]}, "cart-1": {request: requests[2], ours: true},
+			"cart-0": {request: requests[1]}, "cart-1": {request: requests[2], isNew: true},
 		}
 		if err := p.printAsked(); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfEvictions(t *testing.T) 
 		clitest.WantHarmless(t, evictionTable(rows, style, clitest.Noon, true, true))
 	}
 	for i := range rows {
-		if rows[i].says() == clitest.Hostile {
+		if rows[i].message() == clitest.Hostile {
 			clitest.WantHarmless(t, rows[i].line(clitest.Noon))
 			_, says := endOfEviction(&rows[i])
 			clitest.WantHarmless(t, says)

@@ -140,7 +140,7 @@ func (p *pursuit) unheeded(ctx context.Context) error {
 			continue
 		}
 		err = errUnheeded
-		if !a.ours {
+		if !a.isNew {
 			continue
 		}
 		if trouble := p.remove(ctx, a.request); trouble != nil {
@@ -215,7 +215,7 @@ func (p *pursuit) changes(rows []evictionRow, now time.Time) (text string) {
 		_, over := p.ended[row.Pod]
 		changes = append(changes, evictionChange{evictionRow: row, Ended: over})
 	}
-	changed, _ := p.news.Of(changes)
+	changed, _ := p.news.Next(changes)
 	for _, c := range changed {
 		switch {
 		case p.Format == cli.JSON:

@@ -231,7 +231,7 @@ func evictionTable(rows []evictionRow, style ui.Style, now time.Time, namespaces
 			cli.Under("NODE", func(r *row) string { return r.Node }),
 			cli.Under("EVICTION", func(r *row) string { return r.Eviction }))
 	}
-	return cli.Table(style, rows, append(columns, cli.Under("MESSAGE", (*row).says)))
+	return cli.Table(style, rows, append(columns, cli.Under("MESSAGE", (*row).message)))
 }
 
 // line returns the state of an eviction as a line.
@@ -249,7 +249,7 @@ func (r *evictionRow) line(now time.Time) string {
 			text += ", then " + strings.Join(r.Next, ", ")
 		}
 	}
-	if says := r.says(); says != "" {
+	if says := r.message(); says != "" {
 		text += ": " + says
 	}
 	return cli.ChangeLine(now, r.Namespace+"/"+r.Pod, text)
@@ -263,8 +263,8 @@ func (r *evictionRow) active() activeResponder {
 	return *r.Responder
 }
 
-// says returns the message about the end, or of the active responder.
-func (r *evictionRow) says() string {
+// message returns the message about the end, or the message of the active responder.
+func (r *evictionRow) message() string {
 	if r.over() {
 		return cmp.Or(r.Message, r.Reason)
 	}

@@ -142,7 +142,7 @@ func (a *acquireFlags) name(ctx context.Context, l cli.Leases) (string, error) {
 	return user, a.wantMeant(user, "")
 }
 
-// acquiredText says until when the lease is held, and how to give it back.
+// acquiredText describes the end of the lease, and the command that releases it.
 func acquiredText(a *acquireFlags, held nodelease.Held) string {
 	release := "kubectl slipway lease release " + a.node
 	if a.holder != "" {
@@ -184,7 +184,7 @@ func runWithLease(ctx context.Context, t *cli.Tool, l cli.Leases, a *acquireFlag
 	}
 }
 
-// isMore says whether an error has more than the end of the command.
+// isMore reports whether an error has more than the end of the command.
 func isMore(err error) bool {
 	joined, ok := err.(interface{ Unwrap() []error })
 	return ok && len(joined.Unwrap()) > 1

@@ -26,7 +26,7 @@ var ofNodes = []struct {
 	advice
 }{
 	{phase: slipwayv1alpha1.NodeFailed, advice: advice{"Try the failed nodes again", "kubectl slipway maintenance retry NAME"}},
-	{reason: slipwayv1alpha1.ReasonBlocked, advice: advice{"See why a drain is blocked, and the remedies", "kubectl slipway explain NODE"}},
+	{reason: slipwayv1alpha1.ReasonBlocked, advice: advice{"See the blockers of a drain, and the remedies", "kubectl slipway explain NODE"}},
 	{reason: slipwayv1alpha1.ReasonDeadlock, advice: advice{"See the drains that wait for each other", "kubectl slipway explain NODE"}},
 	{reason: slipwayv1alpha1.ReasonHookWaiting, advice: advice{"Open the hook of a node", "kubectl slipway maintenance open NAME NODE HOOK"}},
 	{reason: slipwayv1alpha1.ReasonWaitingForWork, advice: advice{"Report that the work on a node is done", "kubectl slipway done NODE"}},
@@ -34,7 +34,7 @@ var ofNodes = []struct {
 	{reason: slipwayv1alpha1.ReasonJobRefused, advice: advice{"See quotas that may refuse the Job of a node; the controller tries again", "kubectl describe resourcequotas -n NAMESPACE"}},
 	{reason: slipwayv1alpha1.ReasonStepRefused, advice: advice{"See the LifecycleEvent of a node whose next step is refused; the controller tries again", "kubectl describe lifecycleevent EVENT"}},
 	{reason: slipwayv1alpha1.ReasonDaemonSetsUnready, advice: advice{"See the pods of a returned node that is not healthy", "kubectl get pods -A -o wide --field-selector=spec.nodeName=NODE"}},
-	{phase: slipwayv1alpha1.NodeUnhealthy, advice: advice{"Count a node as returned that nobody can repair", "kubectl slipway done NODE --accept-unhealthy"}},
+	{phase: slipwayv1alpha1.NodeUnhealthy, advice: advice{"Count a node as returned that you cannot repair", "kubectl slipway done NODE --accept-unhealthy"}},
 }
 
 // next returns the possible actions.
@@ -55,7 +55,7 @@ func (r *maintenanceRow) next() (all []advice) {
 	case together && r.State == state.Drained:
 		add("Return the nodes after the work", "kubectl slipway maintenance stage NAME complete")
 	case r.Code == slipwayv1alpha1.ReasonPendingPods:
-		add("See why the pods do not run: other nodes start when fewer pods wait", "kubectl get pods -A --sort-by=.metadata.creationTimestamp")
+		add("See the pods that do not run: other nodes start when fewer pods wait", "kubectl get pods -A --sort-by=.metadata.creationTimestamp")
 	}
 	if guards := r.heldByGuards(); len(guards) > 0 {
 		add("Allow it", r.allowing(guards...))

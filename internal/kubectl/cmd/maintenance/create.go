@@ -30,7 +30,7 @@ type maintaining struct {
 	wanted  *slipwayv1alpha1.NodeMaintenance
 }
 
-// look names the nodes that are selected now, and warns of what may not be meant.
+// look names the nodes that are selected now, and warns of likely mistakes.
 func (p *maintaining) look(ctx context.Context) error {
 	nodes, err := p.ListNodes(ctx, p.client, "it is not known which are selected")
 	if err != nil || nodes == nil {
@@ -52,7 +52,7 @@ func (p *maintaining) look(ctx context.Context) error {
 }
 
 // mayDeleteNodes returns an error where the caller may not delete nodes: the server requires this
-// permission for maintenances (KEP-4212). Where the review fails, the server decides.
+// permission for maintenances (KEP-4212). If the review fails, the server decides.
 func (p *maintaining) mayDeleteNodes(ctx context.Context) error {
 	clients, err := p.cluster.Kubernetes()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *maintaining) mayDeleteNodes(ctx context.Context) error {
 // errNoPermission means that the caller may not maintain nodes.
 var errNoPermission = errors.New("you may not delete nodes, and a user who takes nodes out of service with a NodeMaintenance needs this permission: " +
 	"ask an administrator for a ClusterRole with the verb delete on nodes, and the verbs get, list, watch, create, update and patch on " +
-	"nodemaintenances.slipway.dev. Nothing was created")
+	"nodemaintenances.slipway.dev. The command has created no maintenance")
 
 // create creates the maintenance. An existing one of that name is an error.
 func (p *maintaining) create(ctx context.Context) (*slipwayv1alpha1.NodeMaintenance, error) {
@@ -143,7 +143,7 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*
 		}
 	}
 	if len(selected) == 0 && l.wrong == nil {
-		l.wrong = fmt.Errorf("no node has the labels %s; nothing was created", choice.Selector)
+		l.wrong = fmt.Errorf("no node has the labels %s; the command has created no maintenance", choice.Selector)
 	}
 	if l.wrong != nil {
 		return l
@@ -159,7 +159,7 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*
 		l.note("Warning: among them is the whole control plane, which is %s.", ui.Count(ofAll, "node", "nodes"))
 		if wanted.Spec.Rollout == nil && !slices.Contains(wanted.Spec.Allow, slipwayv1alpha1.GuardAllControlPlaneNodes) {
 			l.wrong = errors.New("all nodes of the control plane would be out of service at the same time: leave out --all-together to take out " +
-				"one at a time, or give --allow-all-control-plane-nodes; nothing was created")
+				"one at a time, or give --allow-all-control-plane-nodes; the command has created no maintenance")
 			return l
 		}
 	}

@@ -21,7 +21,7 @@ func newDone(t *cli.Tool) *cobra.Command {
 	accept := false
 	command := t.ForNode(&cobra.Command{
 		Use:   "done NODE",
-		Short: "Report that the work on a node is done, so that it returns to service",
+		Short: "Report the end of the work on a node, so that it returns to service",
 		Long: `Sets the annotation slipway.dev/work-done, with your user name, on the LifecycleEvent of the node's
 drain. The node then returns to service, unless a hook or another maintenance holds it. If no
 maintenance waits for manual work on the node, it is an error.
@@ -39,8 +39,7 @@ counts as out of service.`,
 	return command
 }
 
-// workDone reports that the work on a node is done; with accept, that a node has returned that is not
-// healthy.
+// workDone reports the end of the work on a node; with accept, it counts a returned node as healthy.
 func workDone(ctx context.Context, t *cli.Tool, node string, accept bool) error {
 	c, client, err := t.Open(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ func editing(t *cli.Tool, command *cobra.Command, f edit, text func(m *slipwayv1
 // checkNotOver returns an error for a maintenance that has ended.
 func checkNotOver(m *slipwayv1alpha1.NodeMaintenance) error {
 	if row := rowOfMaintenance(m); row.over() {
-		return fmt.Errorf("NodeMaintenance %s has %s: nothing is left to do", row.Name, row.State)
+		return fmt.Errorf("NodeMaintenance %s has %s: no step is left", row.Name, row.State)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (w *watcher) changes(rows []maintenanceRow, now time.Time) string {
 	for i := range bare {
 		bare[i].Domains, bare[i].of = nil, nil // too long for a change
 	}
-	changed, gone := w.news.Of(bare)
+	changed, gone := w.news.Next(bare)
 	text := ""
 	for _, r := range changed {
 		text += w.entry(r, now)
@@ -147,8 +147,8 @@ func (w *watcher) changes(rows []maintenanceRow, now time.Time) string {
 	return text
 }
 
-// compared returns the part of a row whose changes are reported. As text, nodes have lines of their
-// own.
+// compared returns the part of a row whose changes are reported. As text, each node has a separate
+// line.
 func (w *watcher) compared(r maintenanceRow) any {
 	if w.Format == cli.JSON {
 		return r

@@ -20,7 +20,7 @@ import (
 // planFile is the content of a file: a maintenance, or how to drain.
 type planFile struct {
 	maintenance *slipwayv1alpha1.NodeMaintenance
-	// node is that of the event, if it is bound to one, and parameters are its own.
+	// node and parameters come from the event; both may be empty.
 	node       string
 	parameters []byte
 }
@@ -54,7 +54,7 @@ func readPlanFile(t *cli.Tool, name string) (file planFile, err error) {
 		}
 		file.node = event.Spec.BindingNode
 		if name := event.Spec.TransitionName; err == nil && name != lifecycleevent.DrainTransition {
-			err = fmt.Errorf("transition %q is not %s; if it is a drain all the same, give its parameters alone, of kind DrainParameters",
+			err = fmt.Errorf("transition %q is not %s; if it is still a drain, give only its parameters, of kind DrainParameters",
 				name, lifecycleevent.DrainTransition)
 		}
 	default:

@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// planMaintenance predicts an existing maintenance, or that of a file.
+// planMaintenance predicts an existing maintenance, or a maintenance in a file.
 func planMaintenance(ctx context.Context, t *cli.Tool, p *planFlags) error {
 	c, reader, err := t.Open(ctx)
 	if p.maintenance != "" {
@@ -47,8 +47,8 @@ func planMaintenance(ctx context.Context, t *cli.Tool, p *planFlags) error {
 	return Forecast(ctx, t, c, m, p.output)
 }
 
-// asApplied returns the existing maintenance of that name with the spec of the file, if there is
-// one that may be read.
+// asApplied returns the existing maintenance of that name with the spec of the file, if the
+// caller may read it.
 func asApplied(ctx context.Context, reader client.Reader, wanted *slipwayv1alpha1.NodeMaintenance) (*slipwayv1alpha1.NodeMaintenance, error) {
 	there := &slipwayv1alpha1.NodeMaintenance{}
 	err := reader.Get(ctx, client.ObjectKey{Name: wanted.Name}, there)

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// planFlags are the flags of drain that change what a drain does, and those of plan.
+// planFlags are the flags of plan, with the flags of drain that change a drain.
 type planFlags struct {
 	drain.Choice
 	nodes  cli.Nodes
@@ -137,7 +137,7 @@ func planDrain(ctx context.Context, t *cli.Tool, p *planFlags, parameters []byte
 	if err != nil {
 		return err
 	}
-	c.Home = apigroup.In(lifecyclev1alpha1.GroupSlipway) // nothing of it is read
+	c.Home = apigroup.In(lifecyclev1alpha1.GroupSlipway) // for the scheme only
 	lister, err := c.Client()
 	if err != nil {
 		return err

@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
@@ -42,7 +44,7 @@ func TestAPlanFitsTheTerminal(t *testing.T) {
 				clitest.GoldenStyles(t, "plan/"+name+suffix, func(out io.Writer, style ui.Style) error {
 					text := predictionText(style, prediction, all)
 					if !all { // wide is as wide as it is
-						clitest.WantWithin(t, style, text)
+						wantWithin(t, style, text)
 					}
 					_, err := io.WriteString(out, text)
 					return err
@@ -59,7 +61,7 @@ func TestAPlanSaysTheSameWithoutColors(t *testing.T) {
 	for out, style := range map[*bytes.Buffer]ui.Style{&plain: {Width: 80}, &colored: {Width: 80, Color: true}} {
 		out.WriteString(predictionText(style, predictionOf(t, "blocked"), false))
 	}
-	if bare := clitest.Colors.ReplaceAllString(colored.String(), ""); bare != plain.String() {
+	if bare := colors.ReplaceAllString(colored.String(), ""); bare != plain.String() {
 		t.Errorf("without its colors it is\n%s\nand not\n%s", bare, plain.String())
 	}
 }
@@ -230,7 +232,7 @@ func TestAForecastFitsTheTerminal(t *testing.T) {
 				clitest.GoldenStyles(t, "plan/"+name+suffix, func(out io.Writer, style ui.Style) error {
 					text := forecastText(style, forecastOf(t, name), all)
 					if !all { // wide is as wide as it is
-						clitest.WantWithin(t, style, text)
+						wantWithin(t, style, text)
 					}
 					_, err := io.WriteString(out, text)
 					return err
@@ -284,6 +286,19 @@ func TestAForecastIsAskedForByAFileOrAName(t *testing.T) {
 		_, _, err := checked(t, tc.file, tc.args...)
 		if code, _ := cli.CodeOf(err); code != cli.WrongUsage || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("exit code %d, error %v; want %q", code, err, want)
+		}
+	}
+}
+
+// colors matches the colors in a text.
+var colors = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+// wantWithin fails for lines that are wider than the terminal.
+func wantWithin(t *testing.T, style ui.Style, text string) {
+	t.Helper()
+	for line := range strings.Lines(colors.ReplaceAllString(text, "")) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); style.Width > 0 && n > style.Width {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (p *planPrinter) replacements(prediction plan.Prediction) {
 	if r == nil || r.Total == 0 {
 		return
 	}
-	p.Section("Where replacements could run:")
+	p.Section("Nodes for replacements:")
 	var on []string
 	for _, s := range r.Fit {
 		on = append(on, fmt.Sprintf("%d on %s", s.Pods, s.Node))
@@ -131,10 +131,10 @@ func (p *planPrinter) replacements(prediction plan.Prediction) {
 	}
 }
 
-// nothingBlocks says that nothing would block.
+// nothingBlocks reports a plan without blockers.
 func nothingBlocks(caveats []string) string {
 	if len(caveats) > 0 {
-		return "Nothing would block now, as far as could be read."
+		return "No blockers now, as far as could be read."
 	}
-	return "Nothing would block now."
+	return "No blockers now."
 }

@@ -21,7 +21,7 @@ func forecastText(style ui.Style, f forecast.Forecast, all bool) string {
 	p.batches(f)
 	p.about("Between batches:", f.Between())
 	if f.Deadline != nil {
-		p.Section("No node begins after " + f.Deadline.UTC().Format(time.RFC3339) + " (spec.window.deadline). How far it is by then depends on how long each takes.")
+		p.Section("No node begins after " + f.Deadline.UTC().Format(time.RFC3339) + " (spec.window.deadline). The progress until then depends on the duration of each drain.")
 	}
 	if blocked := f.Blocked(); len(blocked) > 0 {
 		p.about("Would block now:", blocked)
@@ -41,7 +41,7 @@ func forecastText(style ui.Style, f forecast.Forecast, all bool) string {
 	return p.String()
 }
 
-// nothingForecast says that nothing would block, if that is known and there are pods.
+// nothingForecast reports a forecast without blockers, if that is known and there are pods.
 func nothingForecast(f forecast.Forecast) string {
 	switch known := slices.ContainsFunc(f.Rows(false), func(r forecast.Row) bool { return r.Known }); {
 	case !known, f.Blocks():

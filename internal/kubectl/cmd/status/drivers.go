@@ -30,7 +30,7 @@ import (
 // driverList is the output of drivers.
 type driverList struct {
 	Drivers []driverRow `json:"drivers"`
-	// Unread names what the caller may not read.
+	// Unread lists the facts that the caller may not read.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -87,7 +87,7 @@ func (l driverList) text(style ui.Style, _ bool) string {
 	return p.String()
 }
 
-// driverFacts are what was read.
+// driverFacts are the facts about drivers on nodes.
 type driverFacts struct {
 	nodes       []corev1.Node
 	transitions []lifecyclev1alpha1.LifecycleTransition
@@ -99,15 +99,14 @@ type driverFacts struct {
 	now     time.Time
 }
 
-// driverRow is a driver on a node: one that is registered there, or one whose transitions
-// are for the node.
+// driverRow is a driver on a node: it is registered there, or its transitions are for the node.
 type driverRow struct {
 	Node        string   `json:"node"`
 	Driver      string   `json:"driver,omitempty"`
 	Transitions []string `json:"transitions,omitempty"`
-	// Ready: an event that asks for one of the transitions can be claimed.
+	// Ready means that events of its transitions can be claimed.
 	Ready bool `json:"ready"`
-	// Message says why not.
+	// Message is the reason if it is not ready.
 	Message string `json:"message,omitempty"`
 }
 
@@ -155,7 +154,7 @@ func (f driverFacts) published(node *corev1.Node) map[string][]string {
 	return found
 }
 
-// trouble returns why a driver can do nothing on the node, or "".
+// trouble returns the reason why a driver is not ready, or "".
 func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known bool) string {
 	loss := f.loss(node)
 	switch {
@@ -174,7 +173,7 @@ func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known
 	}
 }
 
-// loss returns what is wrong with the node's agent, or "". In central mode, there is none.
+// loss describes the trouble of the node's agent, or returns "". Central mode has no agents.
 func (f driverFacts) loss(node *corev1.Node) string {
 	if f.central || !f.podsRead {
 		return ""
@@ -192,7 +191,7 @@ func (f driverFacts) loss(node *corev1.Node) string {
 	return lost.Advice()
 }
 
-// readDriverFacts reads the facts; unread names what the caller may not read.
+// readDriverFacts reads the facts; unread lists the facts that the caller may not read.
 func readDriverFacts(ctx context.Context, t *cli.Tool, names []string) (facts driverFacts, unread []string, err error) {
 	facts.now = t.Clock.Now()
 	c, err := t.Connect(ctx)

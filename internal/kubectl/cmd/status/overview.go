@@ -15,12 +15,12 @@ import (
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
-// nodeStatus is how a node is, with one of its events, if it has one.
+// nodeStatus is the status of a node, with one of its events, if it has events.
 type nodeStatus struct {
 	Node string `json:"node"`
-	// State is that of the event, or else of the node.
+	// State is the state of the event, or of a node without events.
 	State state.State `json:"state"`
-	// Event and what it says. Empty: the node has none.
+	// Event and the fields after it come from the event. They are empty for a node without events.
 	Event         string                        `json:"event,omitempty"`
 	Transition    string                        `json:"transition,omitempty"`
 	Phase         lifecyclev1alpha1.ClaimStatus `json:"phase,omitempty"`
@@ -29,23 +29,22 @@ type nodeStatus struct {
 	Message       string                        `json:"message,omitempty"`
 	Blockers      []lifecyclev1alpha1.Blocker   `json:"blockers,omitempty"`
 	BlockersTotal int                           `json:"blockersTotal,omitempty"`
-	// Outdated means that what is said was said of an older spec of the event.
+	// Outdated means that the report is about an older spec of the event.
 	Outdated bool         `json:"outdated,omitempty"`
 	Since    *metav1.Time `json:"since,omitempty"`
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// RequestedBy and Reason are who asked, and why.
+	// RequestedBy and Reason are the requester and its reason.
 	RequestedBy string `json:"requestedBy,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	// Maintenances are the names of the NodeMaintenances that the event is for.
 	Maintenances []string `json:"maintenances,omitempty"`
-	// CordonedFor are events of Slipway that the node is cordoned for, CordonedByOthers who
-	// else has cordoned it.
+	// CordonedFor are events of Slipway with a cordon of the node; CordonedByOthers names a third
+	// party with a cordon.
 	CordonedFor      []string `json:"cordonedFor,omitempty"`
 	CordonedByOthers string   `json:"cordonedByOthers,omitempty"`
 }
 
-// overview is of all nodes in or near maintenance, and of those that are named. The others
-// are in service.
+// overview returns all nodes in or near maintenance, and all named nodes. The rest is in service.
 func overview(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent, named []string) []nodeStatus {
 	wanted := func(name string) bool { return named == nil || slices.Contains(named, name) }
 	var all []nodeStatus
@@ -110,12 +109,12 @@ func (s *nodeStatus) addCordons(node *corev1.Node) {
 		}
 	}
 	if others != nil {
-		s.CordonedByOthers = cmp.Or(others.By, "somebody else")
+		s.CordonedByOthers = cmp.Or(others.By, "an unknown party")
 	}
 }
 
-// ofNode returns the status of a node that has no event. The condition of its last event says
-// why the node is cordoned.
+// ofNode returns the status of a node that has no event. The condition of its last event has
+// the reason of its cordon.
 func ofNode(node *corev1.Node) nodeStatus {
 	s := nodeStatus{Node: node.Name, State: state.OfNode(node)}
 	s.addCordons(node)

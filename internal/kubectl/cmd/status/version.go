@@ -21,11 +21,11 @@ import (
 type versions struct {
 	Client     string `json:"client"`
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// APIGroup serves LifecycleEvents; empty where none does.
+	// APIGroup serves LifecycleEvents. It is empty without Slipway.
 	APIGroup string `json:"apiGroup,omitempty"`
 	// Installed are the installations. There should be one.
 	Installed []release.Installed `json:"installed,omitempty"`
-	// Unread names what the caller may not read.
+	// Unread lists the facts that the caller may not read.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -48,7 +48,7 @@ of LifecycleEvents; and the processes that claim them: the agents on the nodes, 
 			if !clientOnly {
 				err = addCluster(command.Context(), t, &v)
 			}
-			// It prints what is known, even if the cluster does not answer.
+			// It prints the known versions, even if the cluster does not answer.
 			return errors.Join(t.Print(output, cli.View{Value: v, Names: v.names(), Text: v.text}), err)
 		},
 	}
@@ -120,7 +120,7 @@ func (v versions) text(style ui.Style, _ bool) string {
 	return style.Columns(rows)
 }
 
-// claimMode describes the claim mode for people.
+// claimMode describes the claim mode.
 func claimMode(i release.Installed) string {
 	switch {
 	case i.Mode == release.Central:

@@ -65,7 +65,7 @@ func (w *statusWatch) changes(all []nodeStatus, now time.Time) (text string) {
 			text += s.line(now)
 		}
 	}
-	changed, gone := w.news.Of(all)
+	changed, gone := w.news.Next(all)
 	for _, s := range changed {
 		entry(s)
 	}

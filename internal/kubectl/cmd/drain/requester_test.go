@@ -43,7 +43,7 @@ func TestAnEventIsOnlyCreatedWhereNoneIsInItsWay(t *testing.T) {
 		"a drain of another node is left alone":    {clitest.DrainOf(t, "worker-2"), worker1, nil},
 		"one that has ended is replaced":           {clitest.DrainOf(t, "worker-1", elsewhere, ended), worker1, nil},
 		"and so is one that is being canceled":     {clitest.DrainOf(t, "worker-1", canceled), worker1, nil},
-		"a return does not wait for a drain":       {clitest.DrainOf(t, "worker-1"), request.Return("worker-1", ""), []string{"only come after it", "cancel worker-1"}},
+		"a return does not wait for a drain":       {clitest.DrainOf(t, "worker-1"), request.Return("worker-1", ""), []string{"only follow it", "cancel worker-1"}},
 		"but for that of its own node":             {clitest.DrainOf(t, "worker-2"), request.Return("worker-1", ""), nil},
 		"even where that goes by another's name":   {clitest.DrainOf(t, "worker-1", elsewhere), request.Return("worker-1", ""), nil},
 		"a drain waits for the return of its node": {request.Return("worker-1", ""), worker1, nil},
@@ -104,7 +104,7 @@ func areOver(t *testing.T) map[string]*lifecyclev1alpha1.LifecycleEvent {
 	return map[string]*lifecyclev1alpha1.LifecycleEvent{
 		"Deleting LifecycleEvent drain-worker-1, requested by ada (firmware), which has ended as Succeeded, so that this one takes its place.\n": clitest.DrainOf(
 			t, "worker-1", ofAda, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Status.ClaimStatus = lifecyclev1alpha1.Succeeded }),
-		"Waiting until LifecycleEvent drain-worker-1, requested by ada (firmware), which is being canceled, is gone.\n": clitest.DrainOf(
+		"Waiting for the deletion of LifecycleEvent drain-worker-1, requested by ada (firmware), which is being canceled.\n": clitest.DrainOf(
 			t, "worker-1", ofAda, func(e *lifecyclev1alpha1.LifecycleEvent) { e.DeletionTimestamp = &metav1.Time{Time: clitest.Noon} }),
 	}
 }
@@ -112,9 +112,9 @@ func areOver(t *testing.T) map[string]*lifecyclev1alpha1.LifecycleEvent {
 func TestAnEventThatIsOverIsReplacedAndItIsSaidWhoseItWas(t *testing.T) {
 	for want, there := range areOver(t) {
 		var notes strings.Builder
-		got, err := asker{client: keeping(there), notes: &notes}.ask(t.Context(), clitest.DrainOf(t, "worker-1"))
-		if err != nil || !got.ours {
-			t.Errorf("ours: %v, %v", got.ours, err)
+		got, err := requester{client: keeping(there), notes: &notes}.ask(t.Context(), clitest.DrainOf(t, "worker-1"))
+		if err != nil || !got.isNew {
+			t.Errorf("ours: %v, %v", got.isNew, err)
 		}
 		if diff := cmp.Diff(want, notes.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -130,7 +130,7 @@ func TestADryRunSaysThatAnEventWhichIsOverWouldBeReplaced(t *testing.T) {
 		for _, f := range []cli.Format{cli.Human, cli.Name} {
 			tool, out, errOut := clitest.Tool()
 			p := pursuitOf(tool, f, cli.DryRunServer)
-			p.wanted, p.asker = []*lifecyclev1alpha1.LifecycleEvent{clitest.DrainOf(t, "worker-1")}, asker{client: keeping(there), notes: errOut, dry: true}
+			p.wanted, p.requester = []*lifecyclev1alpha1.LifecycleEvent{clitest.DrainOf(t, "worker-1")}, requester{client: keeping(there), notes: errOut, dry: true}
 			if err := p.begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func drainsOf(t *testing.T, output cli.Format, dry cli.DryRun) (p *pursuit, prin
 	t.Helper()
 	tool, out, errOut := clitest.Tool()
 	p = pursuitOf(tool, output, dry)
-	p.verb, p.asker = drained, asker{client: refuses{name: "drain-worker-3"}, notes: errOut}
+	p.verb, p.requester = drained, requester{client: refuses{name: "drain-worker-3"}, notes: errOut}
 	for _, node := range []string{"worker-1", "worker-2", "worker-3", "worker-4"} {
 		p.wanted = append(p.wanted, clitest.DrainOf(t, node))
 	}
@@ -203,7 +203,7 @@ func TestWhatWasBegunIsSaidWhereTheRestIsRefused(t *testing.T) {
 
 func TestNothingIsSaidToGoOnWhereNothingWasBegun(t *testing.T) {
 	p, printed := drainsOf(t, cli.Human, cli.DryRunNone)
-	p.asker.client = refuses{name: request.DrainName("worker-1")}
+	p.requester.client = refuses{name: request.DrainName("worker-1")}
 	if err := p.begin(t.Context()); !errors.Is(err, clitest.ErrRefused) {
 		t.Errorf("it ends with %v", err)
 	}

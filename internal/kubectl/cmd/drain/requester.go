@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// asker creates events, or finds them.
-type asker struct {
+// requester creates events, or finds them.
+type requester struct {
 	client client.WithWatch
 	notes  io.Writer
 	// dry changes nothing.
@@ -33,43 +33,43 @@ type asker struct {
 // asked is an event that was created or found.
 type asked struct {
 	event *lifecyclev1alpha1.LifecycleEvent
-	// ours means that it was created, not found.
-	ours bool
+	// isNew means that this command has created it.
+	isNew bool
 	// instead is an event that a dry run has found and that would be replaced.
 	instead *lifecyclev1alpha1.LifecycleEvent
 }
 
-// done says what was done for the event.
+// done describes the result of a request.
 func (a asked) done() string {
 	switch {
 	case a.instead != nil:
-		return "created, when " + over(a.instead) + " is gone"
-	case !a.ours:
-		return "goes on already"
+		return "created, after the deletion of " + over(a.instead)
+	case !a.isNew:
+		return "exists already"
 	default:
 		return "created"
 	}
 }
 
-// replacing says what happens to an event that is over.
+// replacing describes the replacement of an event that has ended.
 func replacing(there *lifecyclev1alpha1.LifecycleEvent) string {
 	if there.DeletionTimestamp != nil {
-		return fmt.Sprintf("Waiting until %s is gone.", over(there))
+		return fmt.Sprintf("Waiting for the deletion of %s.", over(there))
 	}
-	return fmt.Sprintf("Deleting %s so that this one takes its place.", over(there))
+	return fmt.Sprintf("Deleting %s, so that this one takes its place.", over(there))
 }
 
-// over names an event that does not conflict, and says why.
+// over names an event that does not conflict, with the reason.
 func over(there *lifecyclev1alpha1.LifecycleEvent) string {
 	if there.Status.ClaimStatus.Terminal() {
-		return fmt.Sprintf("%s, which has ended as %s,", whose(there), there.Status.ClaimStatus)
+		return fmt.Sprintf("%s, which has ended as %s", whose(there), there.Status.ClaimStatus)
 	}
-	return whose(there) + ", which is being canceled,"
+	return whose(there) + ", which is being canceled"
 }
 
 // conflicts returns, before anything is created, which of the wanted events cannot be created.
-// It notes which nodes are out for maintenances: these do the same to them, or undo it.
-func (a asker) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.LifecycleEvent) error {
+// It warns of nodes that maintenances drain or return.
+func (a requester) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.LifecycleEvent) error {
 	var all lifecyclev1alpha1.LifecycleEventList
 	if err := a.client.List(ctx, &all); err != nil {
 		return fmt.Errorf("list LifecycleEvents: %w", err)
@@ -91,8 +91,8 @@ func (a asker) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.Lifecy
 	return errors.Join(conflicts...)
 }
 
-// conflict returns why an event cannot be created while another one exists. One that has ended,
-// or is being canceled, does not conflict.
+// conflict returns an error if an event cannot be created beside an existing one. An ended or canceled
+// event does not conflict.
 func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 	if there.Status.ClaimStatus.Terminal() || there.DeletionTimestamp != nil {
 		return nil
@@ -103,17 +103,17 @@ func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
 		if len(differences) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%s goes on with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
+		return fmt.Errorf("%s exists with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
 			whose(there), ui.Clean(strings.Join(differences, "; ")), node, node)
 	}
 	if node != wanted.Spec.BindingNode || wanted.Spec.TransitionName != lifecycleevent.ReturnTransition || there.Spec.TransitionName != lifecycleevent.DrainTransition {
 		return nil
 	}
 	if names := cli.MaintenanceNames(node, there); len(names) > 0 {
-		return fmt.Errorf("NodeMaintenance %s returns node %s when it is done with it; 'kubectl slipway maintenance abort' ends it early",
+		return fmt.Errorf("NodeMaintenance %s returns node %s at the end of its work; 'kubectl slipway maintenance abort' ends it early",
 			strings.Join(names, ", "), node)
 	}
-	return fmt.Errorf("%s goes on, and a return would only come after it. 'kubectl slipway cancel %s' ends it and undoes its cordon", whose(there), node)
+	return fmt.Errorf("%s is in progress, and a return would only follow it. 'kubectl slipway cancel %s' ends it and undoes its cordon", whose(there), node)
 }
 
 // whose names an event and its origin.
@@ -137,12 +137,12 @@ func origin(event *lifecyclev1alpha1.LifecycleEvent) string {
 }
 
 // ask creates an event, or finds the same one.
-func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent) (asked, error) {
+func (a requester) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent) (asked, error) {
 	for {
 		event := wanted.DeepCopy()
 		err := a.client.Create(ctx, event, a.options()...)
 		if err == nil {
-			return asked{event: event, ours: true}, nil
+			return asked{event: event, isNew: true}, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return asked{}, fmt.Errorf("create LifecycleEvent %s: %w", wanted.Name, err)
@@ -150,7 +150,7 @@ func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent
 		var there lifecyclev1alpha1.LifecycleEvent
 		err = a.client.Get(ctx, client.ObjectKeyFromObject(wanted), &there)
 		if apierrors.IsNotFound(err) {
-			continue // it has just gone
+			continue // the API server has just deleted it
 		}
 		if err != nil {
 			return asked{}, fmt.Errorf("get LifecycleEvent %s: %w", wanted.Name, err)
@@ -162,7 +162,7 @@ func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent
 			return asked{event: &there}, nil
 		}
 		if a.dry {
-			return asked{event: wanted, ours: true, instead: &there}, nil
+			return asked{event: wanted, isNew: true, instead: &there}, nil
 		}
 		fmt.Fprintln(a.notes, replacing(&there))
 		if err := a.remove(ctx, &there); err != nil {
@@ -171,7 +171,7 @@ func (a asker) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent
 	}
 }
 
-func (a asker) options() []client.CreateOption {
+func (a requester) options() []client.CreateOption {
 	if a.dry {
 		return []client.CreateOption{client.DryRunAll}
 	}
@@ -179,7 +179,7 @@ func (a asker) options() []client.CreateOption {
 }
 
 // withdraw deletes this very event, which cancels it if it has not ended.
-func (a asker) withdraw(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
+func (a requester) withdraw(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
 	err := a.client.Delete(ctx, event, client.Preconditions{UID: &event.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete LifecycleEvent %s: %w", event.Name, err)
@@ -187,8 +187,8 @@ func (a asker) withdraw(ctx context.Context, event *lifecyclev1alpha1.LifecycleE
 	return nil
 }
 
-// remove withdraws an event, and waits until it is gone.
-func (a asker) remove(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
+// remove withdraws an event, and waits until the API server has deleted it.
+func (a requester) remove(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
 	watcher, err := a.client.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.MatchingFields{"metadata.name": event.Name},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: event.ResourceVersion}})
 	if err != nil {
@@ -204,7 +204,7 @@ func (a asker) remove(ctx context.Context, event *lifecyclev1alpha1.LifecycleEve
 			return ctx.Err()
 		case seen, open := <-watcher.ResultChan():
 			if !open || seen.Type == watch.Deleted || seen.Type == watch.Error {
-				return nil // the next create finds out whether it is gone
+				return nil // the next request to create it fails if it still exists
 			}
 		}
 	}
