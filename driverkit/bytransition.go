@@ -70,26 +70,22 @@ func (b byTransition) driver(call Call) (Driver, error) {
 // begin returns the driver of the call, after all drivers have ended the work for older
 // events.
 func (b byTransition) begin(ctx context.Context, call Call) (Driver, error) {
-	driver, err := b.driver(call)
+	own, err := b.driver(call)
 	if err != nil {
 		return nil, err
 	}
-	return driver, b.replace(ctx, call)
+	for _, driver := range b {
+		if r, ok := driver.(replacer); ok {
+			if err := r.replace(ctx, call); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return own, nil
 }
 
 // replacer is a driver with work in the background.
 type replacer interface {
 	// replace ends the work for other events of the call's node.
 	replace(ctx context.Context, call Call) error
-}
-
-func (b byTransition) replace(ctx context.Context, call Call) error {
-	for _, driver := range b {
-		if r, ok := driver.(replacer); ok {
-			if err := r.replace(ctx, call); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -96,26 +96,21 @@ func (c *Config) Validate() error {
 	if c.RegistrationDir != "" && !filepath.IsAbs(c.RegistrationDir) {
 		add("RegistrationDir", "%q must be an absolute path", c.RegistrationDir)
 	}
-	return errors.Join(append(errs, c.validateTransitions()...)...)
-}
-
-func (c *Config) validateTransitions() []error {
-	var errs []error
 	seen := map[string]bool{}
 	for i, transition := range c.Transitions {
-		field := fmt.Sprintf("Transitions[%d]", i)
+		field := fmt.Sprintf("Transitions[%d].", i)
 		switch {
 		case transition.Name == "":
-			errs = append(errs, fmt.Errorf("%s.metadata.name: is required", field))
+			add(field+"metadata.name", "is required")
 		case seen[transition.Name]:
-			errs = append(errs, fmt.Errorf("%s.metadata.name: %q is a duplicate", field, transition.Name))
+			add(field+"metadata.name", "%q is a duplicate", transition.Name)
 		}
 		seen[transition.Name] = true
 		if driver := transition.Spec.Driver; driver != "" && driver != c.DriverName {
-			errs = append(errs, fmt.Errorf("%s.spec.driver: %q must be empty or DriverName, %q", field, driver, c.DriverName))
+			add(field+"spec.driver", "%q must be empty or DriverName, %q", driver, c.DriverName)
 		}
 	}
-	return errs
+	return errors.Join(errs...)
 }
 
 // withDefaults returns the config with its optional fields set.

@@ -36,7 +36,9 @@ func listen(ctx context.Context, path string) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	unlinkOnClose(listener, false)
+	if l, ok := listener.(*net.UnixListener); ok {
+		l.SetUnlinkOnClose(false)
+	}
 	s := &socket{Listener: listener, path: path}
 	if s.file, err = publishSocket(draft, path); err != nil {
 		return nil, errors.Join(err, listener.Close(), ignoreAbsent(os.Remove(draft)))
@@ -120,12 +122,6 @@ func (s *socket) unlink() error {
 		return nil
 	}
 	return ignoreAbsent(os.Remove(s.path))
-}
-
-func unlinkOnClose(listener net.Listener, unlink bool) {
-	if l, ok := listener.(*net.UnixListener); ok {
-		l.SetUnlinkOnClose(unlink)
-	}
 }
 
 func ignoreAbsent(err error) error {

@@ -21,8 +21,6 @@ func newCommand() *cobra.Command {
 		// It sends requests for the whole cluster.
 		client  = daemon.Client{QPS: 200, Burst: 400}
 		options controller.Options
-		mode    string
-		scope   string
 	)
 	command := &cobra.Command{
 		Use:   "controller",
@@ -53,10 +51,6 @@ predecessor.`,
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			options.ClaimMode, options.Surge = controller.ClaimMode(mode), surgecontroller.Scope(scope)
-			if err := options.Validate(); err != nil {
-				return err
-			}
 			self, err := client.Config()
 			if err != nil {
 				return err
@@ -67,7 +61,7 @@ predecessor.`,
 	daemon.Logging(command)
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&mode, "claim-mode", string(controller.ClaimByNode), "claimer of events: node (the agents) or central (the controller)")
+	flags.StringVar((*string)(&options.ClaimMode), "claim-mode", string(controller.ClaimByNode), "claimer of events: node (the agents) or central (the controller)")
 	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the agents' pods, the Lease of the leader and the DrainRules of the cluster")
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "elect a leader among several controllers; false: run only one controller")
@@ -78,7 +72,7 @@ predecessor.`,
 			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")
 	flags.BoolVar(&options.StrictGuards, "strict-guards", false,
 		"hold drains of the only Node of a cluster at the guard LastSchedulableNode, too; false: that guard only warns there")
-	flags.StringVar(&scope, "surge", string(surgecontroller.Labelled),
+	flags.StringVar((*string)(&options.Surge), "surge", string(surgecontroller.Labelled),
 		"with --eviction-requests, pods of Deployments whose replacement starts first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,

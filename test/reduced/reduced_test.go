@@ -42,7 +42,7 @@ func TestTheReducedVariant(t *testing.T) {
 	node.Pod("reduced", harness.PodOptions{Gone: time.Second})
 	drains := node.Agent("", "--act-as=self")
 	drains.AwaitLog("WARNING: --act-as=self")
-	drains.AwaitLog("Some rights are not given") // deleting pods
+	drains.AwaitLog("Some permissions are missing") // deleting pods
 	for _, step := range []string{harness.Drain, harness.Return} {
 		name := node.EventName(step)
 		node.Event(name, step, harness.Kept)

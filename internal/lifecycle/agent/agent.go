@@ -103,15 +103,14 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 		if decision.Step == nil {
 			return loop.Wait(decision.Wake, now), nil
 		}
-		wrote, version, err := a.perform(ctx, decision.Step)
-		stale := errors.Is(err, record.ErrStale)
-		if stale {
-			log.FromContext(ctx).V(2).Info("Looking again", "reason", err.Error())
+		object, version, err := a.perform(ctx, decision.Step, facts)
+		if errors.Is(err, record.ErrStale) {
+			log.FromContext(ctx).V(2).Info("Deciding again", "reason", err.Error())
 		} else if err != nil {
 			return reconcile.Result{}, fmt.Errorf("node %s: %w", a.NodeName, err)
 		}
-		if wrote || stale {
-			a.lag.wrote(objectOf(decision.Step, facts), version, cached, now)
+		if object != "" {
+			a.lag.wrote(object, version, cached, now)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/identity"
 )
 
-// introduce finds out as whom the node's requests are made, whether that is enough, and where the
-// API is, and since when.
+// introduce finds the identity of the agent's requests and the API group. It fails if the
+// agent lacks a permission that it cannot work without.
 func (p *process) introduce(ctx context.Context, self *rest.Config, httpClient *http.Client) (err error) {
 	var user string
 	if p.asNode, user, err = identity.For(ctx, self, p.options.NodeName, p.options.ActAs); err != nil {
@@ -27,8 +27,18 @@ func (p *process) introduce(ctx context.Context, self *rest.Config, httpClient *
 	if p.home, err = apigroup.Find(ctx, self, httpClient); err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Starting", "node", p.options.NodeName, "actingAs", user, "home", p.home.Group())
-	if err := checkRights(ctx, self, p.asNode, p.home, p.options); err != nil {
+	logger := log.FromContext(ctx)
+	logger.Info("Starting", "node", p.options.NodeName, "actingAs", user, "home", p.home.Group())
+	if p.options.ActAs == identity.ActAsSelf {
+		logger.Info(identity.WeakerWarning)
+	}
+	missing, err := identity.Preflight(ctx, self, p.asNode, identity.Agent{
+		NodeName: p.options.NodeName, Group: p.home.Group(), As: p.options.ActAs, Drains: len(p.options.Builtin) > 0,
+	})
+	if len(missing) > 0 {
+		logger.Info("Some permissions are missing: the agent does not do what requires them", "permissions", missing)
+	}
+	if err != nil {
 		return err
 	}
 	clients, err := kubernetes.NewForConfig(p.asNode)
@@ -38,21 +48,5 @@ func (p *process) introduce(ctx context.Context, self *rest.Config, httpClient *
 	p.writer = nodestate.NewWriter(clients.CoreV1().Nodes(), p.options.NodeName, clock.RealClock{})
 	p.events = clients.CoreV1()
 	p.homeSince, err = p.writer.RememberHome(ctx, p.home.Group())
-	return err
-}
-
-// checkRights fails where the agent could not do its work, and tells what it does
-// without.
-func checkRights(ctx context.Context, self, asNode *rest.Config, found apigroup.Home, options Options) error {
-	logger := log.FromContext(ctx)
-	if options.ActAs == identity.ActAsSelf {
-		logger.Info(identity.WeakerWarning)
-	}
-	without, err := identity.Preflight(ctx, self, asNode, identity.Agent{
-		NodeName: options.NodeName, Group: found.Group(), As: options.ActAs, Drains: len(options.Builtin) > 0,
-	})
-	if len(without) > 0 {
-		logger.Info("Some rights are not given; what needs them is not done", "rights", without)
-	}
 	return err
 }

@@ -16,37 +16,39 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
 )
 
-// perform does one step, and says whether it wrote to the API; version is the one that what
-// it wrote has then, where the server says it.
-func (a *Agent) perform(ctx context.Context, step transition.Step) (wrote bool, version string, err error) {
+// perform performs one step. object is the object that the step writes, empty if it writes
+// none, and version its resource version after the write, empty if the server does not
+// return it.
+func (a *Agent) perform(ctx context.Context, step transition.Step, facts transition.Facts) (object types.UID, version string, err error) {
 	switch s := step.(type) {
 	case transition.CheckDriver:
 		a.checkDriver(s.Driver, s.Event.UID)
-		return false, "", nil
+		return "", "", nil
 	case transition.CallDriver:
 		// The call outlives this pass of the loop, and ends with the agent, as ctx does.
 		a.Calls.Call(ctx, s.Kind, s.Event)
-		return false, "", nil
+		return "", "", nil
 	case transition.WriteStatus:
 		version, err = a.writeStatus(ctx, s)
+		return s.Event.UID, version, err
 	case transition.Protect:
-		err = reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
+		return s.Event.UID, "", reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
 	case transition.Unprotect:
-		err = a.Recorder.Unprotect(ctx, s.Event)
+		return s.Event.UID, "", a.Recorder.Unprotect(ctx, s.Event)
 	case transition.Delete:
-		err = reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
+		return s.Event.UID, "", reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
 	case transition.DeleteTransition:
 		log.FromContext(ctx).Info("Deleting a transition whose driver has left the node",
 			"transition", s.Transition.Name, "driver", s.Transition.Spec.Driver)
-		err = a.Recorder.DeleteTransition(ctx, s.Transition)
+		return s.Transition.UID, "", a.Recorder.DeleteTransition(ctx, s.Transition)
 	case transition.MarkNode:
 		version, err = a.markNode(ctx, s)
+		return facts.Node.UID, version, err
 	case transition.ReleaseCordon:
-		err = a.Node.Release(ctx, s.Event.UID)
+		return facts.Node.UID, "", a.Node.Release(ctx, s.Event.UID)
 	default:
-		err = fmt.Errorf("no way to perform a %T", step)
+		return "", "", fmt.Errorf("no way to perform a %T", step)
 	}
-	return true, version, err
 }
 
 // markNode writes conditions of the Node. The driver, which cordons it, and the kubelet write
@@ -57,24 +59,6 @@ func (a *Agent) markNode(ctx context.Context, s transition.MarkNode) (version st
 		version = node.ResourceVersion
 	}
 	return version, reach(faultpoint.ConditionPatched, err)
-}
-
-// objectOf is what a step writes.
-func objectOf(step transition.Step, facts transition.Facts) types.UID {
-	switch s := step.(type) {
-	case transition.WriteStatus:
-		return s.Event.UID
-	case transition.Protect:
-		return s.Event.UID
-	case transition.Unprotect:
-		return s.Event.UID
-	case transition.Delete:
-		return s.Event.UID
-	case transition.DeleteTransition:
-		return s.Transition.UID
-	default: // of the Node
-		return facts.Node.UID
-	}
 }
 
 func reach(point string, err error) error {

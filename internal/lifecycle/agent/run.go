@@ -120,10 +120,10 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}
 	var waker, listWaker loop.Waker
 	wake := func() { waker.Wake(p.options.NodeName) }
-	drivers := plugins.New(plugins.Options{Dir: p.options.RegistrationDir, OnChange: func() {
+	drivers := plugins.New(p.options.RegistrationDir, func() {
 		wake()
 		listWaker.Wake(p.options.NodeName)
-	}})
+	})
 	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), wake)
 	agent := New(Config{
 		NodeName:         p.options.NodeName,

@@ -41,7 +41,7 @@ type Fleet struct {
 // NewFleet returns a Fleet whose drivers register in that directory.
 func NewFleet(options Options, registrationDir string) *Fleet {
 	f := &Fleet{Options: options, agents: map[string]*agent.Agent{}}
-	f.drivers = plugins.New(plugins.Options{Dir: registrationDir, OnChange: f.driversChanged})
+	f.drivers = plugins.New(registrationDir, f.driversChanged)
 	return f
 }
 

@@ -42,7 +42,7 @@ func FuzzAdmit(f *testing.F) {
 		if proto.Unmarshal(raw, info) != nil {
 			return
 		}
-		r := New(Options{Dir: "/registration"})
+		r := New("/registration", func() {})
 		err := r.admit(socketFile{path: "/registration/d-reg.sock"}, info)
 		switch {
 		case err != nil:

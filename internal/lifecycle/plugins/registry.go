@@ -26,24 +26,13 @@ var ErrNotRegistered = errors.New("not registered on this node")
 // an event still needs one.
 const checkLimit = time.Minute
 
-// Options of a [Registry].
-type Options struct {
-	// Dir is the registration directory. Run creates it with mode 0700 if it is absent.
-	Dir string
-	// Clock is for tests. Nil: the real clock.
-	Clock clock.WithTicker
-	// OnChange is called after each registration and deregistration. Several goroutines
-	// call it, and it must not block.
-	OnChange func()
-}
-
 // Registry holds the drivers of one node. Several goroutines may use it, also before and
 // after Run.
 type Registry struct {
 	dir      string
-	clock    clock.WithTicker
 	onChange func()
-	// Tests replace rescan (rescanEvery), checkLimit and newWatcher (fsnotify's).
+	// Tests replace these.
+	clock              clock.WithTicker
 	rescan, checkLimit time.Duration
 	newWatcher         func() (*fsnotify.Watcher, error)
 
@@ -71,19 +60,14 @@ type instance struct {
 	readyAt   time.Time
 }
 
-// New returns a registry without drivers. Run finds them.
-func New(options Options) *Registry {
-	r := &Registry{
-		dir: filepath.Clean(options.Dir), clock: options.Clock, onChange: options.OnChange, missingSince: map[string]time.Time{},
-		rescan: rescanEvery, checkLimit: checkLimit, newWatcher: fsnotify.NewWatcher,
+// New returns a registry without drivers. Run finds them in the registration directory. It
+// calls onChange after each registration and deregistration. Several goroutines call it, and
+// it must not block.
+func New(dir string, onChange func()) *Registry {
+	return &Registry{
+		dir: filepath.Clean(dir), onChange: onChange, missingSince: map[string]time.Time{},
+		clock: clock.RealClock{}, rescan: rescanEvery, checkLimit: checkLimit, newWatcher: fsnotify.NewWatcher,
 	}
-	if r.clock == nil {
-		r.clock = clock.RealClock{}
-	}
-	if r.onChange == nil {
-		r.onChange = func() {}
-	}
-	return r
 }
 
 // State is the state of a driver.

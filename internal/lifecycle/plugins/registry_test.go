@@ -221,7 +221,7 @@ func TestDeregister(t *testing.T) {
 	})
 
 	t.Run("a driver that takes another name over the same socket has one name", func(t *testing.T) {
-		r := New(Options{})
+		r := New("", func() {})
 		for _, name := range []string{"one", "two"} {
 			if err := r.register(&instance{name: name, endpoint: "/e", socket: socketFile{path: "/s"}}); err != nil {
 				t.Fatal(err)
@@ -296,7 +296,7 @@ func TestRunFailsWithoutItsDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := New(Options{Dir: filepath.Join(file, "r")}).Run(quiet(t))
+	err := New(filepath.Join(file, "r"), func() {}).Run(quiet(t))
 	if err == nil || !strings.Contains(err.Error(), "make registration directory") {
 		t.Errorf("error is %v", err)
 	}

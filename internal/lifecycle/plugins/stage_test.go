@@ -60,7 +60,10 @@ type house struct {
 func run(t *testing.T, clock clock.WithTicker, prepare ...func(*Registry)) *house {
 	t.Helper()
 	h := &house{dir: filepath.Join(tempDir(t), "r"), changed: make(chan struct{}, 1)}
-	h.Registry = New(Options{Dir: h.dir, Clock: clock, OnChange: h.notice})
+	h.Registry = New(h.dir, h.notice)
+	if clock != nil {
+		h.clock = clock
+	}
 	for _, do := range prepare {
 		do(h.Registry)
 	}
