@@ -26,7 +26,7 @@ const pluginHead = `<!-- Written by docs/generate, from internal/kubectl/cmd. ma
 const pluginOutput = `
 ## Output
 
-Commands that show or list something print for people, or with -o as kubectl does: json, yaml, name, wide,
+Commands that show or list objects print text, or, with -o, the formats of kubectl: json, yaml, name, wide,
 jsonpath=..., custom-columns=..., go-template=..., and with -file also from a file. A list is an object of kind List
 with its rows in .items. The fields of the rows are stable, and their states are the words of the text. Commands that
 follow something print one JSON object for each change with -o json.

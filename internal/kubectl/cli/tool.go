@@ -55,7 +55,7 @@ func NewRoot(t *Tool, commands func(*Tool) []*cobra.Command) *cobra.Command {
 		Use:   "kubectl-slipway",
 		Short: "Take nodes out of service, and return them to service",
 		Long: `kubectl slipway takes nodes of a cluster out of service and returns them to service. It sends
-requests; Slipway's agents do the work in the cluster, and go on without this command.
+requests; Slipway's agents do the work in the cluster, and continue without this command.
 
 ` + ExitCodes,
 		SilenceErrors: true,

@@ -33,9 +33,9 @@ func newCancel(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cancel NODE... | -l SELECTOR",
 		Short: "End the LifecycleEvents of nodes, and undo their cordons",
-		Long: `Deletes the LifecycleEvents of the nodes that wait or are in progress, whoever requested them,
-and waits until they are gone. That ends a drain, and undoes its cordon; evicted pods stay where
-they are. If there is nothing to cancel, the command says so; that is no error.`,
+		Long: `Deletes the LifecycleEvents of the nodes that wait or are in progress, of all requesters, and waits
+until the API server has deleted them. That ends a drain, and undoes its cordon; evicted pods stay on
+their new nodes. A node without LifecycleEvents is no error.`,
 		Example: `  kubectl slipway cancel worker-1
   kubectl slipway cancel -l topology.kubernetes.io/zone=a`,
 		RunE: func(command *cobra.Command, _ []string) error {

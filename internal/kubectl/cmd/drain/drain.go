@@ -58,7 +58,7 @@ func newDrain(t *cli.Tool) *cobra.Command {
 		Long: `Requests a drain of each of the nodes and follows it. The drains run in the cluster, side by
 side, and continue without this command: Ctrl-C stops watching, not the drain.
 
-The flags are those of 'kubectl drain', so that an alias is enough to switch:
+It accepts the flags of 'kubectl drain', so that an alias is enough to switch:
 
 * Without --force, a drain does not evict pods without a controller; without
   --delete-emptydir-data, it does not evict pods with emptyDir volumes. A node with such a pod keeps

@@ -36,8 +36,8 @@ func newEvict(t *cli.Tool) *cobra.Command {
 		Short: "Request the eviction of pods, and follow their responders",
 		Long: `Creates an EvictionRequest (KEP-4563) for each of the pods, and follows it: the active responder,
 its message and last heartbeat, and the next responder. Responders work in the cluster, and continue
-without this command: Ctrl-C stops watching. The command follows an earlier request of its own, whoever
-ran it, and replaces a failed one. --withdraw withdraws the requests: unless another requester wants the
+without this command: Ctrl-C stops watching. The command follows an earlier request of another user of
+the command, and replaces a failed one. --withdraw withdraws the requests: unless another requester wants the
 eviction, the responder stops.
 
 A user who may create EvictionRequests can delete any pod of the namespace. With -o json, each change

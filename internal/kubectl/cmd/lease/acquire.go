@@ -46,8 +46,8 @@ With --administrator, the lease never expires: kubeadmin-<your name> holds it un
 for manual work of unknown length, and do not forget it: until then, Slipway and other tools do not work
 on the node.
 
-With a COMMAND, the lease is renewed while the command runs, and released at its end; the exit code is
-that of the command. The default of --duration is 2m then. If the lease is lost, the command gets
+With a COMMAND, the lease is renewed while the command runs, and released at its end; the command
+sets the exit code. The default of --duration is 2m then. If the lease is lost, the command gets
 SIGTERM, and SIGKILL 3 s later.`,
 		Example: `  kubectl slipway lease acquire worker-1 --purpose "firmware 2.4"
   kubectl slipway lease acquire worker-1 --administrator --purpose "new disk"

@@ -18,8 +18,7 @@ func newCommand(t *cli.Tool) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "lease",
 		Short: "Show the holders of node leases, and keep other tools off a node",
-		Long: `Of several tools that work on nodes, only the holder of a node's lease works on it; the other tools
-wait. With --node-leases on its controller, Slipway acquires the lease of a node before the cordon, and
+		Long: `Only the holder of a node's lease works on the node; other tools that work on nodes wait. With --node-leases on its controller, Slipway acquires the lease of a node before the cordon, and
 releases it after the return.
 
 A lease cordons no node, and does not stop a tool that ignores it. It is a Lease with the name of the
