@@ -5,6 +5,6 @@
 //
 //	Run ─▶ manager (caches, leader election) ─▶ wiring: lifecycle/central, node, maintenance, eviction
 //
-// Of two processes the leader works; the other one has its caches filled and waits.
-// Everything is done as the process itself. It decides nothing.
+// Only the leader works; the other processes keep their caches filled, and wait. All requests
+// have the identity of the process. The package decides nothing.
 package controller

@@ -29,8 +29,8 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// newManager builds the caches, the clients and the leader election. The lease is kept
-// for 15 s; a leader that ends as it should gives it up at once.
+// newManager builds the caches, the clients and the leader election. The lease of a leader
+// that has crashed expires after 15 s; a leader that ends normally releases it at once.
 func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(self, manager.Options{
 		Scheme:                        p.home.Scheme(),
@@ -50,10 +50,9 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	return m, central.Index(ctx, m.GetFieldIndexer())
 }
 
-// caches hold all events, transitions and maintenances, what is needed of all Nodes, and of pods
-// those of the agents alone: others are watched by a drain, while it goes on. Jobs and
-// PodTemplates are those of Slipway's namespace, and Leases those of nodes: heartbeats of
-// kubelets are in another namespace.
+// caches hold all events, transitions and maintenances, slim Nodes, the Jobs and PodTemplates of
+// Slipway's namespace, the Leases of nodes, and the agents' pods. They omit all other pods (a
+// drain watches the pods of its node) and the heartbeats of kubelets (in another namespace).
 func (p *process) caches() cache.Options {
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
@@ -78,8 +77,8 @@ func (p *process) caches() cache.Options {
 	return options
 }
 
-// slimNode keeps of a Node what is decided on: the cache has those of the whole
-// cluster. Who writes a Node reads it from the API server.
+// slimNode keeps the fields of a Node that decisions need, because the cache has all Nodes of
+// the cluster. Writers of a Node read it from the API server.
 func slimNode(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {
@@ -101,7 +100,7 @@ func slimNode(object any) (any, error) {
 	return slim, nil
 }
 
-// slimPod keeps of an agent's pod where it is and whether it is Ready.
+// slimPod keeps the node of an agent's pod, its phase and its condition Ready.
 func slimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

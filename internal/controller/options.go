@@ -10,46 +10,46 @@ import (
 	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 )
 
-// ClaimMode says who claims the events of a cluster.
+// ClaimMode is the claimer of the events of a cluster.
 type ClaimMode string
 
 // The claim modes.
 const (
-	// ClaimByNode: the agent of each node.
+	// ClaimByNode: the agent of each node claims its events.
 	ClaimByNode ClaimMode = "node"
-	// ClaimCentrally: the controller.
+	// ClaimCentrally: the controller claims all events.
 	ClaimCentrally ClaimMode = "central"
 )
 
 // Options are the settings of a controller process.
 type Options struct {
-	// ClaimMode is the same for the whole cluster.
+	// ClaimMode applies to the whole cluster.
 	ClaimMode ClaimMode
-	// Namespace is Slipway's own: the agents' pods are in it, and the Lease.
+	// Namespace is Slipway's own namespace, with the agents' pods and the Lease of the leader.
 	Namespace string
-	// LeaderElect: of several processes, one works. Without it, there must be one only.
+	// LeaderElect elects a leader among several processes. If it is false, run only one process.
 	LeaderElect bool
-	// EvictionRequests: the process is the evictionrequest-controller as well, and has the
-	// responders that Slipway brings.
+	// EvictionRequests: the process is also the evictionrequest-controller, and runs Slipway's
+	// responders.
 	EvictionRequests bool
-	// NodeLeases: the process takes the lease of each node that Slipway works on, before it
-	// is cordoned, and holds it until the node has returned.
+	// NodeLeases: the process acquires the lease of a node before Slipway cordons it, and holds
+	// it until the node has returned to service.
 	NodeLeases bool
-	// StrictGuards holds events of the only Node of a cluster, too.
+	// StrictGuards also holds events of the only Node of a cluster.
 	StrictGuards bool
-	// Surge says for which workloads the surge responder is, with EvictionRequests.
+	// Surge is the scope of the surge responder, with EvictionRequests.
 	Surge surgecontroller.Scope
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time for which the controller keeps ended events.
 	FinishedEventTTL time.Duration
-	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
-	// not at all.
+	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0" disables
+	// one.
 	HealthAddress, MetricsAddress string
-	// SocketDir is where the process makes a directory for the sockets of its driver, in
-	// central mode. Empty: that of temporary files.
+	// SocketDir is the parent of a new directory for the sockets of the driver in central mode.
+	// Empty: the directory of temporary files.
 	SocketDir string
 }
 
-// Validate reports all that is wrong, by the names of the flags.
+// Validate reports all errors, with the names of the flags.
 func (o Options) Validate() error {
 	var errs []error
 	if o.ClaimMode != ClaimByNode && o.ClaimMode != ClaimCentrally {

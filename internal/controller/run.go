@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
-// Run runs the controller until ctx ends. It fails when it was the leader and is not
-// any more: a process that begins anew has forgotten what it must not go on with.
+// Run runs the controller until ctx ends. It fails when the process is no longer the leader:
+// only a new process has no work in progress.
 func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	if err := options.Validate(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	return p.manager.Start(ctx)
 }
 
-// process is a controller with what it runs on.
+// process is a controller with its clients, caches and servers.
 type process struct {
 	options Options
 	home    apigroup.Home
@@ -69,7 +69,7 @@ type process struct {
 	health   *health.Process
 }
 
-// build puts the controller together; nothing of it runs yet.
+// build builds the controller, and starts no part of it.
 func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	if p.manager, err = p.newManager(ctx, self); err != nil {
 		return fmt.Errorf("build the manager: %w", err)
@@ -99,14 +99,14 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	)
 }
 
-// lead says that the process works from now on: it is the leader.
+// lead reports in logs and metrics that the process is the leader.
 func (p *process) lead(ctx context.Context) error {
 	p.observer.Leads()
 	log.FromContext(ctx).Info("Leading")
 	return nil
 }
 
-// close ends what the manager does not.
+// close ends the parts that the manager does not end.
 func (p *process) close() (err error) {
 	if p.fleet != nil {
 		p.fleet.Wait()
@@ -120,7 +120,7 @@ func (p *process) close() (err error) {
 	return err
 }
 
-// writer is that of the given Node.
+// writer returns the writer of a Node.
 func (p *process) writer(node string) *nodestate.Writer {
 	return nodestate.NewWriter(p.nodes, node, p.clock)
 }

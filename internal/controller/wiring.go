@@ -30,13 +30,13 @@ import (
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
-// workers is how many nodes the agents, shutdowns and leases are worked on at a time. The
-// overseer works on one, so that guards are decided one after another. A pass is some requests;
-// drivers do what takes long.
+// workers is the number of nodes that each controller works on at a time, except for the
+// overseer, which must decide about guards one event after another. A pass takes a few
+// requests; long work is in the drivers.
 const workers = 8
 
-// addLifecycle adds what looks after the events of all nodes and, in central mode, drives
-// them. The leader alone does that.
+// addLifecycle adds the overseer of all nodes and, in central mode, their agents. Only the
+// leader runs them.
 func (p *process) addLifecycle(self *rest.Config) error {
 	options := central.Options{
 		Namespace: p.options.Namespace, ClaimsCentrally: p.options.ClaimMode == ClaimCentrally, NodeLeases: p.options.NodeLeases, StrictGuards: p.options.StrictGuards,
@@ -72,8 +72,8 @@ func (p *process) addFleet(self *rest.Config, options central.Options) (err erro
 	)
 }
 
-// driverMissing returns an error while the leader's own driver is not registered. A process
-// in standby has none.
+// driverMissing returns an error while the leader's own driver is not registered. A standby
+// process has no driver.
 func (p *process) driverMissing() error {
 	select {
 	case <-p.manager.Elected():
@@ -83,8 +83,7 @@ func (p *process) driverMissing() error {
 	}
 }
 
-// addNodes adds what takes nodes through the shutdowns of their machines and, if it is
-// switched on, what holds the leases of nodes.
+// addNodes adds the controller of shutdowns and, with NodeLeases, the holder of node leases.
 func (p *process) addNodes(leases coordinationclient.LeasesGetter) error {
 	recorder := record.New(p.manager.GetClient())
 	shutdowns := shutdowncontroller.New(shutdowncontroller.Options{
@@ -102,8 +101,8 @@ func (p *process) addNodes(leases coordinationclient.LeasesGetter) error {
 	return loop.Add(p.manager, "leases", p.health.Loop(holder), workers, leaseholder.Sources(p.manager.GetCache())...)
 }
 
-// addMaintenances makes the leader carry out NodeMaintenances. While there are none, it
-// watches, and does nothing else.
+// addMaintenances adds the controller of NodeMaintenances. While there are none, it only
+// watches.
 func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error {
 	m, err := maintenancecontroller.New(ctx, maintenancecontroller.Options{
 		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
@@ -111,13 +110,13 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: p.clock,
 	})
 	if err != nil {
-		return fmt.Errorf("build what carries out maintenances: %w", err)
+		return fmt.Errorf("build the controller of maintenances: %w", err)
 	}
 	return p.manager.Add(manager.RunnableFunc(m.Run))
 }
 
-// addEvictions makes the leader do what EvictionRequests ask for, be the responders that
-// Slipway brings, and ask for the evictions of pods that drains leave to responders.
+// addEvictions adds the evictionrequest-controller, Slipway's responders, and the requester for
+// pods that drains leave to responders.
 func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	responds, options, err := p.addSurge(self)
 	if err != nil {
@@ -135,7 +134,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: p.clock, Responds: responds,
 	})
 	if err != nil {
-		return fmt.Errorf("build what asks for evictions for drains: %w", err)
+		return fmt.Errorf("build the requester of evictions for drains: %w", err)
 	}
 	return errors.Join(
 		p.manager.Add(manager.RunnableFunc(requests.Run)),
@@ -144,13 +143,13 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	)
 }
 
-// addSurge adds the surge responder, and says for which pods anybody responds then.
+// addSurge adds the surge responder. It returns the test for pods that have a responder.
 func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncontroller.Option, error) {
 	s, err := surgecontroller.New(self, p.judged, p.options.Surge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
 	}
-	if p.options.Surge == surgecontroller.Off { // it gives back what it had released
+	if p.options.Surge == surgecontroller.Off { // it restores released pods
 		return requester.ByPod, nil, p.manager.Add(manager.RunnableFunc(s.Run))
 	}
 	responds := func(ctx context.Context, pod *corev1.Pod) (bool, error) {
@@ -163,7 +162,7 @@ func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncon
 	return responds, options, p.manager.Add(manager.RunnableFunc(s.Run))
 }
 
-// until runs what is another's to do from a moment on.
+// until runs a component until another one takes over.
 func until(yielded <-chan struct{}, run func(context.Context) error) manager.RunnableFunc {
 	return func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)

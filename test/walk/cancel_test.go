@@ -159,7 +159,7 @@ func TestAnEventThatVanishesIsDrivenNoMore(t *testing.T) {
 	env.Delete(t, half.event)
 	agent.Signal(syscall.SIGCONT)
 	driver.AwaitLog(`method="Stop"`)
-	agent.AwaitLog("The event vanished while its driver was at work")
+	agent.AwaitLog("The event was deleted while its driver was working")
 	since := time.Now()
 	half.evictsNoMore(t, since)
 	uncordonedAfterReturn := returnNode(t, env, node)

@@ -31,30 +31,30 @@ type Agent struct {
 
 	reportedAt map[types.UID]time.Time
 	checking   map[string]readinessCheck
-	seen       map[string]bool // drivers that have been registered since we began
+	seen       map[string]bool // drivers that have registered since the start of the agent
 	lag        lag
 	// prunes are the events whose LeftToResponders the API server does not store: its CRD is
 	// older than this agent.
 	prunes map[types.UID]bool
-	// looked: at the API server, once. The caches of a process that has waited to be the
-	// leader may be far behind, and a call to a driver is no write that would be refused.
+	// looked is true after the first read from the API server. The caches of a new leader may
+	// be far behind, and no conflict prevents a call to a driver that is based on them.
 	looked bool
 }
 
-// Config is what an agent is made of.
+// Config contains the settings, clients and drivers of an agent.
 type Config struct {
 	NodeName string
 	Claimer  lifecyclev1alpha1.Claimer
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time for which the agent keeps ended events.
 	FinishedEventTTL time.Duration
-	// HomeSince is since when the API is in this home, if it moved there.
+	// HomeSince is the time of the move of the API to its group. Zero: it has not moved.
 	HomeSince time.Time
-	// Since is when the agent began.
+	// Since is the time of the agent's start.
 	Since time.Time
 	Clock clock.PassiveClock
 
 	Cached Readers
-	Live   Readers // the same, from the API server
+	Live   Readers // of the API server
 
 	Wake     func() // starts a pass
 	Drivers  Drivers
@@ -64,18 +64,18 @@ type Config struct {
 	Observer *telemetry.Observer
 }
 
-// Drivers knows which drivers are registered: a [plugins.Registry].
+// Drivers are the registered drivers: a [plugins.Registry].
 type Drivers interface {
 	Driver(name string) plugins.State
 	Check(name string, done func())
 }
 
-// Readers read what the agent decides on.
+// Readers read the objects of the agent's facts.
 type Readers struct {
 	Events, Transitions, Nodes client.Reader
 }
 
-// New returns an agent that remembers nothing yet.
+// New returns an agent without memory of earlier passes.
 func New(config Config) *Agent {
 	return &Agent{
 		Config:     config,
@@ -84,8 +84,7 @@ func New(config Config) *Agent {
 	}
 }
 
-// Reconcile performs steps until there is none, or until one has written something:
-// the watch of what it wrote then wakes it again.
+// Reconcile performs steps until there is none, or until the caches are behind its writes.
 func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
 	for {
 		cached, err := a.gather(ctx, a.Cached)
@@ -115,8 +114,9 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 	}
 }
 
-// current is what to decide on: what the caches show, or the API server where they may be
-// behind. wait is how long to give them first.
+// current returns the facts for the decision: from the caches or, if these have been behind
+// for too long, from the API server. If wait is not zero, the caches have this time to
+// catch up.
 func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.Time) (facts transition.Facts, wait time.Duration, err error) {
 	since := a.lag.behindSince(cached)
 	if a.looked && since.IsZero() {
@@ -134,7 +134,7 @@ func (a *Agent) current(ctx context.Context, cached transition.Facts, now time.T
 	return facts, 0, nil
 }
 
-// forgetGone drops what is remembered of events that are not there any more.
+// forgetGone drops the memory of deleted events.
 func (a *Agent) forgetGone(ctx context.Context, facts transition.Facts) {
 	present := make(map[types.UID]bool, len(facts.Events))
 	for _, e := range facts.Events {

@@ -10,9 +10,9 @@
 //	        └── API server ◀── record, node/state, telemetry ◀───────────────┤
 //	        └── driver     ◀── dispatch ◀─────────────────────────────────────┘
 //
-// One runs on each node; in central mode, the controller has one for each node with
-// events. One step at a time, each derived from facts anew: nothing is lost with the process.
-// Watches and drivers wake the loop; they carry nothing into it. It decides nothing.
+// Each node runs an agent; in central mode, the controller has an agent for each node with
+// events. The agent derives each step from current facts, so the end of the process loses no
+// state. Watches and drivers only start a pass of the loop. The agent decides nothing itself.
 //
 // lag.go makes the agent wait for its watches to show its own writes, and read from the API
 // server when they are late.

@@ -16,7 +16,7 @@ import (
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
-// gather collects the facts of the node, with the given readers and from memory.
+// gather returns the facts of the node, from the readers and from memory.
 func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, error) {
 	facts := transition.Facts{
 		NodeName: a.NodeName, Claimer: a.Claimer,

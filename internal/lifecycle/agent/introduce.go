@@ -36,7 +36,7 @@ func (p *process) introduce(ctx context.Context, self *rest.Config, httpClient *
 		NodeName: p.options.NodeName, Group: p.home.Group(), As: p.options.ActAs, Drains: len(p.options.Builtin) > 0,
 	})
 	if len(missing) > 0 {
-		logger.Info("Some permissions are missing: the agent does not do what requires them", "permissions", missing)
+		logger.Info("Some permissions are missing: the agent skips the actions that require them", "permissions", missing)
 	}
 	if err != nil {
 		return err

@@ -11,26 +11,26 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
 
-// afterWrite is how long the watches may take to show a write, before the API server is asked. After an outage they
-// need a minute to resume, and steps that are decided on old versions would only be refused.
+// afterWrite is the time that the watches have to show a write, before the agent reads from the API server. After an
+// outage they need a minute to resume, and the server would reject steps that are based on old versions.
 const afterWrite = time.Second
 
-// lag records which objects the caches show in an old version. The watches do not resume at the same time: that
-// one object is current says nothing of the others.
+// lag records the objects of which the caches show an old version. The watches do not resume at the same time: one
+// object may be current while another is not.
 //
-// The agent does not use internal/platform/ownwrites: it needs to know that a watch is late, because it then
-// reads the API server, where it also sees what others have written.
+// The agent does not use internal/platform/ownwrites: it must detect a late watch, because it then reads from the API
+// server, which also shows the writes of other clients.
 type lag map[types.UID]unshown
 
 // unshown is a write that the caches do not show.
 type unshown struct {
 	shown string // the version in the caches at the time of the write; empty: none
-	// written is the version after the write; empty: unknown. It tells the write from another one a moment before.
+	// written is the version after the write; empty: unknown. It distinguishes this write from an earlier one.
 	written string
 	since   time.Time
 }
 
-// isBehind says whether a version in the caches is older than the write; empty: they do not have the object.
+// isBehind returns whether a version in the caches is older than the write. It is empty if they lack the object.
 func (u unshown) isBehind(version string) bool {
 	if version == "" || u.written == "" {
 		return version == u.shown
@@ -54,8 +54,8 @@ func versionsOf(f transition.Facts) map[types.UID]string {
 	return v
 }
 
-// wrote records a write of an object, or a refused one because the object has changed. written is the version
-// after the write, if known.
+// wrote records a write of an object, or its rejection because another client has changed the object. written is the
+// version after the write, if known.
 func (l lag) wrote(object types.UID, written string, cached transition.Facts, now time.Time) {
 	l.expect(object, versionsOf(cached)[object], written, now)
 }
@@ -70,7 +70,7 @@ func (l lag) expect(object types.UID, shown, written string, now time.Time) {
 	l[object] = unshown{shown, written, now}
 }
 
-// behindSince returns the time of the first write that the caches do not show. Zero: they show all.
+// behindSince returns the time of the first write that the caches do not show. Zero: they show all writes.
 func (l lag) behindSince(cached transition.Facts) (since time.Time) {
 	versions := versionsOf(cached)
 	for object, u := range l {
@@ -83,7 +83,7 @@ func (l lag) behindSince(cached transition.Facts) (since time.Time) {
 	return since
 }
 
-// compare replaces what was recorded by the difference between the caches and the API server.
+// compare replaces the record by the difference between the caches and the API server.
 func (l lag) compare(cached, live transition.Facts, now time.Time) {
 	shown, current := versionsOf(cached), versionsOf(live)
 	for object := range l {

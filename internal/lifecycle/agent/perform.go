@@ -52,7 +52,7 @@ func (a *Agent) perform(ctx context.Context, step transition.Step, facts transit
 }
 
 // markNode writes conditions of the Node. The driver, which cordons it, and the kubelet write
-// to it in the same moment: that the caches show a change does not mean that they show this.
+// to it at the same time, so a change in the caches may come from another writer.
 func (a *Agent) markNode(ctx context.Context, s transition.MarkNode) (version string, err error) {
 	node, err := a.Node.Mark(ctx, s.Conditions)
 	if node != nil {
@@ -68,7 +68,7 @@ func reach(point string, err error) error {
 	return err
 }
 
-// writeStatus writes a status, and tells about it. version is the one that the event has then.
+// writeStatus writes a status, and reports it in logs and metrics. version is the new version of the event.
 func (a *Agent) writeStatus(ctx context.Context, s transition.WriteStatus) (version string, err error) {
 	if s.Purpose == transition.PurposeClaim {
 		if s, err = a.confirmClaim(ctx, s); err != nil {
@@ -112,7 +112,7 @@ func isPruned(s transition.WriteStatus, version string) bool {
 	return len(s.Status.LeftToResponders) > 0 && len(s.Event.Status.LeftToResponders) == 0 && version == s.Event.ResourceVersion
 }
 
-// deadlineOf is for the log.
+// deadlineOf returns the deadline for the log.
 func deadlineOf(status lifecyclev1alpha1.LifecycleEventStatus) string {
 	if status.SLA == nil {
 		return "none"
@@ -120,7 +120,7 @@ func deadlineOf(status lifecyclev1alpha1.LifecycleEventStatus) string {
 	return status.SLA.UTC().Format(time.RFC3339)
 }
 
-// reachAnswered is where a driver has answered with a state that is not yet written.
+// reachAnswered marks the moment between a driver's answer with a new state and the write of that state.
 func reachAnswered(s transition.WriteStatus) {
 	if s.Purpose != transition.PurposeState {
 		return
@@ -132,8 +132,8 @@ func reachAnswered(s transition.WriteStatus) {
 	faultpoint.Reach(faultpoint.StartCalled)
 }
 
-// confirmClaim decides the claim again on what the API server has now: the cache may
-// not show yet what this agent, or one before it, has claimed.
+// confirmClaim decides the claim again, on the events of the API server: the cache may lack
+// a claim of this agent or of an earlier one.
 func (a *Agent) confirmClaim(ctx context.Context, s transition.WriteStatus) (transition.WriteStatus, error) {
 	from := a.Cached
 	from.Events = a.Live.Events

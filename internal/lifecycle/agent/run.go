@@ -40,21 +40,21 @@ import (
 
 // Options are the settings of an agent process.
 type Options struct {
-	// NodeName is the node that the agent is for. Required.
+	// NodeName is the name of the agent's node. Required.
 	NodeName string
-	// RegistrationDir is where drivers register.
+	// RegistrationDir is the directory in which drivers register.
 	RegistrationDir string
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time for which the agent keeps ended events.
 	FinishedEventTTL time.Duration
-	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0":
-	// not at all.
+	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0" disables
+	// one.
 	HealthAddress, MetricsAddress string
-	// ActAs is as whom it acts on the Node. Empty: as the node.
+	// ActAs is the identity with which it acts on the Node. Empty: the node.
 	ActAs identity.ActAs
 	// Builtin are drivers that run in this process.
 	Builtin []Builtin
-	// Metrics is where its metrics are registered. Nil: the registry of the process, which
-	// takes those of one agent.
+	// Metrics registers the metrics. Nil: the registry of the process, which has room for one
+	// agent.
 	Metrics prometheus.Registerer
 }
 
@@ -89,7 +89,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	return p.manager.Start(ctx)
 }
 
-// process is an agent with what it runs on.
+// process is an agent with its clients, caches and servers.
 type process struct {
 	options   Options
 	asNode    *rest.Config // credentials
@@ -105,7 +105,7 @@ type process struct {
 	health    *health.Process
 }
 
-// build puts the agent together; nothing of it runs yet.
+// build builds the agent, and starts no part of it.
 func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	if p.manager, err = p.newManager(ctx, self); err != nil {
 		return fmt.Errorf("build the manager: %w", err)
@@ -150,7 +150,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	return p.addRunnables(drivers)
 }
 
-// wakeOn wakes the node whenever an object changes, whichever it is.
+// wakeOn wakes the node after a change of any object.
 func wakeOn[T client.Object](node string) handler.TypedEventHandler[T, string] {
 	return loop.NodesOf(func(context.Context, T) []string { return []string{node} })
 }
@@ -173,7 +173,7 @@ func (p *process) addRunnables(drivers *plugins.Registry) error {
 	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)
 }
 
-// newManager builds the caches and clients of the process itself.
+// newManager builds the caches and clients with the identity of the process.
 func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Manager, error) {
 	m, err := ctrl.NewManager(self, manager.Options{
 		Scheme:         p.home.Scheme(),
@@ -195,7 +195,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	return m, loop.IndexEvents(ctx, m.GetFieldIndexer())
 }
 
-// newNodeCluster builds the cache of the Node, read as the node.
+// newNodeCluster builds the cache of the Node, with the identity of the node.
 func (p *process) newNodeCluster(asNode *rest.Config) (cluster.Cluster, error) {
 	return cluster.New(asNode, func(o *cluster.Options) {
 		o.Scheme = p.home.Scheme()

@@ -7,10 +7,10 @@
 //	        ▲                                                    │
 //	        └── API server ◀── record, node/state, telemetry ◀───┘
 //
-// The Overseer works on one node at a time, so that guards are decided one after another.
-// Before it ends an event or removes a gate, it decides again on what the API server has.
-// The Fleet's drivers serve all nodes. It drops what it knows of a node with the node's
-// last event.
+// The Overseer works on one node at a time, so that it decides about guards one event after
+// another. Before it ends an event or removes a gate, it decides again on the state of the
+// API server. The Fleet's drivers serve all nodes. The Fleet drops the agent of a node after
+// the node's last event.
 //
-// It decides nothing.
+// The package decides nothing itself.
 package central

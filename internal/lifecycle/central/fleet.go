@@ -23,12 +23,12 @@ import (
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
-// Name is that of the controller: of its Lease, its service account, and of the claimer in
-// central mode. The next leader has the same.
+// Name is the name of the controller's Lease, of its service account, and of the claimer in
+// central mode. All leaders have the same name.
 const Name = "slipway-controller"
 
-// Fleet runs the agents of all nodes that have events, in central mode. They are the same
-// that run on a node: one for each, made with the first event and dropped with the last.
+// Fleet runs the agents of all nodes that have events, in central mode. Each node has its own
+// agent, from its first event to its last.
 type Fleet struct {
 	Options
 	drivers *plugins.Registry
@@ -45,7 +45,7 @@ func NewFleet(options Options, registrationDir string) *Fleet {
 	return f
 }
 
-// Drivers are those that all nodes share. Run watches for them.
+// Drivers returns the drivers that all nodes share. Its Run finds them.
 func (f *Fleet) Drivers() *plugins.Registry { return f.drivers }
 
 // Sources wake the agent of a node by its events and its Node, and all by transitions.
@@ -59,7 +59,7 @@ func (f *Fleet) Sources(from cache.Cache) []source.TypedSource[string] {
 	}
 }
 
-// nodeToDrive names the Node, if it has events, or shows the drain of an event that may be gone.
+// nodeToDrive names the Node, if it has events, or shows the drain of a deleted event.
 func nodeToDrive(cached client.Reader) func(context.Context, *corev1.Node) []string {
 	return func(ctx context.Context, n *corev1.Node) []string {
 		if transition.DrainShown(n) {
@@ -69,8 +69,8 @@ func nodeToDrive(cached client.Reader) func(context.Context, *corev1.Node) []str
 	}
 }
 
-// Reconcile is a pass of the node's loop. The queue never gives one node to two workers
-// at a time, as an agent wants it.
+// Reconcile performs a pass of the node's agent. The queue never gives one node to two
+// workers at a time, as an agent requires.
 func (f *Fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, error) {
 	hasEvents, err := loop.HasEvents(ctx, f.Cached, node)
 	if err != nil {
@@ -89,12 +89,12 @@ func (f *Fleet) Reconcile(ctx context.Context, node string) (reconcile.Result, e
 	}
 	result, err := a.Reconcile(ctx, node)
 	if !hasEvents && err == nil && result.IsZero() {
-		f.drop(node) // it has told the driver of what has vanished
+		f.drop(node) // it has ended the work for deleted events
 	}
 	return result, err
 }
 
-// drainIsLeft says whether a node without events says that it is being drained for one.
+// drainIsLeft returns whether a node without events still shows a drain.
 func (f *Fleet) drainIsLeft(ctx context.Context, name string) (bool, error) {
 	var node corev1.Node
 	if err := f.Cached.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
@@ -103,11 +103,11 @@ func (f *Fleet) drainIsLeft(ctx context.Context, name string) (bool, error) {
 	return transition.DrainShown(&node), nil
 }
 
-// begin makes the loop of a node.
+// begin creates the agent of a node.
 func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 	writer := f.Writer(node)
 	homeSince, err := writer.RememberHome(ctx, f.Home.Group())
-	if err != nil && !apierrors.IsNotFound(err) { // of a Node that does not exist, nothing is to be remembered
+	if err != nil && !apierrors.IsNotFound(err) { // a Node that does not exist has no record
 		return nil, err
 	}
 	wake := func() { f.waker.Wake(node) }
@@ -143,14 +143,14 @@ func (f *Fleet) drop(node string) {
 	delete(f.agents, node)
 }
 
-// nodes are those that have a loop.
+// nodes returns the nodes that have an agent.
 func (f *Fleet) nodes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.agents))
 }
 
-// driversChanged wakes all loops.
+// driversChanged wakes all agents.
 func (f *Fleet) driversChanged() {
 	for _, node := range f.nodes() {
 		f.waker.Wake(node)

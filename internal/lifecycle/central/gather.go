@@ -38,7 +38,7 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 	return facts, err
 }
 
-// gatherNode collects what is about the node itself.
+// gatherNode returns the facts about the node itself.
 func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name string) (oversight.Facts, error) {
 	facts := oversight.Facts{
 		NodeName: name, Central: o.ClaimsCentrally, NodeLeases: o.NodeLeases, StrictGuards: o.StrictGuards, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
@@ -70,7 +70,7 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	return facts, err
 }
 
-// peerEvents are the events of other nodes.
+// peerEvents returns the events of other nodes.
 func (o *Overseer) peerEvents(ctx context.Context, from client.Reader, node string, options ...client.ListOption) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
 	var all lifecyclev1alpha1.LifecycleEventList
 	if err := from.List(ctx, &all, options...); err != nil {
@@ -89,16 +89,16 @@ func peerOf(node *corev1.Node) oversight.Peer {
 	return oversight.PeerOf(node, len(nodestate.Owners(node)) > 0)
 }
 
-// confirm decides a step again that cannot be taken back, on what the API server has
-// now, and returns it as it is by that. Caches may be late: a Node that has just
-// registered may not show, nor a gate that was removed a moment ago.
+// confirm decides an irrevocable step again, on the state of the API server, and returns the
+// new version of the step. Caches may be late: they may lack a new Node, or still show a
+// removed gate.
 func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step oversight.Step) (oversight.Step, error) {
 	facts, err := o.gatherNode(ctx, o.Live, cached.NodeName)
 	if err != nil {
 		return nil, err
 	}
 	facts.Lost = cached.Lost
-	// Of this event alone: what holds another up may be said differently of fewer peers.
+	// Without the other events: with fewer peers, the reasons for their waits could differ.
 	facts.Events = slices.DeleteFunc(facts.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
 	if len(cached.Peers) > 0 {
 		if facts.PeerEvents, err = o.peerEvents(ctx, o.Live, cached.NodeName); err != nil {
@@ -121,9 +121,8 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	return fresh, nil
 }
 
-// livePeers are the other nodes as they are now: all of the control plane, and others
-// until there is one that pods can go to. No more is needed to let an event pass, and
-// a list of all nodes is large.
+// livePeers reads other nodes from the API server: all nodes of the control plane, and others
+// until one of them can run pods. That is enough for the guards; a list of all nodes is large.
 func (o *Overseer) livePeers(ctx context.Context, cached []oversight.Peer, facts oversight.Facts) ([]oversight.Peer, error) {
 	leaving := oversight.Leaving(facts)
 	var peers []oversight.Peer
@@ -146,7 +145,7 @@ func (o *Overseer) livePeers(ctx context.Context, cached []oversight.Peer, facts
 	return peers, nil
 }
 
-// anyPeer returns a node besides this one, if the API server knows one that the cache does not.
+// anyPeer returns another node, if the API server has one that the cache lacks.
 func (o *Overseer) anyPeer(ctx context.Context, node string) ([]oversight.Peer, error) {
 	var nodes corev1.NodeList
 	if err := o.Live.List(ctx, &nodes, client.Limit(2)); err != nil {
@@ -160,7 +159,7 @@ func (o *Overseer) anyPeer(ctx context.Context, node string) ([]oversight.Peer, 
 	return nil, nil
 }
 
-// whatFor says what a step does, and to which event.
+// whatFor identifies the action of a step, and its event.
 type whatFor struct {
 	does  string
 	event types.UID
@@ -168,7 +167,7 @@ type whatFor struct {
 
 func (w whatFor) String() string { return fmt.Sprintf("%s event %s", w.does, w.event) }
 
-// subject is the same for two steps that do the same.
+// subject returns equal values for two steps with the same effect.
 func subject(step oversight.Step) whatFor {
 	switch s := step.(type) {
 	case oversight.WriteStatus:

@@ -18,22 +18,22 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
-// Options are what the controller's part for all nodes works with.
+// Options are the settings, clients and readers of an [Overseer] and a [Fleet].
 type Options struct {
-	// Namespace is Slipway's own: the pods of the agents are in it.
+	// Namespace is Slipway's own namespace, with the pods of the agents.
 	Namespace string
-	// ClaimsCentrally: the controller claims the events of all nodes, no agent does.
+	// ClaimsCentrally: the controller claims the events of all nodes, and no agents run on them.
 	ClaimsCentrally bool
-	// NodeLeases: the controller takes the lease of a node before its cordon.
+	// NodeLeases: the controller acquires the lease of a node before its cordon.
 	NodeLeases bool
 	// StrictGuards is [oversight.Facts.StrictGuards].
 	StrictGuards bool
-	// FinishedEventTTL is how long events are kept after they have ended.
+	// FinishedEventTTL is the time for which the controller keeps ended events.
 	FinishedEventTTL time.Duration
 	// Home is the API group of events.
 	Home apigroup.Home
 
-	// Cached reads what the process watches, Live reads from the API server.
+	// Cached reads from the caches, Live from the API server.
 	Cached, Live client.Reader
 	Recorder     *record.Recorder
 	// Writer writes the Node of that name.
@@ -42,8 +42,8 @@ type Options struct {
 	Clock    clock.PassiveClock
 }
 
-// Overseer does for the events of all nodes what their agents cannot. Its controller has
-// one worker, so that guards are decided one after another.
+// Overseer performs the steps for events that no agent can perform. Its controller has one
+// worker, so that it decides about guards one event after another.
 type Overseer struct {
 	Options
 
@@ -51,12 +51,12 @@ type Overseer struct {
 	lost  map[string]oversight.Sighting // of lost agents, by node: only of nodes with events
 }
 
-// NewOverseer returns an Overseer that has seen nothing yet.
+// NewOverseer returns an Overseer without memory of earlier passes.
 func NewOverseer(options Options) *Overseer {
 	return &Overseer{Options: options, lost: map[string]oversight.Sighting{}}
 }
 
-// Reconcile does one step for a node, if there is one. What it writes wakes it again.
+// Reconcile performs one step for a node, if there is one. Its write starts the next pass.
 func (o *Overseer) Reconcile(ctx context.Context, node string) (reconcile.Result, error) {
 	now := o.Clock.Now()
 	if o.since.IsZero() {
@@ -80,7 +80,7 @@ func (o *Overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 	return loop.AfterStep(ctx, node, err)
 }
 
-// remember keeps what is remembered of a node while its agent is lost.
+// remember records the sighting of a lost agent, and drops it when the agent is back.
 func (o *Overseer) remember(node string, seen oversight.Sighting) {
 	if seen.Since.IsZero() {
 		delete(o.lost, node)

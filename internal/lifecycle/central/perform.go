@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 )
 
-// perform does one step.
+// perform performs one step.
 func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step oversight.Step) (err error) {
 	if irrevocable(step) {
 		if step, err = o.confirm(ctx, facts, step); err != nil {
@@ -51,7 +51,7 @@ func irrevocable(step oversight.Step) bool {
 	}
 }
 
-// writeStatus writes a status, and tells about it.
+// writeStatus writes a status, and reports it in logs and metrics.
 func (o *Overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
 	if _, err := o.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 )
 
-// answerOf is what the driver said, in the words of the decision.
+// answerOf converts a response of a driver.
 func answerOf(response *driverv1.LifecycleTransitionResponse, generation int64) *transition.Answer {
 	answer := &transition.Answer{
 		Generation:      generation,
@@ -36,7 +36,7 @@ func answerOf(response *driverv1.LifecycleTransitionResponse, generation int64) 
 	return answer
 }
 
-// pods are never nil: that would say nothing.
+// pods never returns nil, because nil means that the list is unchanged.
 func pods(sent []*driverv1.PodReference) []lifecyclev1alpha1.PodReference {
 	got := []lifecyclev1alpha1.PodReference{}
 	for _, p := range sent {
@@ -45,8 +45,8 @@ func pods(sent []*driverv1.PodReference) []lifecyclev1alpha1.PodReference {
 	return got
 }
 
-// latest is the last second that can be written into a status: the server refuses what comes
-// after the year 9999, with all that is written beside it.
+// latest is the last valid second of a time in a status: the server rejects a status with a
+// time after the year 9999.
 const latest = 253402300799
 
 func blockers(sent []*driverv1.Blocker) []lifecyclev1alpha1.Blocker {

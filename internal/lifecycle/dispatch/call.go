@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
-// outcome is an answer, or why the driver has to be asked again.
+// outcome is an answer, or the reason for another call.
 type outcome struct {
 	answer  *transition.Answer
 	failure string
@@ -39,7 +39,7 @@ func (d *Dispatcher) do(ctx context.Context, kind transition.CallKind, event *li
 		method = "EndLifecycleTransition"
 		response, err = client.EndLifecycleTransition(ctx, d.endRequest(kind, event))
 	}
-	if !errors.Is(context.Cause(ctx), errSuperseded) { // that is no fault of the driver's
+	if !errors.Is(context.Cause(ctx), errSuperseded) { // the driver has not caused it
 		d.observer.Called(event.Status.Driver.Name, method, status.Code(err).String(), d.clock.Since(began))
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *Dispatcher) do(ctx context.Context, kind transition.CallKind, event *li
 	return outcome{answer: answerOf(response, event.Generation)}
 }
 
-// failed tells trouble on the way to the driver from a failure of the transition.
+// failed distinguishes an unreachable driver from a failed transition.
 func failed(ctx context.Context, generation int64, err error) outcome {
 	if cause := context.Cause(ctx); cause != nil {
 		return outcome{failure: cause.Error()}
@@ -104,7 +104,7 @@ func onOnlyNode(event *lifecyclev1alpha1.LifecycleEvent) bool {
 	return c != nil && c.Reason == lifecyclev1alpha1.ReasonOnlyNode
 }
 
-// parameters is nil for those over the limit: the event ends because of them.
+// parameters returns nil if they exceed the limit: the event then ends.
 func parameters(event *lifecyclev1alpha1.LifecycleEvent) []byte {
 	if event.Spec.Parameters == nil || len(event.Spec.Parameters.Raw) > lifecyclev1alpha1.MaxParametersBytes {
 		return nil

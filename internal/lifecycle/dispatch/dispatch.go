@@ -21,20 +21,20 @@ import (
 // CallTimeout is the deadline of each call to a driver.
 const CallTimeout = 45 * time.Second
 
-// MaxWait is how long a driver may hold its answer to End.
+// MaxWait is the time for which a driver may delay its answer to End.
 const MaxWait = 30 * time.Second
 
-// errSuperseded ends a call whose place another one takes.
+// errSuperseded ends a call that a newer call replaces.
 var errSuperseded = errors.New("another call for the event takes its place")
 
-// Clients gives the connection to a driver that is registered.
+// Clients returns the connection to a registered driver.
 type Clients interface {
 	Client(driver string) (driverv1.SLMPluginClient, error)
 }
 
-// Observer is told of each call that has ended.
+// Observer records calls.
 type Observer interface {
-	// Called is told of the gRPC code, and how long it took.
+	// Called records the gRPC code and the duration of a call that has ended.
 	Called(driver, method, code string, took time.Duration)
 }
 
@@ -51,7 +51,7 @@ type Dispatcher struct {
 	calls   map[types.UID]*entry
 }
 
-// entry is what is remembered of an event.
+// entry is the record of an event.
 type entry struct {
 	call   transition.Call
 	event  *lifecyclev1alpha1.LifecycleEvent
@@ -65,7 +65,7 @@ func New(nodeName string, clients Clients, clock clock.PassiveClock, observer Ob
 }
 
 // Call begins a call to the driver of a claimed event and returns at once. A call
-// for the event that is in flight is given up. ctx bounds the call as well.
+// for the event that is in flight ends. The call also ends with ctx.
 func (d *Dispatcher) Call(ctx context.Context, kind transition.CallKind, event *lifecyclev1alpha1.LifecycleEvent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +90,7 @@ func (d *Dispatcher) Call(ctx context.Context, kind transition.CallKind, event *
 	})
 }
 
-// finished records how a call ended, unless another one has taken its place.
+// finished records the outcome of a call, unless a newer call has replaced it.
 func (d *Dispatcher) finished(ctx context.Context, uid types.UID, serial int, o outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func (d *Dispatcher) finished(ctx context.Context, uid types.UID, serial int, o 
 	if o.answer == nil {
 		e.call.Failures++
 		e.call.Failure = o.failure
-		klog.FromContext(ctx).V(1).Info("The driver has to be asked again", "event", e.event.Name,
+		klog.FromContext(ctx).V(1).Info("The agent calls the driver again", "event", e.event.Name,
 			"call", e.call.Kind, "failures", e.call.Failures, "reason", o.failure)
 	} else {
 		e.call.Failures, e.call.Failure = 0, ""
@@ -111,7 +111,7 @@ func (d *Dispatcher) finished(ctx context.Context, uid types.UID, serial int, o 
 	d.wake()
 }
 
-// Calls is what is remembered of all events.
+// Calls returns the records of all events.
 func (d *Dispatcher) Calls() map[types.UID]transition.Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,16 +122,16 @@ func (d *Dispatcher) Calls() map[types.UID]transition.Call {
 	return calls
 }
 
-// Keep forgets all events but those given. An event that is gone although its driver
-// may be at work (somebody took off the finalizer) is ended with a last call.
+// Keep forgets all events except the given ones. If an event was deleted while its driver may
+// be working (another client has removed the finalizer), a last call ends the work.
 func (d *Dispatcher) Keep(ctx context.Context, present map[types.UID]bool) {
 	for _, event := range d.forget(present) {
-		klog.FromContext(ctx).Info("The event vanished while its driver was at work: telling the driver", "event", event.Name)
+		klog.FromContext(ctx).Info("The event was deleted while its driver was working: stopping the driver", "event", event.Name)
 		d.running.Go(func() { d.do(ctx, transition.CallLastEnd, event) })
 	}
 }
 
-// forget returns the events whose drivers must still be told.
+// forget returns the events whose drivers must still stop.
 func (d *Dispatcher) forget(present map[types.UID]bool) []*lifecyclev1alpha1.LifecycleEvent {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,13 +151,12 @@ func (d *Dispatcher) forget(present map[types.UID]bool) []*lifecyclev1alpha1.Lif
 	return untold
 }
 
-// driverDone says whether the driver knows that nothing is left to be done.
+// driverDone returns whether the driver has no work left for the event.
 func driverDone(e *entry) bool {
 	answer := e.call.Answer
 	return e.call.Kind == transition.CallLastEnd ||
 		answer != nil && (answer.Error != "" || answer.State == e.event.Status.Driver.End)
 }
 
-// Wait returns when no call is in flight. The calls end with the contexts that they
-// were given.
+// Wait returns when no call is in flight. Each call ends with its ctx.
 func (d *Dispatcher) Wait() { d.running.Wait() }

@@ -4,10 +4,10 @@
 // deadline.
 //
 //	transition's step ── Call ──▶ gRPC to the driver
-//	                                   │ answer, or "ask again"
+//	                                   │ answer, or "try again"
 //	facts ◀── Calls ── memory ◀────────┘ (and a wake-up)
 //
-// What it remembers only saves asking again: after a restart the driver is asked
-// anew. An event that vanishes while its driver is at work is ended with a last call.
-// It decides nothing and writes nothing.
+// Its memory only saves calls: after a restart, the agent calls the driver again. If an
+// event was deleted while its driver was working, a last call ends the work. The package
+// decides nothing, and writes nothing to the API server.
 package dispatch

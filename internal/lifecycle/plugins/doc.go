@@ -14,6 +14,5 @@
 // while its socket exists and a process listens there. A frozen process stays
 // registered; Check detects it.
 //
-// The package knows nothing of events and transitions, and makes no calls for them. It
-// writes nothing to the API server.
+// The package does not know events and transitions, and does not write to the API server.
 package plugins
