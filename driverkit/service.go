@@ -24,7 +24,7 @@ type service struct {
 	config Config
 	logger klog.Logger
 	// calls is read-locked by each call in progress. The shutdown locks it for writing, and
-	// never unlocks it: that rejects new calls, and waits for the others. gRPC's own graceful
+	// never unlocks it: that rejects new calls, and waits for earlier calls. gRPC's own graceful
 	// stop waits for calls without limit, and blocks the immediate stop in this time.
 	calls sync.RWMutex
 	// closing ends when the driver shuts down: delayed answers are then sent at once.
