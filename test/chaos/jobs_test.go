@@ -35,6 +35,8 @@ func (s *stage) do(t *testing.T, round plan.Round, job plan.Job) {
 		s.maintain(t, job.Nodes)
 	case plan.Evict:
 		s.evict(t, s.nodes[job.Nodes[0]])
+	case plan.Claim:
+		s.claim(t, s.nodes[job.Nodes[0]])
 	case plan.Drive:
 		s.drive(t, job, !round.Shares(job))
 	default:
@@ -118,6 +120,39 @@ func (s *stage) isBack(t *testing.T, node string) {
 	harness.Await(t, s.env, "node "+node+" is back", &corev1.NodeList{}, func(n *corev1.Node) bool {
 		return !n.Spec.Unschedulable && !slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return taint.Effect == corev1.TaintEffectNoSchedule })
 	}, harness.Named(node))
+}
+
+// claim is another controller at work: it claims an event that Slipway cannot claim yet, and ends it when Slipway has seen
+// the claim. The audit log shows whether Slipway wrote the event meanwhile.
+func (s *stage) claim(t *testing.T, node string) {
+	t.Helper()
+	theirs := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: s.name(node), Finalizers: []string{lifecyclev1alpha1.ClaimProtectionFinalizer}}}
+	theirs.Spec = lifecyclev1alpha1.LifecycleEventSpec{
+		TransitionName: harness.Return, BindingNode: node, Gates: []lifecyclev1alpha1.Gate{{Name: "example.com/another-controller"}},
+	}
+	s.create(t, theirs)
+	s.phase(t, theirs, lifecyclev1alpha1.Claimed)
+	ours := s.ask(t, node, harness.Return)
+	s.env.AwaitEvent(t, ours.Name, "waits for its turn, or has had it", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+		c := harness.Condition(e, lifecyclev1alpha1.ConditionClaimable)
+		return c.Reason == lifecyclev1alpha1.ReasonWaitingForTurn || e.Status.ClaimStatus.Terminal()
+	})
+	s.phase(t, theirs, lifecyclev1alpha1.Succeeded)
+	s.remove(t, theirs)
+	none := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	s.persist(t, "let go of "+theirs.Name, func(ctx context.Context) error {
+		return client.IgnoreNotFound(s.env.Client.Patch(ctx, theirs.DeepCopy(), none))
+	})
+	s.succeeds(t, ours)
+}
+
+// phase writes the claim status of an event, as its claimer.
+func (s *stage) phase(t *testing.T, e *lifecyclev1alpha1.LifecycleEvent, phase lifecyclev1alpha1.ClaimStatus) {
+	t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"status":{"claimStatus":%q}}`, phase))
+	s.persist(t, fmt.Sprintf("%s becomes %s", e.Name, phase), func(ctx context.Context) error {
+		return s.env.Client.Status().Patch(ctx, e.DeepCopy(), patch)
+	})
 }
 
 // maintain has nodes maintained, all at a time, by nobody.

@@ -46,6 +46,9 @@ func ask(rng *rand.Rand, out []int) (jobs []Job) {
 	if rng.IntN(2) == 0 {
 		jobs = append(jobs, Job{What: Evict, Nodes: []int{others[rng.IntN(len(others))]}})
 	}
+	if rng.IntN(2) == 0 {
+		jobs = append(jobs, Job{What: Claim, Nodes: []int{others[rng.IntN(len(others))]}})
+	}
 	return jobs
 }
 
@@ -156,7 +159,7 @@ func (r *Round) out() (nodes []int) {
 		switch j.What {
 		case Drain, Cancel, Maintain:
 			nodes = append(nodes, j.Nodes...)
-		case Evict, Drive:
+		case Evict, Drive, Claim:
 		}
 	}
 	return nodes
@@ -173,7 +176,7 @@ func (r *Round) moment(rng *rand.Rand) Moment {
 		case Drain, Maintain:
 			events += len(j.Nodes)
 			pods += len(j.Nodes) * PodsOfANode
-		case Cancel, Drive:
+		case Cancel, Drive, Claim:
 			events += len(j.Nodes)
 		case Evict:
 			pods += len(j.Nodes) * PodsOfANode

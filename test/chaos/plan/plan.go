@@ -60,6 +60,8 @@ const (
 	Maintain What = "maintain"
 	// Evict is an EvictionRequest for each pod of a node.
 	Evict What = "evict"
+	// Claim is a LifecycleEvent that another controller claims, with the KEP's fields alone, and ends.
+	Claim What = "claim"
 	// Drive is a LifecycleEvent for a driver that does not behave.
 	Drive What = "drive"
 )

@@ -78,7 +78,7 @@ func TestEveryMomentComes(t *testing.T) {
 					comes[Claimed] += len(j.Nodes)
 					comes[Ended] += len(j.Nodes)
 				}
-				if j.What != Cancel && j.What != Drive {
+				if j.What != Cancel && j.What != Drive && j.What != Claim {
 					comes[Evicted] += len(j.Nodes) * PodsOfANode
 				}
 			}
@@ -117,7 +117,7 @@ func TestEverythingHappensInARun(t *testing.T) {
 			}
 		}
 	})
-	if len(jobs) != 5 {
+	if len(jobs) != 6 {
 		t.Errorf("asked for are only %v", jobs)
 	}
 }
