@@ -132,6 +132,13 @@ func TestCheck(t *testing.T) {
 			script: begun().add(user, "update", "lifecycleevents/status", "other", "", `{"kind":"LifecycleEvent","metadata":{"name":"other","uid":"other"},"spec":{"bindingNode":"w1"},"status":{"claimStatus":"Claimed"}}`).end("drain"),
 			want:   []string{"at the end: event other is Claimed"},
 		},
+		"an event that another controller has claimed is ended by Slipway": {
+			script: (&script{}).add(user, "update", "lifecycleevents/status", "other", "", `{"kind":"LifecycleEvent","metadata":{"name":"other","uid":"other"},"spec":{"bindingNode":"w1"},"status":{"claimStatus":"Claimed"}}`).end("other"),
+			want:   []string{"writes the event of another claimer"},
+		},
+		"a person has released the claim of another controller": {
+			script: (&script{}).add(user, "update", "lifecycleevents/status", "other", "", `{"kind":"LifecycleEvent","metadata":{"name":"other","uid":"other","annotations":{"slipway.dev/release-claim":"yes"}},"spec":{"bindingNode":"w1"},"status":{"claimStatus":"Claimed"}}`).end("other"),
+		},
 		"events of one name in two groups": {
 			script: begun().event("drain", "Pending", "").in("slm.slipway.dev").end("drain"),
 		},

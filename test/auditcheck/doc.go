@@ -9,7 +9,8 @@
 //	deletions   no pod was deleted but by an escalation that an event asks for, in its time
 //	scope       evicted was by UID, from a node that was being drained, and what the drain's
 //	            targets cover and no rule of the namespace skips; or what an Eviction asks for
-//	claims      one claim per node at a time, in the order of phases, each event ended once
+//	claims      one claim per node at a time, in the order of phases, each event ended once; an event
+//	            of a third-party claimer is only written by that claimer
 //	evictions   what we write of Evictions and EvictionRequests the server takes in, each
 //	            changes something, and one Eviction of a pod runs at a time
 //	leases      no node is cordoned, emptied or worked on, and no lease written, that somebody

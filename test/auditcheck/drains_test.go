@@ -15,7 +15,7 @@ func asks(parameters string) *script {
 // asked writes a claimed event with other parameters.
 func (s *script) asked(parameters string) *script {
 	return s.add(agent, "update", "lifecycleevents", "drain", "", fmt.Sprintf(
-		`{"kind":"LifecycleEvent","metadata":{"name":"drain","uid":"drain","finalizers":[%s]},"spec":{"bindingNode":"w1","parameters":%s},"status":{"claimStatus":"Claimed"}}`,
+		`{"kind":"LifecycleEvent","metadata":{"name":"drain","uid":"drain","finalizers":[%s]},"spec":{"bindingNode":"w1","parameters":%s},"status":{"claimStatus":"Claimed","claimedBy":{"kind":"NodeAgent","identity":"w1"}}}`,
 		protected, parameters))
 }
 

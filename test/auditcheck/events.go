@@ -21,8 +21,11 @@ type event struct {
 		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"spec"`
 	Status struct {
-		ClaimStatus string      `json:"claimStatus"`
-		Conditions  []condition `json:"conditions"`
+		ClaimStatus string `json:"claimStatus"`
+		ClaimedBy   struct {
+			Kind string `json:"kind"`
+		} `json:"claimedBy"`
+		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 
 	seen    time.Time // first
@@ -38,6 +41,7 @@ var terminal = []string{"Succeeded", "Failed", "SlaExpired"}
 func (c *checker) eventWritten(r auditlog.Request) {
 	k := key(r.Group, r.Name)
 	if deletes(r) {
+		c.judgeForeign(r, c.events[k])
 		if known := c.events[k]; known != nil && len(known.Metadata.Finalizers) == 0 {
 			c.eventGone(r, k, known)
 		}
@@ -68,6 +72,7 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 	}
 	o.seen = r.Began
 	if known != nil {
+		c.judgeForeign(r, known)
 		c.judgePhases(r, known, o)
 		c.judgeCanceled(r, known, o)
 		o.seen, o.claimed, o.asked, o.wrong = known.seen, known.claimed, known.asked, known.wrong
@@ -101,6 +106,18 @@ func (c *checker) judgePhases(r auditlog.Request, before, after *event) {
 	case from == "Claimed" && slices.Contains(terminal, to):
 	default:
 		c.violated(r, "went from %s to %s", from, to)
+	}
+}
+
+// judgeForeign checks that Slipway writes and deletes no event that another controller has claimed, unless a person has
+// released it.
+func (c *checker) judgeForeign(r auditlog.Request, before *event) {
+	if before == nil || before.Status.ClaimStatus != "Claimed" || !c.options.Ours(r) {
+		return
+	}
+	_, released := before.Metadata.Annotations["slipway.dev/release-claim"]
+	if kind := before.Status.ClaimedBy.Kind; !released && kind != "NodeAgent" && kind != "Controller" {
+		c.violated(r, "writes the event of another claimer (claimedBy.kind %q)", kind)
 	}
 }
 

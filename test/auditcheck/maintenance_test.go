@@ -56,7 +56,7 @@ func (s *script) begin(node, finalizers string, maintenances ...string) *script 
 // claims has the drain of a node be claimed.
 func (s *script) claims(node string, maintenances ...string) *script {
 	return s.add(controller, "update", "lifecycleevents/status", "drain-"+node, "", fmt.Sprintf(
-		`{"kind":"LifecycleEvent","metadata":{"name":"drain-%s","uid":"drain-%s","labels":{"slipway.dev/maintenance":"drain"},"annotations":{%s}},"spec":{"bindingNode":%q},"status":{"claimStatus":"Claimed"}}`,
+		`{"kind":"LifecycleEvent","metadata":{"name":"drain-%s","uid":"drain-%s","labels":{"slipway.dev/maintenance":"drain"},"annotations":{%s}},"spec":{"bindingNode":%q},"status":{"claimStatus":"Claimed","claimedBy":{"kind":"NodeAgent","identity":"w1"}}}`,
 		node, node, mentioned(maintenances...), node))
 }
 

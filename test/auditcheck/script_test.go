@@ -80,7 +80,7 @@ func (s *script) budget(allowed int) *script {
 
 func (s *script) event(name, phase, finalizers string) *script {
 	return s.add(agent, "update", "lifecycleevents/status", name, "", fmt.Sprintf(
-		`{"kind":"LifecycleEvent","metadata":{"name":%q,"uid":%q,"finalizers":[%s]},"spec":{"bindingNode":"w1"},"status":{"claimStatus":%q}}`, name, name, finalizers, phase))
+		`{"kind":"LifecycleEvent","metadata":{"name":%q,"uid":%q,"finalizers":[%s]},"spec":{"bindingNode":"w1"},"status":{"claimStatus":%q,"claimedBy":{"kind":"NodeAgent","identity":"w1"}}}`, name, name, finalizers, phase))
 }
 
 func (s *script) end(name string) *script {
