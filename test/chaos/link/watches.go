@@ -89,7 +89,8 @@ func (w *watch) Read(b []byte) (int, error) {
 	if len(w.rest) == 0 && w.end == nil {
 		var object json.RawMessage
 		if w.end = w.objects.Decode(&object); w.end == nil {
-			w.rest = append(object, '\n')
+			object = append(object, '\n')
+			w.rest = object
 		} else if w.expired.Load() {
 			w.rest, w.end = gone(), io.EOF
 		}
