@@ -28,7 +28,7 @@ func (r *run) gather(ctx context.Context) facts {
 	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)
 	pods := covered(f.pods, r.req, f.own)
-	r.sawNode(f.node)
+	r.nodeSeen = r.nodeSeen || f.node.exists
 	r.saw(pods, r.pods.Has)
 	r.fill(&f)
 	f.statics = staticsOf(node, pods, r.d.config.StaticPods)

@@ -3,7 +3,6 @@
 package drain
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -19,7 +18,6 @@ type memory struct {
 	trials
 	present    map[types.UID]presence // in scope at the last look
 	owners     map[types.UID]returns  // by controller
-	attached   []string
 	nodeSeen   bool
 	gone       int // pods that were in scope and do not exist now
 	last       readAttempt
@@ -112,17 +110,6 @@ func (m *memory) learned(a answered, now time.Time, random float64) {
 	}
 	_, present := m.present[a.pod.UID]
 	m.trials.learned(a, present, now, random)
-}
-
-// sawNode records that a Node existed. When its volumes have changed, it forgets the claims without a volume, which may have
-// one now.
-func (m *memory) sawNode(n nodeFacts) {
-	m.nodeSeen = m.nodeSeen || n.exists
-	if slices.Equal(m.attached, n.attached) {
-		return
-	}
-	m.attached = n.attached
-	maps.DeleteFunc(m.volumes, func(_ types.NamespacedName, name string) bool { return name == "" })
 }
 
 // readAttempt is the state of a read that the end of the drain needs.

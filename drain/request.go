@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -102,35 +103,26 @@ type Target struct {
 }
 
 func (r Request) validate() error {
-	if r.NodeName == "" {
+	switch {
+	case r.NodeName == "":
 		return errors.New("drain: Request.NodeName is empty")
-	}
-	if r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 1 {
+	case r.GracePeriodSeconds != nil && *r.GracePeriodSeconds < 1:
 		return fmt.Errorf("drain: Request.GracePeriodSeconds is %d, it must be 1 or more", *r.GracePeriodSeconds)
-	}
-	switch r.mode() {
-	case ModeAuto, ModeEvictionRequest, ModeEviction:
-	default:
+	case !slices.Contains([]Mode{ModeAuto, ModeEvictionRequest, ModeEviction}, r.mode()):
 		return fmt.Errorf("drain: Request.Mode is %q, it must be %s, %s or %s", r.Mode, ModeAuto, ModeEvictionRequest, ModeEviction)
 	}
-	durations := []struct {
-		field string
-		value time.Duration
-	}{
-		{"PodTimeout", r.PodTimeout},
-		{"Escalation.DeleteAfter", r.Escalation.DeleteAfter},
-		{"Escalation.KillAfter", r.Escalation.KillAfter},
-		{"VolumeTimeout", r.volumeTimeout()},
-	}
-	for _, d := range durations {
-		if d.value < 0 {
-			return fmt.Errorf("drain: Request.%s is %s, it must not be negative", d.field, d.value)
+	for field, value := range map[string]time.Duration{
+		"PodTimeout":             r.PodTimeout,
+		"Escalation.DeleteAfter": r.Escalation.DeleteAfter,
+		"Escalation.KillAfter":   r.Escalation.KillAfter,
+		"VolumeTimeout":          r.volumeTimeout(),
+	} {
+		if value < 0 {
+			return fmt.Errorf("drain: Request.%s is %s, it must not be negative", field, value)
 		}
 	}
 	for i, target := range r.Targets {
-		switch target.PodType {
-		case PodTypeDefault, PodTypeDaemonSet, PodTypeStatic:
-		default:
+		if !slices.Contains([]PodType{PodTypeDefault, PodTypeDaemonSet, PodTypeStatic}, target.PodType) {
 			return fmt.Errorf("drain: Request.Targets[%d].PodType is %q, it must be %s, %s or %s", i, target.PodType,
 				PodTypeDefault, PodTypeDaemonSet, PodTypeStatic)
 		}

@@ -4,7 +4,7 @@ package drain
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -41,11 +41,7 @@ type Status struct {
 	Message string
 }
 
-func (s Status) equal(o Status) bool {
-	return s.Total == o.Total && s.Done == o.Done && s.Moving == o.Moving && s.Message == o.Message && s.Reached == o.Reached &&
-		(s.Named == nil) == (o.Named == nil) && slices.Equal(s.Named, o.Named) && slices.Equal(s.Static, o.Static) &&
-		slices.Equal(s.Blockers, o.Blockers) && slices.Equal(s.Left, o.Left) && slices.Equal(s.Overridden, o.Overridden)
-}
+func (s Status) equal(o Status) bool { return reflect.DeepEqual(s, o) }
 
 // PodReference identifies one pod, and no other pod of the same name.
 type PodReference struct {

@@ -3,6 +3,7 @@
 package watchstore
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -17,7 +18,7 @@ type Shared[K, U comparable, T any] struct {
 type shared[U comparable, T any] struct {
 	item  T
 	stop  func()
-	users []U
+	users map[U]bool
 }
 
 // Join adds a user. It returns the T of the key, which start begins for the first user. The user must call leave once; the
@@ -27,47 +28,38 @@ func (s *Shared[K, U, T]) Join(key K, user U, start func() (item T, stop func())
 	defer s.mu.Unlock()
 	of := s.by[key]
 	if of == nil {
-		of = &shared[U, T]{}
+		of = &shared[U, T]{users: map[U]bool{}}
 		of.item, of.stop = start()
 		if s.by == nil {
 			s.by = map[K]*shared[U, T]{}
 		}
 		s.by[key] = of
 	}
-	of.users = append(of.users, user)
-	return of.item, func() { s.leave(key, user, of) }
+	of.users[user] = true
+	return of.item, func() {
+		if s.isLast(key, user, of.users) {
+			of.stop()
+		}
+	}
 }
 
-func (s *Shared[K, U, T]) leave(key K, user U, of *shared[U, T]) {
+// isLast removes a user, and reports whether it was the last one.
+func (s *Shared[K, U, T]) isLast(key K, user U, users map[U]bool) bool {
 	s.mu.Lock()
-	i := slices.Index(of.users, user)
-	of.users = slices.Delete(of.users, i, i+1)
-	last := len(of.users) == 0
-	if last {
-		delete(s.by, key)
+	defer s.mu.Unlock()
+	if delete(users, user); len(users) > 0 {
+		return false
 	}
-	s.mu.Unlock()
-	if last {
-		of.stop()
-	}
+	delete(s.by, key)
+	return true
 }
 
-// Users returns the users of a key.
-func (s *Shared[K, U, T]) Users(key K) []U {
+// Get returns the running T of a key, and its users.
+func (s *Shared[K, U, T]) Get(key K) (item T, users []U) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.by[key]; of != nil {
-		return slices.Clone(of.users)
+		return of.item, slices.Collect(maps.Keys(of.users))
 	}
-	return nil
-}
-
-// Get returns the running T of a key.
-func (s *Shared[K, U, T]) Get(key K) (item T, running bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if of := s.by[key]; of != nil {
-		return of.item, true
-	}
-	return item, false
+	return item, nil
 }

@@ -3,6 +3,7 @@
 package parameters
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
@@ -31,24 +32,27 @@ func Parse(raw []byte) (drain.Request, error) {
 
 func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	root := field.NewPath("spec", "parameters")
-	request := drain.Request{GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: orZero(p.PodTimeout)}
-	var err error
-	if request.Mode, err = modeOf(p.Mode, root.Child("mode")); err != nil {
-		return request, err
-	}
-	if g := p.GracePeriodSeconds; g != nil && *g < 1 {
-		return request, fmt.Errorf("%s: %d must be 1 or more", root.Child("gracePeriodSeconds"), *g)
+	// drain has the same names for modes and types of pods.
+	request := drain.Request{
+		Mode: drain.Mode(p.Mode), GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: durationOf(p.PodTimeout),
+		RefuseUnmanaged:    p.UnmanagedPods == slipwayv1alpha1.PodPolicyRefuse,
+		RefuseLocalStorage: p.LocalStorage == slipwayv1alpha1.PodPolicyRefuse,
 	}
 	if e := p.Escalation; e != nil {
-		request.Escalation = drain.Escalation{DeleteAfter: orZero(e.DeleteAfter), KillAfter: orZero(e.KillAfter)}
+		request.Escalation = drain.Escalation{DeleteAfter: durationOf(e.DeleteAfter), KillAfter: durationOf(e.KillAfter)}
 	}
 	if p.VolumeTimeout != nil {
 		request.VolumeTimeout = &p.VolumeTimeout.Duration
 	}
-	if request.RefuseUnmanaged, err = refuses(p.UnmanagedPods, root.Child("unmanagedPods")); err != nil {
-		return request, err
+	if g := p.GracePeriodSeconds; g != nil && *g < 1 {
+		return request, fmt.Errorf("%s: %d must be 1 or more", root.Child("gracePeriodSeconds"), *g)
 	}
-	if request.RefuseLocalStorage, err = refuses(p.LocalStorage, root.Child("localStorage")); err != nil {
+	if err := cmp.Or(
+		oneOf(root.Child("mode"), cmp.Or(p.Mode, slipwayv1alpha1.DrainAuto),
+			slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction),
+		checkPolicy(root.Child("unmanagedPods"), p.UnmanagedPods),
+		checkPolicy(root.Child("localStorage"), p.LocalStorage),
+	); err != nil {
 		return request, err
 	}
 	for i, t := range p.Targets {
@@ -61,16 +65,8 @@ func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	return request, nil
 }
 
-// modeOf and podTypeOf take over values that drain calls by the same names.
-func modeOf(mode slipwayv1alpha1.DrainMode, path *field.Path) (drain.Mode, error) {
-	if mode == "" {
-		return "", nil
-	}
-	return drain.Mode(mode), oneOf(path, mode, slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
-}
-
-func podTypeOf(t slipwayv1alpha1.PodType, path *field.Path) (drain.PodType, error) {
-	return drain.PodType(t), oneOf(path, t, slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
+func checkPolicy(path *field.Path, policy slipwayv1alpha1.PodPolicy) error {
+	return oneOf(path, cmp.Or(policy, slipwayv1alpha1.PodPolicyEvict), slipwayv1alpha1.PodPolicyEvict, slipwayv1alpha1.PodPolicyRefuse)
 }
 
 func oneOf[T ~string](path *field.Path, value T, allowed ...T) error {
@@ -90,43 +86,22 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) error {
 	}
 }
 
-func orZero(d *metav1.Duration) time.Duration {
-	if d == nil {
-		return 0
-	}
-	return d.Duration
-}
-
-func refuses(policy slipwayv1alpha1.PodPolicy, path *field.Path) (bool, error) {
-	if policy == "" {
-		return false, nil
-	}
-	return policy == slipwayv1alpha1.PodPolicyRefuse, oneOf(path, policy, slipwayv1alpha1.PodPolicyEvict, slipwayv1alpha1.PodPolicyRefuse)
-}
+func durationOf(d *metav1.Duration) time.Duration { return ptr.Deref(d, metav1.Duration{}).Duration }
 
 func targetOf(t slipwayv1alpha1.DrainTarget, path *field.Path) (drain.Target, error) {
-	podType, err := podTypeOf(t.PodType, path.Child("podType"))
-	target := drain.Target{PodType: podType, PodPriority: t.PodPriority}
-	if err != nil {
+	target := drain.Target{PodType: drain.PodType(t.PodType), PodPriority: t.PodPriority}
+	err := oneOf(path.Child("podType"), t.PodType, slipwayv1alpha1.PodTypeDefault, slipwayv1alpha1.PodTypeDaemonSet, slipwayv1alpha1.PodTypeStatic)
+	if err != nil || t.PodSelector == nil {
 		return target, err
 	}
-	if t.PodSelector == nil {
-		return target, nil
+	path = path.Child("podSelector")
+	if wrong := metav1validation.ValidateLabelSelector(t.PodSelector, metav1validation.LabelSelectorValidationOptions{}, path); len(wrong) > 0 {
+		return target, wrong[0]
 	}
-	target.Selector, err = selectorOf(t.PodSelector, path.Child("podSelector"))
-	return target, err
-}
-
-func selectorOf(s *metav1.LabelSelector, path *field.Path) (labels.Selector, error) {
-	wrong := metav1validation.ValidateLabelSelector(s, metav1validation.LabelSelectorValidationOptions{}, path)
-	if len(wrong) > 0 {
-		return nil, wrong[0]
+	if target.Selector, err = metav1.LabelSelectorAsSelector(t.PodSelector); err != nil {
+		return target, fmt.Errorf("%s: %w", path, err)
 	}
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return selector, nil
+	return target, nil
 }
 
 // StaticPods returns the expected removal of a static pod, as its Node reports it.

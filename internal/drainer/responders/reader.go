@@ -94,12 +94,12 @@ func (r *Reader) Follow(ctx context.Context, changed func(pods ...types.UID)) {
 
 // Responders implements drain.ResponderReader.
 func (r *Reader) Responders(pods []*corev1.Pod) drain.Responders {
-	w, running := r.watches.Get(struct{}{})
+	w, users := r.watches.Get(struct{}{})
 	r.mu.Lock()
 	absent := r.absent
 	r.mu.Unlock()
 	switch {
-	case !running:
+	case len(users) == 0:
 		return drain.Responders{} // the Follow of this drain has not begun
 	case absent:
 		return drain.Responders{Known: true}
@@ -201,7 +201,8 @@ func (r *Reader) watchNamespaces(ctx context.Context, w *watching) {
 
 // tell calls all listeners.
 func (r *Reader) tell(pods ...types.UID) {
-	for _, changed := range r.watches.Users(struct{}{}) {
+	_, users := r.watches.Get(struct{}{})
+	for _, changed := range users {
 		(*changed)(pods...)
 	}
 }

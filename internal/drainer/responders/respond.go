@@ -56,16 +56,9 @@ func active(r *drain.Response, e *evictionv1alpha1.Eviction) {
 	r.Last = r.Responder == evictionrequest.Evictor
 	for _, s := range e.Status.Responders {
 		if s.Name == r.Responder {
-			r.Since, r.Heartbeat, r.Message = timeOf(s.StartTime), timeOf(s.HeartbeatTime), ptr.Deref(s.Message, "")
+			r.Since, r.Heartbeat, r.Message = ptr.Deref(s.StartTime, metav1.Time{}).Time, ptr.Deref(s.HeartbeatTime, metav1.Time{}).Time, ptr.Deref(s.Message, "")
 		}
 	}
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }
 
 // respond returns the Response for a pod with these Evictions. The oldest running Eviction counts, as for the controller;
@@ -81,17 +74,16 @@ func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drai
 
 // counts puts the Eviction first that counts.
 func counts(a, b eviction) int {
-	runs := func(e eviction) int {
-		if e.State == drain.EvictionRunning {
-			return 0
-		}
-		return 1
-	}
 	age := a.created.Compare(b.created)
-	if a.State != drain.EvictionRunning {
+	switch aRuns, bRuns := a.State == drain.EvictionRunning, b.State == drain.EvictionRunning; {
+	case aRuns && !bRuns:
+		return -1
+	case !aRuns && bRuns:
+		return 1
+	case !aRuns:
 		age = -age
 	}
-	return cmp.Or(cmp.Compare(runs(a), runs(b)), age, cmp.Compare(a.UID, b.UID))
+	return cmp.Or(age, cmp.Compare(a.UID, b.UID))
 }
 
 // hasOwn reports whether the pod names responders. A malformed annotation names none.

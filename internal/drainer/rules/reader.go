@@ -88,7 +88,8 @@ func newRuleClient(self *rest.Config) (ruleClient, error) {
 func (r *Reader) start(ctx context.Context) (w *ruleWatch, stop func()) {
 	logger := klog.FromContext(ctx)
 	wakeAll := func() {
-		for _, user := range r.watches.Users(struct{}{}) {
+		_, users := r.watches.Get(struct{}{})
+		for _, user := range users {
 			user.Poke()
 		}
 	}
