@@ -37,7 +37,13 @@ func (r *run) gather(ctx context.Context) facts {
 		by[pod.Namespace] = append(by[pod.Namespace], pod)
 	}
 	r.join(ctx, by)
-	r.gatherRules(&f)
+	f.ruled, f.rules, f.rulesBad = r.d.config.Rules != nil, map[string][]Rule{}, map[string]bool{}
+	for namespace, w := range r.rules {
+		if rules, known := w.list(); known {
+			f.rules[namespace] = rules
+		}
+		f.rulesBad[namespace] = w.Err() != nil
+	}
 	failed := r.node.Err() != nil || r.pods.Err() != nil
 	f.unheard = map[string]bool{}
 	for namespace, w := range r.budgets {
@@ -51,16 +57,6 @@ func (r *run) gather(ctx context.Context) facts {
 	r.opened.saw(f.budgets, f.now)
 	f.reading, f.readingLate = r.reading(f.now, f.responders.Err)
 	return f
-}
-
-func (r *run) gatherRules(f *facts) {
-	f.ruled, f.rules, f.rulesBad = r.d.config.Rules != nil, map[string][]Rule{}, map[string]bool{}
-	for namespace, w := range r.rules {
-		if rules, known := w.list(); known {
-			f.rules[namespace] = rules
-		}
-		f.rulesBad[namespace] = w.Err() != nil
-	}
 }
 
 // join watches the budgets and rules of exactly the namespaces that have pods in scope.

@@ -138,20 +138,18 @@ func (p *pacing) nameImpossible(l leaver, hold *obstacle) {
 // keepNamed keeps the names of the present pods, even of terminating pods, so that their Evictions run to their end. After a
 // restart the names are unknown: keepNamed names all pods with a running Eviction, even of later steps, so that the first answer
 // withdraws no request of an earlier run.
-func (p *pacing) keepNamed(steps [][]leaver) {
+func (p *pacing) keepNamed(leaving []leaver) {
 	f := p.facts
 	if f.responders.Known && !f.responders.Served {
 		return
 	}
-	for _, step := range steps {
-		for _, l := range step {
-			if n, named := f.named[l.pod.UID]; named {
-				p.named[l.pod.UID] = n
-			}
-			r := f.responders.Pods[l.pod.UID]
-			if !f.namedComplete && r.State == EvictionRunning && !hasDaemonSet(l.pod) && f.request.mode() != ModeEviction {
-				p.remember(l.pod, r)
-			}
+	for _, l := range leaving {
+		if n, named := f.named[l.pod.UID]; named {
+			p.named[l.pod.UID] = n
+		}
+		r := f.responders.Pods[l.pod.UID]
+		if !f.namedComplete && r.State == EvictionRunning && !hasDaemonSet(l.pod) && f.request.mode() != ModeEviction {
+			p.remember(l.pod, r)
 		}
 	}
 }

@@ -50,21 +50,23 @@ func pace(steps [][]leaver, f facts) *pacing {
 		notes: notes{turns: map[types.UID]time.Time{}, refusals: map[types.UID]time.Time{}, named: map[types.UID]naming{}},
 		taken: map[types.UID]bool{}, free: maxInFlight - f.inFlight,
 	}
-	for _, step := range steps {
-		p.refuse(step)
-	}
+	all := slices.Concat(steps...)
+	p.refuse(all)
 	if !f.node.mayEvict() {
 		return p
 	}
-	p.keepNamed(steps)
+	p.keepNamed(all)
 	if p.refused {
 		return p // this time counts for no pod: all turns begin again
 	}
-	if p.awaitsRules = !f.rulesKnown(steps); p.awaitsRules {
+	p.awaitsRules = slices.ContainsFunc(all, func(l leaver) bool { return f.awaitsRules(l.pod.Namespace) })
+	if p.awaitsRules {
 		p.free = 0
 	}
-	for _, step := range steps {
-		p.keepTurns(step)
+	for _, l := range all {
+		if since, came := f.turns[l.pod.UID]; came {
+			p.turns[l.pod.UID] = since // even of a step that waits again
+		}
 	}
 	for _, step := range steps {
 		if isMirror(step[0].pod) && !isMirror(steps[0][0].pod) {
@@ -79,19 +81,10 @@ func pace(steps [][]leaver, f facts) *pacing {
 
 // refuse records the pods that the request refuses to evict. A rule that is about to be read may skip a pod, so its pods come
 // later. If the rules cannot be read, their pods count.
-func (p *pacing) refuse(step []leaver) {
-	for _, l := range step {
+func (p *pacing) refuse(leaving []leaver) {
+	for _, l := range leaving {
 		if o := refusal(l.pod, p.facts.request); o != nil && !p.facts.awaitsRules(l.pod.Namespace) {
 			p.refused, p.holds[l.pod.UID] = true, o
-		}
-	}
-}
-
-// keepTurns keeps the begin of turns, even of steps that wait again.
-func (p *pacing) keepTurns(step []leaver) {
-	for _, l := range step {
-		if since, came := p.facts.turns[l.pod.UID]; came {
-			p.turns[l.pod.UID] = since
 		}
 	}
 }
@@ -272,18 +265,6 @@ func completion(l leaver) *obstacle {
 		limit = fmt.Sprintf("for %s at most", l.deadline)
 	}
 	return WaitingForCompletion.obstacle(l.rule, "rule %s makes the drain wait until the pod has ended by itself, %s", l.rule, limit)
-}
-
-// rulesKnown reports whether all reads of rules that can change the order have had an answer.
-func (f facts) rulesKnown(steps [][]leaver) bool {
-	for _, step := range steps {
-		for _, l := range step {
-			if f.awaitsRules(l.pod.Namespace) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // awaitsRules reports whether the answer to a read of the namespace's rules is still to come.

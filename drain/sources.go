@@ -3,9 +3,11 @@
 package drain
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
@@ -68,38 +70,14 @@ func toBudget(obj any) (*budget, bool) {
 	return newBudget(pdb), true
 }
 
+// toSlimPod keeps only the fields that EvictPod decides on: its store has all pods of the namespace.
 func toSlimPod(obj any) (*corev1.Pod, bool) {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return nil, false
+	pod, ok := toPod(obj)
+	if ok {
+		pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds}
+		pod.Status = corev1.PodStatus{Phase: pod.Status.Phase, Conditions: slices.DeleteFunc(slices.Clone(pod.Status.Conditions),
+			func(c corev1.PodCondition) bool { return c.Type != corev1.PodReady })}
+		maps.DeleteFunc(pod.Annotations, func(key, _ string) bool { return key != corev1.MirrorPodAnnotationKey })
 	}
-	return SlimPod(pod), true
-}
-
-// SlimPod returns a pod with the fields that decisions about evictions need, for caches of many pods: its identity, labels,
-// owners, finalizers, times, node, grace period, restart policy, phase and readiness, and the annotation of mirror pods. It
-// shares memory with the pod.
-func SlimPod(pod *corev1.Pod) *corev1.Pod {
-	slim := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			Labels: pod.Labels, OwnerReferences: pod.OwnerReferences, Finalizers: pod.Finalizers,
-			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
-			DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
-		},
-		Spec: corev1.PodSpec{
-			NodeName: pod.Spec.NodeName, RestartPolicy: pod.Spec.RestartPolicy,
-			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds,
-		},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase},
-	}
-	if mirror, found := pod.Annotations[corev1.MirrorPodAnnotationKey]; found {
-		slim.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: mirror}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			slim.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
-		}
-	}
-	return slim
+	return pod, ok
 }
