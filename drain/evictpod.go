@@ -142,12 +142,15 @@ func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, report func(Po
 	var last readAttempt
 	var since time.Time
 	for ctx.Err() == nil {
-		exists, err := d.exists(ctx, p)
+		look, cancel := context.WithTimeout(ctx, lookTimeout)
+		// A list needs only the permissions of the watch.
+		list, err := d.config.Pods.Pods(p.pod.Namespace).List(look, metav1.ListOptions{FieldSelector: named(p.pod.Name)})
+		cancel()
 		if err == nil {
 			if last.err != nil {
 				report(PodProgress{})
 			}
-			return !exists
+			return !slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return pod.UID == p.uid })
 		}
 		now := d.config.Clock.Now()
 		if since.IsZero() {
@@ -159,17 +162,6 @@ func (d *Drainer) isGone(ctx context.Context, p *pendingEviction, report func(Po
 		d.rest(ctx, last.notBefore.Sub(now))
 	}
 	return false
-}
-
-// exists reads the pod with the permissions of the watch.
-func (d *Drainer) exists(ctx context.Context, p *pendingEviction) (bool, error) {
-	look, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	list, err := d.config.Pods.Pods(p.pod.Namespace).List(look, metav1.ListOptions{FieldSelector: named(p.pod.Name)})
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return pod.UID == p.uid }), nil
 }
 
 // rest waits for a time, or until ctx ends.

@@ -151,7 +151,7 @@ const (
 //
 // It returns an error if a Request is wrong, or a node is missing.
 func Preview(s Snapshot, now time.Time) ([]Outlook, error) {
-	r := newRehearsal(s, now)
+	r := &rehearsal{snapshot: s, began: now, now: now, round: 1, budgets: newForecast(s)}
 	for _, n := range s.Nodes {
 		if n.Node == nil {
 			return nil, fmt.Errorf("drain: NodeSnapshot.Node is missing")

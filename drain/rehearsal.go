@@ -57,10 +57,6 @@ type course struct {
 	held, last *Blocker
 }
 
-func newRehearsal(s Snapshot, now time.Time) *rehearsal {
-	return &rehearsal{snapshot: s, began: now, now: now, round: 1, budgets: newForecast(s)}
-}
-
 func (r *rehearsal) add(n NodeSnapshot) {
 	d := &rehearsed{
 		memory: newMemory(), request: n.Request, own: r.snapshot.OwnNamespace, node: nodeFactsOf(n.Node),

@@ -32,7 +32,6 @@ type run struct {
 	began   time.Time
 
 	memory
-	reported Status // last, to the caller
 }
 
 func newRun(d *Drainer, req Request) *run {
@@ -81,7 +80,6 @@ func (r *run) loop(ctx, wire context.Context, reporter *statusReporter) error {
 		if neverThere := !r.nodeSeen && p.status.Total == 0 && len(p.status.Left) == 0; p.status.Reached && neverThere {
 			return fmt.Errorf("drain: there is no node %q", r.req.NodeName)
 		}
-		r.reported = p.status
 		reporter.offer(p.status)
 		if p.status.Reached && !r.req.Hold {
 			return nil
@@ -111,9 +109,9 @@ func (r *run) wakeFor(pods ...types.UID) {
 
 // finalStatus reports the effect of requests that were in flight when the drain was stopped.
 func (r *run) finalStatus(reporter *statusReporter) {
-	if len(r.overridden) > len(r.reported.Overridden) {
-		r.reported.Overridden = r.overridden
-		reporter.offer(r.reported)
+	if s := reporter.offered; len(r.overridden) > len(s.Overridden) {
+		s.Overridden = r.overridden
+		reporter.offer(s)
 	}
 }
 

@@ -68,7 +68,8 @@ func respond(pod *corev1.Pod, evictions []eviction, surges map[string]bool) drai
 	if len(evictions) > 0 {
 		r = slices.MinFunc(evictions, counts).Response
 	}
-	r.Own = hasOwn(pod) || surged(pod, surges)
+	own, err := evictionrequest.RespondersOf(pod) // a malformed annotation names no responder
+	r.Own = err == nil && len(own) > 0 || surged(pod, surges)
 	return r
 }
 
@@ -84,12 +85,6 @@ func counts(a, b eviction) int {
 		age = -age
 	}
 	return cmp.Or(age, cmp.Compare(a.UID, b.UID))
-}
-
-// hasOwn reports whether the pod names responders. A malformed annotation names none.
-func hasOwn(pod *corev1.Pod) bool {
-	own, err := evictionrequest.RespondersOf(pod)
-	return err == nil && len(own) > 0
 }
 
 // surged reports whether slipway.dev/surge responds to the pod: the pod or its namespace opts in, and
