@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 )
 
 // leaver is a pod that must leave, with its treatment.
@@ -103,12 +104,7 @@ func typeOf(pod *corev1.Pod) PodType {
 	}
 }
 
-func priorityOf(pod *corev1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
-}
+func priorityOf(pod *corev1.Pod) int32 { return ptr.Deref(pod.Spec.Priority, 0) }
 
 // isMirror reports whether the kubelet runs the pod from a file or URL: an eviction of its image in the API stops no container.
 func isMirror(pod *corev1.Pod) bool {

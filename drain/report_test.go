@@ -31,7 +31,7 @@ func TestTheStatusReporterSkipsWhatIsOutOfDateButNeverTheLast(t *testing.T) {
 	})
 }
 
-func TestPostmanDeliversTheLastBeforeItCloses(t *testing.T) {
+func TestTheStatusReporterDeliversTheLastBeforeItCloses(t *testing.T) {
 	var got Status
 	p := newStatusReporter(func(s Status) { got = s })
 	p.offer(Status{Message: "bye"})
@@ -41,7 +41,7 @@ func TestPostmanDeliversTheLastBeforeItCloses(t *testing.T) {
 	}
 }
 
-func TestPostmanWithoutAnAddress(t *testing.T) {
+func TestAStatusReporterWithoutAReceiver(t *testing.T) {
 	p := newStatusReporter(nil)
 	p.offer(Status{Message: "hello"})
 	p.close()

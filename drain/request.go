@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 )
 
 // defaultVolumeTimeout is several times the time that a cloud needs to detach a volume.
@@ -132,9 +133,4 @@ func (r Request) validate() error {
 
 func (r Request) mode() Mode { return cmp.Or(r.Mode, ModeAuto) }
 
-func (r Request) volumeTimeout() time.Duration {
-	if r.VolumeTimeout == nil {
-		return defaultVolumeTimeout
-	}
-	return *r.VolumeTimeout
-}
+func (r Request) volumeTimeout() time.Duration { return ptr.Deref(r.VolumeTimeout, defaultVolumeTimeout) }

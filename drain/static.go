@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Removal describes the removal of a static pod. No API server can evict such a pod: the kubelet runs it as long as its
@@ -54,8 +55,5 @@ func (p *pacing) takeAway(l leaver, since time.Time) (hold *obstacle, wake time.
 
 // graceOf returns the grace period of a pod, in seconds.
 func graceOf(pod *corev1.Pod) int64 {
-	if s := pod.Spec.TerminationGracePeriodSeconds; s != nil {
-		return *s
-	}
-	return corev1.DefaultTerminationGracePeriodSeconds
+	return ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
 }

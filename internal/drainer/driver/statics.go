@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/drain/watchstore"
 	"github.com/slipway-k8s/slipway/driverkit"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 	"github.com/slipway-k8s/slipway/internal/platform/faultpoint"
@@ -18,12 +19,8 @@ import (
 // drainStatics drains, and requests on the Node the removal of due static pods. It writes
 // beside the drain, which continues to report meanwhile.
 func (p *plugin) drainStatics(ctx context.Context, call driverkit.Call, request drain.Request, report func(driverkit.Answer)) error {
-	wishing, stop := context.WithCancel(ctx)
 	w := &wisher{due: make(chan []string, 1), report: report}
-	var writer sync.WaitGroup
-	writer.Go(func() { p.wish(wishing, w, call) })
-	defer writer.Wait()
-	defer stop()
+	defer watchstore.Start(ctx, func(ctx context.Context) { p.wish(ctx, w, call) })()
 	return p.drainer.Drain(ctx, request, func(s drain.Status) {
 		w.add(s)
 		w.answer(answer(request, s))

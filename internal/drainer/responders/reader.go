@@ -124,15 +124,15 @@ func (r *Reader) start(ctx context.Context) (w *watching, stop func()) {
 	r.mu.Lock()
 	r.absent = false
 	r.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
 	w = r.newWatching()
-	var running sync.WaitGroup
-	var begin sync.Once
 	from := watchstore.From("responders", &evictionv1alpha1.Eviction{}, r.evictions.List, r.evictions.Watch)
-	running.Go(func() {
+	return w, watchstore.Start(ctx, func(ctx context.Context) {
+		var namespaces sync.WaitGroup
+		defer namespaces.Wait()
+		var begin sync.Once
 		w.evictions.RunOptional(ctx, from, r.clock, probeEvery, func(err error) bool {
 			if err == nil {
-				begin.Do(func() { running.Go(func() { r.watchNamespaces(ctx, w) }) })
+				begin.Do(func() { namespaces.Go(func() { r.watchNamespaces(ctx, w) }) })
 			}
 			if !r.learn(err, w.evictions.Len()) {
 				return false
@@ -142,10 +142,6 @@ func (r *Reader) start(ctx context.Context) (w *watching, stop func()) {
 			return true
 		})
 	})
-	return w, func() {
-		cancel()
-		running.Wait()
-	}
 }
 
 func (r *Reader) newWatching() *watching {

@@ -65,17 +65,11 @@ func (r *rule) read(field string, from metav1.LabelSelector) labels.Selector {
 }
 
 func (r *rule) behavior(from slipwayv1alpha1.DrainBehavior) drain.Behavior {
-	switch from {
-	case slipwayv1alpha1.DrainEvict:
-		return drain.Evict
-	case slipwayv1alpha1.DrainSkip:
-		return drain.Skip
-	case slipwayv1alpha1.DrainWaitCompleted:
-		return drain.WaitCompleted
-	default:
+	behavior := drain.Behavior(from) // drain has the same names
+	if !slices.Contains([]drain.Behavior{drain.Evict, drain.Skip, drain.WaitCompleted}, behavior) {
 		r.problem = fmt.Errorf("%w: DrainRule %s: spec.behavior: %q is not known here", drain.ErrBadRule, r.Name, from)
-		return ""
 	}
+	return behavior
 }
 
 // needsLabels reports whether the labels of a namespace decide whether the rule applies there.
