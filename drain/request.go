@@ -133,4 +133,6 @@ func (r Request) validate() error {
 
 func (r Request) mode() Mode { return cmp.Or(r.Mode, ModeAuto) }
 
-func (r Request) volumeTimeout() time.Duration { return ptr.Deref(r.VolumeTimeout, defaultVolumeTimeout) }
+func (r Request) volumeTimeout() time.Duration {
+	return ptr.Deref(r.VolumeTimeout, defaultVolumeTimeout)
+}
