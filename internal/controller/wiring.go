@@ -118,11 +118,11 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 // addEvictions adds the evictionrequest-controller, Slipway's responders, and the requester for
 // pods that drains leave to responders.
 func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
-	responds, options, err := p.addSurge(self)
+	responds, extra, err := p.addSurge(self)
 	if err != nil {
 		return err
 	}
-	requests, err := evictioncontroller.New(self, p.judged, options...)
+	requests, err := evictioncontroller.New(self, p.judged, extra...)
 	if err != nil {
 		return fmt.Errorf("build the evictionrequest-controller: %w", err)
 	}
@@ -144,7 +144,7 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 }
 
 // addSurge adds the surge responder. It returns the test for pods that have a responder.
-func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncontroller.Option, error) {
+func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncontroller.Responder, error) {
 	s, err := surgecontroller.New(self, p.judged, p.options.Surge)
 	if err != nil {
 		return nil, nil, fmt.Errorf("build the surge responder: %w", err)
@@ -158,8 +158,8 @@ func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncon
 		}
 		return s.Applies(ctx, pod)
 	}
-	options := []evictioncontroller.Option{evictioncontroller.WithResponder(surge.Itself(), s.Applies)}
-	return responds, options, p.manager.Add(manager.RunnableFunc(s.Run))
+	extra := []evictioncontroller.Responder{{EvictionResponder: surge.Itself(), Applies: s.Applies}}
+	return responds, extra, p.manager.Add(manager.RunnableFunc(s.Run))
 }
 
 // until runs a component until another one takes over.

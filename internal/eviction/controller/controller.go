@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
+	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
@@ -39,7 +41,7 @@ type Controller struct {
 	requests  ownwrites.Informer[*evictionv1alpha1.EvictionRequest]
 	evictions ownwrites.Informer[*evictionv1alpha1.Eviction]
 	pods      *podWatches
-	extra     []extra
+	extra     []Responder
 
 	yield   sync.Once
 	yielded chan struct{}
@@ -48,34 +50,22 @@ type Controller struct {
 // Applies reports whether a responder is for a pod that does not name it.
 type Applies func(ctx context.Context, pod *corev1.Pod) (bool, error)
 
-// extra is a responder for the pods to which it applies.
-type extra struct {
-	responder corev1.EvictionResponder
-	applies   Applies
+// Responder is a responder for the pods to which it applies. The controller calls Applies at the beginning of an
+// Eviction, with a pod that has only its metadata. The Eviction does not begin before Applies succeeds.
+type Responder struct {
+	corev1.EvictionResponder
+	Applies Applies
 }
 
-// Option is an optional setting of a controller.
-type Option func(*Controller)
-
-// WithResponder adds a responder for the pods to which it applies. The controller calls applies at the beginning of an
-// Eviction, with a pod that has only its metadata. The Eviction does not begin before applies succeeds.
-func WithResponder(r corev1.EvictionResponder, applies Applies) Option {
-	return func(c *Controller) { c.extra = append(c.extra, extra{r, applies}) }
-}
-
-// New returns a controller that acts with the given credentials. It sends no request.
-func New(config *rest.Config, c clock.WithTicker, options ...Option) (*Controller, error) {
+// New returns a controller that acts with the given credentials, with extra responders. It sends no request.
+func New(config *rest.Config, c clock.WithTicker, extra ...Responder) (*Controller, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // CRDs know no other
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
 	}
-	controller := &Controller{clients: clients, clock: c, yielded: make(chan struct{})}
-	for _, option := range options {
-		option(controller)
-	}
-	return controller, nil
+	return &Controller{clients: clients, clock: c, extra: extra, yielded: make(chan struct{})}, nil
 }
 
 // Yielded is closed when Kubernetes' own controller works. Then this controller stops, and the last responder must
@@ -182,4 +172,95 @@ func (c *Controller) transform(obj any) (any, error) {
 		o.SetManagedFields(nil)
 	}
 	return obj, nil
+}
+
+// podWatches watches the pods of namespaces with requests, and no other pods.
+type podWatches struct {
+	clients kubernetes.Interface
+	changed func(types.NamespacedName)
+	ready   func(namespace string) // the watch knows all pods of the namespace
+
+	mu    sync.Mutex
+	watch map[string]podWatch // by namespace
+}
+
+type podWatch struct {
+	*loop.Watches
+	pods cache.SharedIndexInformer
+}
+
+// get returns the pod; nil if it does not exist. known is false until the watch knows all pods of the namespace; then
+// it calls ready. The watch ends with ctx at the latest.
+func (w *podWatches) get(ctx context.Context, pod types.NamespacedName) (found *corev1.Pod, known bool, err error) {
+	in, err := w.follow(ctx, pod.Namespace)
+	if err != nil || !in.Synced() {
+		return nil, false, err
+	}
+	obj, exists, err := in.pods.GetIndexer().GetByKey(pod.String())
+	if err != nil || !exists {
+		return nil, err == nil, err
+	}
+	return obj.(*corev1.Pod), true, nil
+}
+
+// follow watches a namespace.
+func (w *podWatches) follow(ctx context.Context, namespace string) (podWatch, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if in, ok := w.watch[namespace]; ok {
+		return in, nil
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(w.clients, 0,
+		informers.WithNamespace(namespace), informers.WithTransform(slim))
+	pods := factory.Core().V1().Pods().Informer()
+	watches, err := loop.Watch(ctx, factory, func(obj any) {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			w.changed(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+		}
+	}, func() { w.ready(namespace) }, pods)
+	if err != nil {
+		return podWatch{}, fmt.Errorf("watch the pods of namespace %s: %w", namespace, err)
+	}
+	w.watch[namespace] = podWatch{watches, pods}
+	return w.watch[namespace], nil
+}
+
+// leave ends the watch of a namespace.
+func (w *podWatches) leave(namespace string) {
+	w.mu.Lock()
+	in, ok := w.watch[namespace]
+	delete(w.watch, namespace)
+	w.mu.Unlock()
+	if ok {
+		in.Close()
+	}
+}
+
+// close ends all watches.
+func (w *podWatches) close() {
+	for namespace := range maps.Clone(w.watch) { // all workers have ended
+		w.leave(namespace)
+	}
+}
+
+// slim keeps of a pod the fields that decisions need.
+func slim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	kept := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
+		},
+		Spec:   corev1.PodSpec{EvictionResponders: pod.Spec.EvictionResponders, SchedulingGroup: pod.Spec.SchedulingGroup},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}
+	for _, key := range []string{evictionrequest.AnnotationResponders, surge.AnnotationHash} {
+		if text, ok := pod.Annotations[key]; ok {
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, key, text)
+		}
+	}
+	return kept, nil
 }

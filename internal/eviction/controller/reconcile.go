@@ -188,13 +188,13 @@ func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all
 	if !f.Begins() {
 		return nil, nil
 	}
-	for _, e := range c.extra {
-		applies, err := e.applies(ctx, f.Pod)
+	for _, r := range c.extra {
+		applies, err := r.Applies(ctx, f.Pod)
 		if err != nil {
-			return nil, fmt.Errorf("find out whether responder %s is for pod %s/%s: %w", e.responder.Name, f.Target.Namespace, f.Target.Name, err)
+			return nil, fmt.Errorf("find out whether responder %s is for pod %s/%s: %w", r.Name, f.Target.Namespace, f.Target.Name, err)
 		}
 		if applies {
-			all = append(all, e.responder)
+			all = append(all, r.EvictionResponder)
 		}
 	}
 	return all, nil

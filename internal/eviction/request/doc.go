@@ -13,8 +13,8 @@
 //	begin      none runs, and none is over: an Eviction is created
 //	report     the outcome is written to each request
 //
-// facts.go has the facts, the view and the deadlines; responders.go the responders and their
-// order; eviction.go the name, labels and owners of an Eviction; status.go the active responder,
+// facts.go has the facts, the view and the deadlines; eviction.go the responders and their
+// order, and the name, labels and owners of an Eviction; status.go the active responder,
 // the take-over from a silent one, and the outcomes.
 //
 // It decides as the evictionrequest-controller of the KEP, by the types that Kubernetes 1.37 ships

@@ -159,7 +159,9 @@ func (r *Requester) perform(ctx context.Context, facts Facts, step Step, p *pass
 
 // confirm looks for the event at the API server, under the name that its requests carry.
 func (r *Requester) confirm(ctx context.Context, facts Facts, p *pass) error {
-	i := slices.IndexFunc(facts.Requests, func(request *evictionv1alpha1.EvictionRequest) bool { return request.Annotations[AnnotationEvent] != "" })
+	i := slices.IndexFunc(facts.Requests, func(request *evictionv1alpha1.EvictionRequest) bool {
+		return request.Annotations[AnnotationEvent] != ""
+	})
 	if i >= 0 {
 		name := facts.Requests[i].Annotations[AnnotationEvent]
 		var e lifecyclev1alpha1.LifecycleEvent
