@@ -40,30 +40,24 @@ func (r *registration) GetInfo(context.Context, *registerapi.InfoRequest) (*regi
 }
 
 // NotifyRegistrationStatus receives the outcome. A rejection does not end the driver: the
-// caller retries, for example after the end of an older instance.
+// caller retries, for example after the end of an older instance. Retries with the same
+// outcome are not logged again.
 func (r *registration) NotifyRegistrationStatus(_ context.Context, status *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
-	if !r.isNews(status) {
-		return &registerapi.RegistrationStatusResponse{}, nil
-	}
-	if status.GetPluginRegistered() {
-		r.logger.Info("Registered with the agent", "driver", r.name)
-	} else {
-		r.logger.Error(errors.New(status.GetError()), "The agent refuses the driver", "driver", r.name)
-	}
-	return &registerapi.RegistrationStatusResponse{}, nil
-}
-
-// isNews prevents repeated log messages of retries.
-func (r *registration) isNews(status *registerapi.RegistrationStatus) bool {
-	said := "registered"
+	outcome := "registered"
 	if !status.GetPluginRegistered() {
-		said = "refused: " + status.GetError()
+		outcome = "refused: " + status.GetError()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	news := said != r.lastSaid
-	r.lastSaid = said
-	return news
+	switch {
+	case outcome == r.lastSaid:
+	case status.GetPluginRegistered():
+		r.logger.Info("Registered with the agent", "driver", r.name)
+	default:
+		r.logger.Error(errors.New(status.GetError()), "The agent refuses the driver", "driver", r.name)
+	}
+	r.lastSaid = outcome
+	return &registerapi.RegistrationStatusResponse{}, nil
 }
 
 // Probe requests the identity of the driver that [Serve] serves with the same config, like

@@ -167,17 +167,16 @@ type whatFor struct {
 
 func (w whatFor) String() string { return fmt.Sprintf("%s event %s", w.does, w.event) }
 
-// subject returns equal values for two steps with the same effect.
+// subject returns equal values for two irrevocable steps with the same effect, and an empty
+// value for all other steps.
 func subject(step oversight.Step) whatFor {
 	switch s := step.(type) {
 	case oversight.WriteStatus:
-		if !s.Ends() {
-			return whatFor{"note on", s.Event.UID}
+		if s.Ends() {
+			return whatFor{"end as " + string(s.Status.ClaimStatus), s.Event.UID}
 		}
-		return whatFor{"end as " + string(s.Status.ClaimStatus), s.Event.UID}
 	case oversight.RemoveGate:
 		return whatFor{"let pass", s.Event.UID}
-	default:
-		return whatFor{does: fmt.Sprintf("%T", step)}
 	}
+	return whatFor{}
 }

@@ -14,7 +14,7 @@ import (
 
 // perform performs one step.
 func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step oversight.Step) (err error) {
-	if irrevocable(step) {
+	if subject(step) != (whatFor{}) { // it ends an event, or lets it pass
 		if step, err = o.confirm(ctx, facts, step); err != nil {
 			return err
 		}
@@ -39,18 +39,6 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 	}
 }
 
-// irrevocable steps end an event, or let it pass.
-func irrevocable(step oversight.Step) bool {
-	switch s := step.(type) {
-	case oversight.WriteStatus:
-		return s.Ends()
-	case oversight.RemoveGate:
-		return true
-	default:
-		return false
-	}
-}
-
 // writeStatus writes a status, and reports it in logs and metrics.
 func (o *Overseer) writeStatus(ctx context.Context, node string, s oversight.WriteStatus) error {
 	if _, err := o.Recorder.WriteStatus(ctx, s.Event, s.Status); err != nil {
@@ -58,10 +46,10 @@ func (o *Overseer) writeStatus(ctx context.Context, node string, s oversight.Wri
 	}
 	o.Observer.Node(node).Wrote(s.Event, s.Status, o.Clock.Now())
 	logger := log.FromContext(ctx).WithValues("event", s.Event.Name, "transition", s.Event.Spec.TransitionName)
-	if !s.Ends() {
+	if s.Ends() {
+		logger.Info("Ended for an agent that does not", "phase", s.Status.ClaimStatus)
+	} else {
 		logger.V(1).Info("Noted", "conditions", s.Status.Conditions)
-		return nil
 	}
-	logger.Info("Ended for an agent that does not", "phase", s.Status.ClaimStatus)
 	return nil
 }
