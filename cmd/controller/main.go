@@ -51,6 +51,9 @@ predecessor.`,
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if err := options.Validate(); err != nil {
+				return err
+			}
 			self, err := client.Config()
 			if err != nil {
 				return err
