@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
-// Run runs the controller with valid options until ctx ends. It fails when the process is no longer the leader:
-// only a new process has no work in progress.
+// Run runs the controller until ctx ends. The options must be valid. It fails when the process
+// is no longer the leader: only a new process has no work in progress.
 func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	well, judged := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
 	self = judged.Seen(well.Seen(self))
