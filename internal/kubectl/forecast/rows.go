@@ -92,61 +92,34 @@ func (r *Row) join(next Row) {
 	r.Leave += next.Leave
 }
 
-// few is how many names, or ranges of names, are said of many.
-const few = 6
-
-// Names says names in few words, such as "worker-1 to worker-20, worker-31". Unless all are
-// wanted, only the first of many are said.
+// Names joins names into a short text, such as "worker-1 to worker-20, worker-31". Unless all are
+// wanted, it counts the names after the first six parts.
 func Names(names []string, all bool) string {
-	parts := ranges(names)
-	said, rest := parts, 0
-	if !all && len(parts) > few {
-		said = parts[:few]
-		for _, part := range parts[few:] {
-			rest += part.count
-		}
-	}
-	texts := make([]string, len(said))
-	for i, part := range said {
-		texts[i] = part.text
-	}
-	text := strings.Join(texts, ", ")
-	if rest > 0 {
-		text += fmt.Sprintf(" and %d more", rest)
-	}
-	return text
-}
-
-// part is a name, or a range of names that count on.
-type part struct {
-	text  string
-	count int
-}
-
-// ranges puts at least three names together that count on, in the order of their numbers.
-func ranges(names []string) []part {
-	const least = 3
-	all := make([]numbered, len(names))
+	const few, least = 6, 3
+	sorted := make([]numbered, len(names))
 	for i, name := range names {
-		all[i] = numberedOf(name)
+		sorted[i] = numberedOf(name)
 	}
-	slices.SortFunc(all, numbered.compare)
-	var parts []part
-	for i := 0; i < len(all); {
+	slices.SortFunc(sorted, numbered.compare)
+	var parts []string
+	for i := 0; i < len(sorted); {
+		if !all && len(parts) == few {
+			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), len(sorted)-i)
+		}
 		j := i + 1
-		for j < len(all) && all[j-1].precedes(all[j]) {
+		for j < len(sorted) && sorted[j-1].precedes(sorted[j]) {
 			j++
 		}
-		if j-i >= least {
-			parts = append(parts, part{all[i].name + " to " + all[j-1].name, j - i})
-			i = j
-			continue
+		text := sorted[i].name
+		if j-i < least {
+			j = i + 1
+		} else {
+			text += " to " + sorted[j-1].name
 		}
-		for ; i < j; i++ {
-			parts = append(parts, part{all[i].name, 1})
-		}
+		parts = append(parts, text)
+		i = j
 	}
-	return parts
+	return strings.Join(parts, ", ")
 }
 
 // numbered is a name that may end with a number.

@@ -55,7 +55,11 @@ func (s *Model) Frame(now time.Time, style ui.Style) string {
 		each-- // for those that are ending
 	}
 	blockers := min(max((each-1)/(blockerLines+helpLines), 0), most) // one line for those that are not shown
-	width := s.widest(shown)
+	const widest = 30
+	width := 0
+	for _, one := range shown {
+		width = min(max(width, len(one.asked.Node)), widest)
+	}
 	for _, one := range shown {
 		lines = append(lines, one.lines(now, style, width, blockers)...)
 	}
@@ -66,24 +70,9 @@ func (s *Model) Frame(now time.Time, style ui.Style) string {
 }
 
 func (s *Model) unfinishedFirst(now time.Time) []*Item {
-	var first, last []*Item
-	for _, one := range s.all {
-		if one.Over(now) {
-			last = append(last, one)
-		} else {
-			first = append(first, one)
-		}
-	}
-	return append(first, last...)
-}
-
-func (s *Model) widest(shown []*Item) int {
-	const most = 30
-	width := 0
-	for _, one := range shown {
-		width = max(width, len(one.asked.Node))
-	}
-	return min(width, most)
+	over := func(one *Item) bool { return one.Over(now) }
+	unfinished := slices.DeleteFunc(slices.Clone(s.all), over)
+	return append(unfinished, slices.DeleteFunc(slices.Clone(s.all), func(one *Item) bool { return !over(one) })...)
 }
 
 // lines are the node's line, and what holds it up.
@@ -179,14 +168,9 @@ func (s *Item) since() time.Time {
 func (s *Model) Still(now time.Time) []Entry {
 	var entries []Entry
 	for _, one := range s.all {
-		if one.Over(now) {
-			continue
+		if !one.Over(now) {
+			entries = append(entries, s.entry(one.asked.Node, now, false, one.still()))
 		}
-		entry := Entry{After: now.Sub(s.began), Text: one.still()}
-		if len(s.all) > 1 {
-			entry.Node = one.asked.Node
-		}
-		entries = append(entries, entry)
 	}
 	return entries
 }

@@ -169,11 +169,14 @@ func (s *Model) Found(at time.Time) {
 }
 
 func (s *Model) tell(node string, at time.Time, step bool, text string) {
-	if !s.begun {
-		return
+	if s.begun {
+		s.log = append(s.log, s.entry(node, at, step, text))
 	}
+}
+
+func (s *Model) entry(node string, at time.Time, step bool, text string) Entry {
 	if len(s.all) == 1 {
 		node = ""
 	}
-	s.log = append(s.log, Entry{After: at.Sub(s.began), Node: node, Text: text, Step: step})
+	return Entry{After: at.Sub(s.began), Node: node, Text: text, Step: step}
 }

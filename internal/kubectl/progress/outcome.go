@@ -54,8 +54,14 @@ func (s *Item) Outcome() Outcome {
 		return outcome
 	}
 	switch c := s.nodeCondition(); {
-	case s.read && c != nil && hasEnded(c, status.Driver.End):
-		return outcomeOfNode(c, status.Driver.End)
+	case s.read && c != nil && c.Reason == status.Driver.End:
+		return Outcome{Phase: lifecyclev1alpha1.Succeeded}
+	case s.read && c != nil && c.Status == corev1.ConditionFalse:
+		outcome := Outcome{Phase: lifecyclev1alpha1.Failed, Reason: c.Reason, Message: strings.TrimSpace(c.Message)}
+		if c.Reason == lifecyclev1alpha1.ReasonSLAExpired {
+			outcome.Phase = lifecyclev1alpha1.SlaExpired
+		}
+		return outcome
 	case status.Driver != nil || s.missed:
 		return Outcome{Message: "the event is gone, and how it ended was not seen"}
 	default:
@@ -63,23 +69,6 @@ func (s *Item) Outcome() Outcome {
 			Phase: lifecyclev1alpha1.Failed, Reason: lifecyclev1alpha1.ReasonCanceled,
 			Message: "the event was deleted before it was claimed",
 		}
-	}
-}
-
-// hasEnded tells whether the condition of a Node is about an event that has ended.
-func hasEnded(c *corev1.NodeCondition, end string) bool {
-	return c.Status == corev1.ConditionFalse || c.Reason == end
-}
-
-// outcomeOfNode returns what the condition of the Node says of its last event.
-func outcomeOfNode(c *corev1.NodeCondition, end string) Outcome {
-	switch c.Reason {
-	case end:
-		return Outcome{Phase: lifecyclev1alpha1.Succeeded}
-	case lifecyclev1alpha1.ReasonSLAExpired:
-		return Outcome{Phase: lifecyclev1alpha1.SlaExpired, Reason: c.Reason, Message: strings.TrimSpace(c.Message)}
-	default:
-		return Outcome{Phase: lifecyclev1alpha1.Failed, Reason: c.Reason, Message: strings.TrimSpace(c.Message)}
 	}
 }
 
