@@ -28,9 +28,9 @@ func newDemo(local where) *cobra.Command {
 	d := demo{}
 	command := &cobra.Command{
 		Use:   "demo",
-		Short: "Drain a node of a cluster of its own, return it, take everything down",
+		Short: "Drain a node of a temporary cluster, return it to service, remove the cluster",
 		Long: `Starts a cluster with a workload, drains worker-1 by 'kubectl slipway drain', returns it
-by 'kubectl slipway uncordon', and takes everything down: also after Ctrl-C, or when a step
+by 'kubectl slipway uncordon', and removes everything: also after Ctrl-C, or when a step
 fails. After a second Ctrl-C, it ends at once, and the cluster is removed in the background.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ fails. After a second Ctrl-C, it ends at once, and the cluster is removed in the
 	return command
 }
 
-// demo is one demonstration, with a cluster of its own.
+// demo is one demonstration on a temporary cluster.
 type demo struct {
 	place
 	nodes int

@@ -87,7 +87,7 @@ func (p place) stopKubelets() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }() // nothing was written
+	defer func() { _ = lock.Close() }()
 	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		return nil
 	}

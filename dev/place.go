@@ -73,7 +73,7 @@ func (p place) program(ctx context.Context, out io.Writer, input []byte, name st
 	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig())
 	command.Dir = p.root
 	command.Stdin, command.Stdout = bytes.NewReader(input), out
-	// A process group of its own: Ctrl-C reaches dev alone, which ends the program.
+	// A separate process group: Ctrl-C reaches only dev, and dev ends the program.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var complaints bytes.Buffer
 	command.Stderr = &complaints

@@ -18,7 +18,7 @@ func newUp(local where) *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "up",
-		Short: "Start a local cluster with Slipway on it, or what is missing of it",
+		Short: "Start a local cluster with Slipway on it, or its missing parts",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			here, err := local()
@@ -50,7 +50,7 @@ func newUp(local where) *cobra.Command {
 	}
 	const defaultNodes = 5
 	command.Flags().IntVar(&nodes, "nodes", defaultNodes, "how many simulated nodes: worker-1 and so on; a running cluster can be given more")
-	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; without it, 'kubectl slipway install' does, and its pods get their processes then")
+	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; without it, run 'kubectl slipway install' later")
 	return command
 }
 

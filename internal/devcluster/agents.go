@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// Namespace is where Slipway's own pods are.
+	// Namespace contains Slipway's own pods.
 	Namespace = "slipway-system"
 	// AgentServiceAccount is the agents' service account, and the name of their DaemonSet.
 	AgentServiceAccount = "slipway-node-agent"
@@ -33,8 +33,8 @@ const (
 
 var agentLabels = oversight.AgentLabels()
 
-// CreateAgentPods creates the DaemonSet of the agents, if it is not there. kwok
-// simulates its pods: the processes are started by [Cluster.StartAgent].
+// CreateAgentPods creates the DaemonSet of the agents, if it does not exist. kwok simulates its
+// pods; tests start the processes.
 func (c *Cluster) CreateAgentPods(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.Admin)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Cluster) StartPod(ctx context.Context, pod *corev1.Pod, command ...stri
 	return c.launch(ctx, io.Discard, arguments...)
 }
 
-// AgentCommand returns the command line of a node's agent: binary is that of node-agent. Its
-// sockets are beside the cluster's directory, which holds only files of the launcher.
+// AgentCommand returns the command line of a node's agent, with the path of node-agent. The
+// sockets are beside the cluster's directory, which contains only files of the launcher.
 func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
 	dir := filepath.Join(filepath.Dir(c.Dir), "agents", node)
 	return append([]string{

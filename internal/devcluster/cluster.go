@@ -25,7 +25,7 @@ type Options struct {
 	Launcher string
 	// Dir is the cluster's directory. It must not exist, or be that of a cluster.
 	Dir string
-	// Nodes is how many simulated nodes there are: worker-1 and so on.
+	// Nodes is the number of simulated nodes: worker-1 and so on.
 	Nodes int
 	// Args are further flags of the launcher.
 	Args []string
@@ -33,7 +33,7 @@ type Options struct {
 	Stderr io.Writer
 }
 
-// Facts is what the launcher reports about a cluster.
+// Facts are the launcher's report about a cluster.
 type Facts struct {
 	Dir        string   `json:"dir"`
 	Kubeconfig string   `json:"kubeconfig"`
@@ -42,7 +42,7 @@ type Facts struct {
 	AuditLog   string   `json:"auditLog"`
 	Kubectl    string   `json:"kubectl"`
 	Nodes      []string `json:"nodes"`
-	// Components are the processes of the control plane, as they were when it had started.
+	// Components are the processes of the control plane at its start.
 	Components []Component `json:"components"`
 	// Pods are those with a process.
 	Pods []Pod `json:"pods"`
@@ -64,11 +64,11 @@ func (f Facts) PIDs() map[string]int {
 	return pids
 }
 
-// Pod is a simulated pod with a process of its own.
+// Pod is a simulated pod with a real process.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is "running" while the process is there.
+	// State is "running" while the process exists.
 	State string `json:"state"`
 	Log   string `json:"log"`
 }

@@ -6,5 +6,5 @@
 //	                                             └───── agents, as the processes of pods
 //
 // The control plane is the launcher's business, in a module of its own. This package
-// is never part of what is installed on a cluster.
+// is never installed on a cluster.
 package devcluster

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is how long the controllers and the scheduler may take to give a workload its pods,
-// which takes seconds where they work.
+// patience is the time limit of the controllers and the scheduler to give a workload its pods.
+// Usually they need seconds.
 const patience = 2 * time.Minute
 
 var errNoPods = fmt.Errorf("there was none for %s", patience)

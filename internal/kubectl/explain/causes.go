@@ -129,8 +129,7 @@ type explainer struct {
 	remedies []Remedy
 }
 
-// explain adds the facts and the remedies of the cause: those of its explainer, or the remedy of
-// the catalogue.
+// explain adds facts and remedies to the cause, from its explainer or from the catalogue.
 func (x explanation) explain() {
 	table := conditionExplainers
 	if x.cause.Place == reasons.Blocker || x.cause.Place == reasons.PodsLeft {
@@ -155,8 +154,8 @@ func (x explanation) detail(format string, args ...any) {
 	x.cause.Details = append(x.cause.Details, fmt.Sprintf(format, args...))
 }
 
-// remedy adds a remedy. The arguments are those of the command, as [fmt.Sprintf] has them. A
-// command with a placeholder or an argument that is not a name is left out.
+// remedy adds a remedy, and formats its command as [fmt.Sprintf] does. It omits a command if the
+// value of a placeholder or an argument is not a name.
 func (x explanation) remedy(text, command string, args ...any) {
 	command = commandOf(command, args...)
 	filled, ok := x.fill(command)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
-// maxNamed is how many objects of a kind are named.
+// maxNamed limits the objects of a kind that a report names.
 const maxNamed = 5
 
 // explainBudget shows the arithmetic of the PodDisruptionBudget.
@@ -48,7 +48,7 @@ func (x explanation) unknownBudget(namespace, name string) {
 	x.remedy("see the budgets of the namespace", "kubectl -n %s get pdb", namespace)
 }
 
-// arithmetic says how many pods exist, how many must be healthy, and how many are.
+// arithmetic returns the numbers of pods, of healthy pods, and of pods that must be healthy.
 func arithmetic(b Budget) string {
 	s := b.Status
 	wants := "no limit"
@@ -117,7 +117,7 @@ func notReady(p corev1.Pod) string {
 	return text
 }
 
-// maxMore is how many replicas more are proposed at most.
+// maxMore limits the additional replicas of a proposal.
 const maxMore = 10
 
 // scaleUp proposes replicas, where the pods have one owner that can be scaled, and where
@@ -136,7 +136,7 @@ func (x explanation) scaleUp(b Budget) {
 	}
 }
 
-// desired returns how many of so many pods the budget requires to be healthy.
+// desired returns the number of healthy pods that the budget requires.
 func desired(b Budget, pods int) int {
 	value, least := b.Spec.MinAvailable, true
 	if value == nil {

@@ -92,7 +92,7 @@ func quotable(name string) any {
 	return name
 }
 
-// raw is a text that was looked at, and may have a slash.
+// raw is a checked text, which may have a slash.
 type raw string
 
 func explainTransitionNotFound(x explanation) {
@@ -135,7 +135,7 @@ func explainTurn(x explanation) {
 	x.remedy("or cancel the other event, if it is not needed any more", "kubectl delete lifecycleevent {BY}")
 }
 
-// before returns the event that is worked on before this one.
+// before returns the event that comes before this one.
 func before(e *event, all []*event) *event {
 	var found *event
 	mine := false
@@ -224,7 +224,7 @@ func (x explanation) controller() {
 	}
 }
 
-// leader says whether one of the controllers leads, by their lease and the local clock.
+// leader reports whether one of the controllers leads, by their lease and the local clock.
 func (x explanation) leader(lease coordinationv1.LeaseSpec) {
 	renewed := "at no time"
 	if lease.RenewTime != nil {
@@ -242,7 +242,7 @@ func (x explanation) leader(lease coordinationv1.LeaseSpec) {
 	x.remedy("see whether a controller runs, and may write the lease", "kubectl -n {SLIPWAY} get deployments,pods,leases")
 }
 
-// over tells whether the lease has expired, if it says how long it lasts.
+// over reports whether the lease has expired. A lease without a duration never expires.
 func over(lease coordinationv1.LeaseSpec, now time.Time) bool {
 	if lease.RenewTime == nil || lease.LeaseDurationSeconds == nil {
 		return false

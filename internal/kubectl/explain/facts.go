@@ -30,7 +30,7 @@ type Facts struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Rules are the DrainRules that blockers name.
 	Rules []slipwayv1alpha1.DrainRule `json:"rules,omitempty"`
-	// Namespaces are the ones that blockers name.
+	// Namespaces are the namespaces that blockers name.
 	Namespaces []corev1.Namespace `json:"namespaces,omitempty"`
 	// Attachments are the VolumeAttachments of the node.
 	Attachments []storagev1.VolumeAttachment `json:"attachments,omitempty"`

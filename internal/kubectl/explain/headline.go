@@ -15,7 +15,7 @@ import (
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
 )
 
-// headline says what happens to the node, in a sentence.
+// headline describes the state of the node in a sentence.
 func headline(f Facts, r Report, events []*event) string {
 	if len(events) == 0 {
 		return ofNode(f, r.State)
@@ -29,13 +29,13 @@ func headline(f Facts, r Report, events []*event) string {
 	case e.DeletionTimestamp != nil:
 		return fmt.Sprintf("%s %s, and LifecycleEvent %s is being canceled%s", f.NodeName, doing(f, e), e.Name, progress(e))
 	case r.HeldUp():
-		return fmt.Sprintf("%s %s and is held up%s (LifecycleEvent %s)", f.NodeName, doing(f, e), progress(e), e.Name)
+		return fmt.Sprintf("%s %s and is blocked%s (LifecycleEvent %s)", f.NodeName, doing(f, e), progress(e), e.Name)
 	default:
 		return fmt.Sprintf("%s %s and is moving%s (LifecycleEvent %s)", f.NodeName, doing(f, e), progress(e), e.Name)
 	}
 }
 
-// doing says what an event does with the node, by the state that its transition begins with.
+// doing describes the action of an event, by the start state of its transition.
 func doing(f Facts, e *event) string {
 	start := ""
 	if d := e.Status.Driver; d != nil {
@@ -83,9 +83,9 @@ func transitionOf(node *corev1.Node) *corev1.NodeCondition {
 	return state.NodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
 }
 
-// changed returns when the condition came to say what it does. LastTransitionTime is that of
-// its status alone, and another reason does not change it; the condition is written only when
-// it changes, so LastHeartbeatTime is the time of the change.
+// changed returns the time of the last change of the condition. A new reason does not change
+// LastTransitionTime. Slipway writes the condition only when it changes, so LastHeartbeatTime
+// is the time of the change.
 func changed(c *corev1.NodeCondition) metav1.Time {
 	if c.LastTransitionTime.Before(&c.LastHeartbeatTime) {
 		return c.LastHeartbeatTime
@@ -93,7 +93,7 @@ func changed(c *corev1.NodeCondition) metav1.Time {
 	return c.LastTransitionTime
 }
 
-// lastState says how the last event ended.
+// lastState returns the end of the last event.
 func lastState(node *corev1.Node) string {
 	c := transitionOf(node)
 	if c == nil {
@@ -117,7 +117,7 @@ func cordonedBy(node *corev1.Node) string {
 	return "by another party"
 }
 
-// next says what can be done with a node that has no event.
+// next returns the possible actions for a node that has no event.
 func next(f Facts, now state.State) []Remedy {
 	drain := Remedy{"take it out of service", commandOf("kubectl slipway drain %s", f.NodeName)}
 	back := Remedy{"return it to service", commandOf("kubectl slipway uncordon %s", f.NodeName)}

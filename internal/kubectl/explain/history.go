@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// history returns what has happened to the node and to its events, in order. Of a condition,
-// only the last change is known.
+// history returns the past of the node and of its events, in order. The API server keeps only
+// the last change of a condition.
 func history(f Facts, events []*event) []Moment {
 	var all []Moment
 	for _, e := range events {
@@ -28,7 +28,7 @@ func history(f Facts, events []*event) []Moment {
 	}
 	for _, e := range f.CoreEvents {
 		n := noticeOf(e)
-		if n != nil && n.seenIn(events) || toldOfTheNode(e, f.CoreEvents) {
+		if n != nil && n.seenIn(events) || alsoOfNode(e, f.CoreEvents) {
 			continue
 		}
 		all = append(all, ofCoreEvent(e, n)...)
@@ -54,7 +54,7 @@ func ofEvent(e *event) []Moment {
 	}
 	seen := map[string]bool{}
 	for _, b := range e.Status.Blockers {
-		text := fmt.Sprintf("%s is held up: %s", b.Object, b.Reason)
+		text := fmt.Sprintf("%s is blocked: %s", b.Object, b.Reason)
 		if b.By != "" {
 			text += " by " + b.By
 		}
@@ -69,7 +69,7 @@ func ofEvent(e *event) []Moment {
 	return all
 }
 
-// expected tells whether every event that goes well has this condition.
+// expected reports whether every successful event has this condition.
 func expected(c metav1.Condition) bool {
 	return c.Reason == lifecyclev1alpha1.ReasonDriverRegistered || reasons.Place(c.Type) == reasons.PodsLeft && c.Status == metav1.ConditionFalse
 }
@@ -108,9 +108,9 @@ func ofTheNode(node *corev1.Node) []Moment {
 	return all
 }
 
-// toldOfTheNode tells whether the Node has a core Event with the same text: Slipway writes
-// those about a LifecycleEvent for its Node, too.
-func toldOfTheNode(e corev1.Event, all []corev1.Event) bool {
+// alsoOfNode reports whether the Node has a core Event with the same text: Slipway writes core
+// Events about a LifecycleEvent for its Node, too.
+func alsoOfNode(e corev1.Event, all []corev1.Event) bool {
 	return e.InvolvedObject.Kind != "Node" && slices.ContainsFunc(all, func(o corev1.Event) bool {
 		return o.InvolvedObject.Kind == "Node" && o.Reason == e.Reason && o.Message == e.Message
 	})
@@ -131,8 +131,7 @@ func LastTold(e corev1.Event) metav1.Time {
 	return at
 }
 
-// ofCoreEvent returns a core Event. One that came again and again appears once, at its last
-// time.
+// ofCoreEvent returns a core Event. A repeated core Event appears once, at its last time.
 func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 	count := e.Count
 	if e.Series != nil {
@@ -152,7 +151,7 @@ func ofCoreEvent(e corev1.Event, n *notice) []Moment {
 // notice is the content of a core Event of Slipway.
 type notice struct {
 	event types.UID
-	// key is that of a blocker: its reason, and the obstacle.
+	// key identifies a blocker by its reason and its obstacle.
 	key string
 }
 
@@ -165,8 +164,8 @@ func noticeOf(e corev1.Event) *notice {
 	return &notice{event: types.UID(parts[0]), key: parts[2]}
 }
 
-// seenIn tells whether the LifecycleEvent itself says the same. Of blockers that are gone,
-// only the notice is left.
+// seenIn reports whether the status of the LifecycleEvent contains the same information. After
+// the end of a blocker, only the notice remains.
 func (n *notice) seenIn(events []*event) bool {
 	of := slices.IndexFunc(events, func(e *event) bool { return e.UID == n.event })
 	if of < 0 {

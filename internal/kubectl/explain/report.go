@@ -11,28 +11,27 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// Report says why a node is not moving, and what helps.
+// Report contains the causes that block a node, and remedies.
 type Report struct {
 	Node string `json:"node"`
-	// State is that of the event that the headline is about, or else of the node.
+	// State is the state of the event in the headline, or otherwise of the node.
 	State    state.State `json:"state"`
 	Headline string      `json:"headline"`
-	// Event is the LifecycleEvent that the headline is about.
+	// Event is the LifecycleEvent in the headline.
 	Event string `json:"event,omitempty"`
-	// Causes are why it is not moving, the most urgent first.
+	// Causes block the events of the node. The most urgent is first.
 	Causes []Cause `json:"causes,omitempty"`
 	// Unlisted counts the blockers that the status of the events does not list.
 	Unlisted int `json:"unlisted,omitempty"`
-	// Next says what can be done with a node that has no event.
+	// Next contains the possible actions for a node that has no event.
 	Next []Remedy `json:"next,omitempty"`
-	// History is what has happened, in order.
+	// History is the past, in order.
 	History []Moment `json:"history,omitempty"`
-	// Unread is what could not be read: the report may lack something.
+	// Unread names kinds that could not be read: the report may be incomplete.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
-// HeldUp tells whether the event that the headline is about is in work, and something that
-// does not pass by itself keeps it from moving on.
+// HeldUp reports whether the event in the headline is in work, and a permanent cause blocks it.
 func (r Report) HeldUp() bool {
 	switch r.State {
 	case state.Blocked, state.Stalled:
@@ -44,18 +43,18 @@ func (r Report) HeldUp() bool {
 	}
 }
 
-// Cause is one thing that keeps an event from moving on.
+// Cause blocks an event.
 type Cause struct {
-	// Code is the reason code, and Place where it stands.
+	// Code is the reason code, in that place.
 	Code  string        `json:"code"`
 	Place reasons.Place `json:"place"`
-	// Event is the LifecycleEvent that is held up.
+	// Event is the blocked LifecycleEvent.
 	Event string `json:"event,omitempty"`
-	// Objects are the pods, the node or the event that are held up, as kind and name.
+	// Objects are the blocked pods, node or event, as kind and name.
 	Objects []string `json:"objects,omitempty"`
 	// By is the obstacle, as kind and name. It may be empty.
 	By string `json:"by,omitempty"`
-	// Since when. It may be nil.
+	// Since is the beginning. It may be nil.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Text describes the cause.
 	Text string `json:"text"`
@@ -63,20 +62,20 @@ type Cause struct {
 	Details []string `json:"details,omitempty"`
 	// Passes means that the cause is expected to end by itself.
 	Passes bool `json:"passes"`
-	// Remedies are what helps, the safest first.
+	// Remedies end the cause. The safest is first.
 	Remedies []Remedy `json:"remedies,omitempty"`
-	// Reference is where the documentation describes the code.
+	// Reference is the address of the code in the documentation.
 	Reference string `json:"reference,omitempty"`
 }
 
-// Remedy is something that helps.
+// Remedy is an action against a cause.
 type Remedy struct {
 	Text string `json:"text"`
 	// Command does it, or shows what is needed for it. It is empty where no command can.
 	Command string `json:"command,omitempty"`
 }
 
-// Moment is something that has happened, with its time.
+// Moment is a change with its time.
 type Moment struct {
 	Time metav1.Time `json:"time"`
 	Text string      `json:"text"`

@@ -22,10 +22,10 @@ type Events struct {
 	cluster Cluster
 	screen  *Screen
 	clock   clock.WithTicker
-	// OnRefusal is called for an event that was asked not to evict some of the pods, while
-	// nothing has left, and again until it says that it is done. May be nil.
+	// OnRefusal is called for an event that refuses to evict some of the pods, while no pod has
+	// left, until it returns true. It may be nil.
 	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
-	// refused are those whose refusal is done.
+	// refused are the events for which OnRefusal has returned true.
 	refused map[*progress.Item]bool
 }
 
@@ -34,8 +34,8 @@ func New(cluster Cluster, screen *Screen, clock clock.WithTicker, asked ...progr
 	return &Events{Model: progress.New(asked...), cluster: cluster, screen: screen, clock: clock, refused: map[*progress.Item]bool{}}
 }
 
-// Follow watches, has the events created, and returns when they have ended, or with the
-// error of ctx when that ends. The model says how they ended.
+// Follow watches, creates the events by create, and returns when they have ended, or when ctx ends,
+// with its error. The model has their outcomes.
 func (e *Events) Follow(ctx context.Context, create func(context.Context) error) (*progress.Model, error) {
 	err := e.cluster.ToEnd(ctx, e.clock, e.scope(), e, func(ctx context.Context, seen Scope) error {
 		if seen.Pods {
@@ -50,8 +50,8 @@ func (e *Events) Follow(ctx context.Context, create func(context.Context) error)
 	return e.Model, err
 }
 
-// scope is one node with all that happens there. Of several nodes it is only their events:
-// a person cannot follow more, and a cluster should not be asked for more.
+// scope is one node with its event and pods. For several nodes it is only their events: more would
+// be too much for a person and for the API server.
 func (e *Events) scope() Scope {
 	if all := e.All(); len(all) == 1 {
 		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}
@@ -64,8 +64,8 @@ func (e *Events) Expect(event *lifecyclev1alpha1.LifecycleEvent) {
 	e.Model.Expect(event, e.clock.Now())
 }
 
-// Show brings the screen up to date. It reports refusals, and reads what a watch that was
-// interrupted has missed.
+// Show updates the screen. It reports refusals, and reads objects that an interrupted watch has
+// missed.
 func (e *Events) Show(ctx context.Context, now time.Time) (over bool, err error) {
 	e.screen.Show(e.Model, now)
 	over = e.Over(now)
@@ -82,8 +82,8 @@ func (e *Events) reportRefusals(ctx context.Context) {
 	}
 }
 
-// readMissed reads the Nodes that know how an event ended whose end was missed, and the
-// events that the watch may never show. What cannot be read is read again the next time.
+// readMissed reads Nodes, for the outcome of an event whose end was missed, and events that the
+// watch may never show. It repeats failed reads the next time.
 func (e *Events) readMissed(ctx context.Context) {
 	var reader client.Reader
 	for _, one := range e.All() {

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package follow watches objects and shows them until they reach an end.
-//
-//	API server ── one watch a kind ──▶ inbox ──▶ View ──▶ terminal, lines or JSON
-//
-// Every command that follows something does it by [Cluster.ToEnd], with a [View] of its own:
-// [Events] for LifecycleEvents and their nodes; others embed a [Store] and write Show.
-// The package only watches: what happens goes on without it.
 package follow
 
 import (
@@ -22,32 +15,30 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// Cluster is where something is watched.
+// Cluster is the watched cluster.
 type Cluster struct {
 	Config *rest.Config
 	HTTP   *http.Client
 	Home   apigroup.Home
 }
 
-// View is what one command shows of the objects that it follows. [Cluster.ToEnd] calls all
-// methods from one goroutine, so that a view needs no lock and may ask the server for more.
+// View shows the objects that a command follows. [Cluster.ToEnd] calls all methods from one
+// goroutine, so a view needs no lock and may send requests.
 type View interface {
-	// Saw takes in how an object is now, Gone how it was when it was deleted.
+	// Saw takes the current state of an object, Gone the last state of a deleted object.
 	Saw(object client.Object, at time.Time)
 	Gone(object client.Object, at time.Time)
-	// Lost takes in why the server does not answer, Found that it answers again.
+	// Lost takes the server's connection error, Found its end.
 	Lost(why string, at time.Time)
 	Found(at time.Time)
-	// Show brings the output up to date. It returns true, or an error, when there is nothing
-	// more to follow.
+	// Show updates the output. It returns true, or an error, at the end.
 	Show(ctx context.Context, now time.Time) (over bool, err error)
 }
 
-// ToEnd watches what the scope selects, and returns when the view's Show says that it is
-// over, with the error of Show, or with that of ctx when that ends. It calls begin once, when
-// the view has taken in all objects that exist: to create what is followed, for example, and
-// to learn which kinds the caller may watch. Begin may be nil. After that it calls Show when
-// something changes, at most every 100 ms and at least every second.
+// ToEnd watches the objects of the scope until the view's Show returns true or an error, or until
+// ctx ends, and returns that error. It calls begin once, when the view has all existing objects:
+// for example to create an object, and to learn the kinds that the caller may watch. Begin may be
+// nil. After that it calls Show after each change, at most every 100 ms and at least every second.
 func (c Cluster) ToEnd(ctx context.Context, clock clock.WithTicker, scope Scope, view View, begin func(ctx context.Context, seen Scope) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -73,7 +64,7 @@ func (c Cluster) ToEnd(ctx context.Context, clock clock.WithTicker, scope Scope,
 	}
 }
 
-// inbox keeps what the watches see, in order, until the view takes it in.
+// inbox keeps the news of the watches in order, until the view takes them.
 type inbox struct {
 	clock   clock.Clock
 	changed chan struct{}

@@ -11,12 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Store holds the last state of each object that the watches have shown. A [View] that shows
-// how things are now, and not how they came to be so, embeds it and adds Show. The zero value
-// is empty.
+// Store contains the last state of each object that the watches have shown. A [View] of the current
+// state embeds it and adds Show. The zero value is empty.
 type Store struct {
 	objects map[key]client.Object
-	// Trouble is why the server does not answer now. Empty: it does.
+	// Trouble is the connection error of the server. It is empty while the server answers.
 	Trouble string
 }
 

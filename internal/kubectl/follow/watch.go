@@ -35,14 +35,13 @@ import (
 type Scope struct {
 	// Event is the only LifecycleEvent. Empty: all.
 	Event string
-	// Node is the only Node, and that of the pods. Empty: all Nodes.
+	// Node is the name of the only Node, whose pods are watched. Empty: all Nodes.
 	Node string
 	// Nodes and Pods are watched as well, if the caller may watch them.
 	Nodes, Pods bool
 	// Maintenances adds all NodeMaintenances.
 	Maintenances bool
-	// EvictionsIn is a namespace whose EvictionRequests and Evictions are watched, and
-	// nothing else.
+	// EvictionsIn is a namespace. The scope is then its EvictionRequests and Evictions alone.
 	EvictionsIn string
 }
 
@@ -54,7 +53,7 @@ type watched struct {
 	field  string // selects objects, by value
 	value  string
 	in     string // namespace. Empty: all
-	// optional points to what is set to false if the caller may not watch it.
+	// optional points to a field of the scope, false if the caller may not watch the kind.
 	optional *bool
 }
 
@@ -65,7 +64,7 @@ func (w watched) selector() fields.Selector {
 	return fields.OneTermEqualSelector(w.field, w.value)
 }
 
-// kinds returns what the scope selects. It points into the scope.
+// kinds returns the kinds of the scope. It points into the scope.
 func (s *Scope) kinds() []watched {
 	if s.EvictionsIn != "" {
 		return []watched{
@@ -89,8 +88,8 @@ func (s *Scope) kinds() []watched {
 	return kinds
 }
 
-// watch fills the inbox with all objects that exist, and goes on until ctx ends. It returns
-// the part of the scope that the caller may watch.
+// watch fills the inbox with all existing objects, and continues until ctx ends. It returns the
+// part of the scope that the caller may watch.
 func (c Cluster) watch(ctx context.Context, scope Scope, box *inbox) (seen Scope, err error) {
 	scheme, mapper, err := Kinds(c.Home)
 	if err != nil {
@@ -127,7 +126,7 @@ func (c Cluster) watch(ctx context.Context, scope Scope, box *inbox) (seen Scope
 	return scope, fill(ctx, all, kinds, box)
 }
 
-// isRoutine tells whether a watch has ended as watches do: it begins anew by itself.
+// isRoutine reports whether a watch has ended as usual: the cache starts the next one.
 func isRoutine(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF)
 }
@@ -212,13 +211,13 @@ func readable(ctx context.Context, reader client.WithWatch, group string, scope 
 	return scope, nil
 }
 
-// unwatchedError says that the caller may list something, and not watch it.
+// unwatchedError: the caller may list a kind, and not watch it.
 type unwatchedError struct{ error }
 
 func (e *unwatchedError) Unwrap() error { return e.error }
 
-// probe lists a kind and begins to watch it, to find out whether that is allowed: a watch
-// that goes on cannot tell a refusal from a server that does not answer.
+// probe lists a kind and starts to watch it, to check the permissions: a running watch cannot
+// distinguish a refusal from a server that does not answer.
 func probe(ctx context.Context, reader client.WithWatch, kind watched) error {
 	options := client.ListOptions{FieldSelector: kind.selector(), Namespace: kind.in, Limit: 1}
 	if err := reader.List(ctx, kind.list, &options); err != nil {
@@ -236,14 +235,14 @@ func probe(ctx context.Context, reader client.WithWatch, kind watched) error {
 	return nil
 }
 
-// answers reports to the inbox whether the server answers: a watch that cannot reconnect
-// does not say so.
+// answers reports to the inbox whether the server answers: a watch does not report failed
+// connections.
 type answers struct {
 	http.RoundTripper
 	box *inbox
 }
 
-// RoundTrip is that of the transport.
+// RoundTrip sends the request.
 func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(request)
 	switch {
@@ -255,8 +254,8 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// refuses tells whether an answer shows nothing either: permissions may be withdrawn while
-// something is watched.
+// refuses reports whether the server denies the request: an administrator may withdraw permissions
+// during a watch.
 func refuses(code int) bool { return code == http.StatusUnauthorized || code == http.StatusForbidden }
 
 // reporting returns a configuration whose requests tell the inbox whether they are answered.

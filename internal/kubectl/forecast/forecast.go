@@ -1,18 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package forecast predicts what a maintenance of many nodes would do.
-//
-//	facts ─▶ as if it could begin ─▶ maintenance.Look ─▶ who is where
-//	                                                       │
-//	                rollout.Next ─▶ a batch ─▶ it returns ─┤ again, until no node waits, or none can start
-//	                                  │
-//	                                  └─▶ plan.Plan ─▶ which pods leave, what would block
-//
-// Package rollout decides which nodes start, from facts that package maintenance gathers;
-// package plan decides what becomes of pods. In between, all nodes that have started return
-// together, healthy: how long nodes take is not known.
-//
-// It is pure: no client, no clock, no goroutine.
 package forecast
 
 import (
@@ -44,7 +31,7 @@ type Facts struct {
 	Planned types.UID
 }
 
-// Of forecasts a maintenance. An error says that its spec is wrong.
+// Of predicts a maintenance. It fails if the spec is invalid.
 func Of(f Facts) (Forecast, error) {
 	of := f.planned()
 	if of == nil {
@@ -124,7 +111,7 @@ func requestOf(m *slipwayv1alpha1.NodeMaintenance) (drain.Request, error) {
 func assumeUnblocked(m *slipwayv1alpha1.NodeMaintenance, now time.Time) (ready *slipwayv1alpha1.NodeMaintenance, conditions []string) {
 	ready = m.DeepCopy()
 	if m.Spec.Stage == slipwayv1alpha1.StageComplete || m.DeletionTimestamp != nil {
-		return ready, nil // no more nodes start
+		return ready, nil
 	}
 	if !slices.Contains(ready.Finalizers, slipwayv1alpha1.MaintenanceFinalizer) {
 		ready.Finalizers = append(ready.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
 )
 
-// predictor predicts the drains of one batch after the other: each on the cluster as it is now,
-// except that nodes which are out now have returned.
+// predictor predicts the drains of one batch after the other. Each starts with the current cluster,
+// with the cordoned nodes of the maintenance in service.
 type predictor struct {
 	facts   Facts
 	request drain.Request
@@ -94,7 +94,7 @@ func (p *predictor) drains(number int, names []string) plan.Facts {
 	return f
 }
 
-// backAgain uncordons the nodes that were out when the first batch started.
+// backAgain uncordons the nodes that were drained when the first batch started.
 func (p *predictor) backAgain() {
 	nodes := slices.Clone(p.facts.Cluster.Nodes)
 	for i, n := range nodes {
@@ -186,7 +186,7 @@ func (p *predictor) notes(n rollout.Node) []string {
 	}
 	switch {
 	case len(s.Others) > 0:
-		notes = append(notes, "it is out for NodeMaintenance "+strings.Join(s.Others, ", ")+" already, and starts when it can join that drain, or is back")
+		notes = append(notes, "NodeMaintenance "+strings.Join(s.Others, ", ")+" has it already; it starts when it can join that drain, or after its return")
 	case n.Down && s.Ready:
 		notes = append(notes, "it is cordoned for another event of Slipway, so it counts as out")
 	}
@@ -200,7 +200,7 @@ func (p *predictor) notes(n rollout.Node) []string {
 func assumed(together bool) []string {
 	all := []string{
 		"how long nodes take: a batch is shown as if all of its nodes returned together, and healthy; the next node begins as soon as one may",
-		"what earlier batches move: each batch is looked at with the pods where they are now",
+		"what earlier batches move: each batch starts with the current pods of all nodes",
 		"hooks, work and other maintenances that begin meanwhile, and whether nodes are healthy when they return",
 	}
 	if together {

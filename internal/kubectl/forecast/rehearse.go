@@ -18,9 +18,9 @@ type rehearsal struct {
 	// together: there is no rollout.
 	together bool
 	rounds   []round
-	// condition is what has to happen before the next round.
+	// condition must be true before the next round.
 	condition string
-	// held is why nodes that wait at the end do not start.
+	// held is the reason that nodes still wait at the end.
 	held *Held
 }
 
@@ -30,7 +30,7 @@ type round struct {
 	names     []string
 }
 
-// rehearse plays a maintenance from its current state until no node waits, or none can start.
+// rehearse plays a maintenance from its current state while nodes wait and can start.
 func rehearse(look maintenance.Outlook, together bool) *rehearsal {
 	r := &rehearsal{look: look, facts: look.Rollout, together: together}
 	r.facts.Nodes = slices.Clone(look.Rollout.Nodes)
@@ -78,8 +78,8 @@ func (r *rehearsal) begin(names []string) {
 	}
 }
 
-// allReturn has all return that are out for the maintenance, healthy, and tells whether there
-// were any. One that is not selected any more is none of its nodes then.
+// allReturn returns all drained nodes of the maintenance to service, healthy. It reports whether
+// there were any. Nodes that the maintenance no longer selects leave the rollout.
 func (r *rehearsal) allReturn() (some bool) {
 	var nodes []rollout.Node
 	unleased := slices.ContainsFunc(r.facts.Nodes, func(n rollout.Node) bool { return n.State == rollout.Waiting && !r.leased(n) })
@@ -103,7 +103,7 @@ func (r *rehearsal) allReturn() (some bool) {
 	return some
 }
 
-// leased tells whether another holder has the lease of the node.
+// leased reports whether another holder has the lease of the node.
 func (r *rehearsal) leased(n rollout.Node) bool { return r.look.Nodes[n.Name].Leased != "" }
 
 // lift assumes that the rollout is resumed, or that its pods have started, and makes that a

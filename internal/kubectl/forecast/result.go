@@ -10,39 +10,38 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 )
 
-// Forecast is what a maintenance would do, as programs read it. Each of its nodes is in one of
-// the batches, or among those left.
+// Forecast is the prediction for a maintenance. Each of its nodes is in one batch, or in Left.
 type Forecast struct {
 	// Maintenance is its name.
 	Maintenance string `json:"maintenance"`
-	// TopologyKey is that of its rollout.
+	// TopologyKey is the topology key of its rollout.
 	TopologyKey string `json:"topologyKey,omitempty"`
-	// Conditions are what has to happen before the first batch begins. Empty: it begins at once.
+	// Conditions must be true before the first batch starts. If there are none, it starts at once.
 	Conditions []string `json:"conditions,omitempty"`
-	// Deadline is when the last node may begin.
+	// Deadline is the latest start of a node.
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// Held is why those that are left, and wait, do not begin.
+	// Held is the reason that waiting nodes do not start.
 	Held *Held `json:"held,omitempty"`
-	// Batches are those that begin together, in their order.
+	// Batches are in their order of start.
 	Batches []Batch `json:"batches"`
 	// Left are the nodes that are in no batch.
 	Left []Left `json:"left,omitempty"`
-	// Unselected is how many nodes of the cluster it is not for.
+	// Unselected is the number of nodes that the maintenance does not select.
 	Unselected int `json:"unselected"`
 	// Impossible are the budgets that never allow an eviction.
 	Impossible []Impossible `json:"impossible,omitempty"`
-	// Caveats say what could not be read, and what that makes unsure.
+	// Caveats name failed reads, with the effect on the forecast.
 	Caveats []string `json:"caveats,omitempty"`
 	// NotLookedAt are influences that the forecast ignores.
 	NotLookedAt []string `json:"notLookedAt"`
 }
 
-// Held is why nodes wait.
+// Held is the reason that nodes wait.
 type Held struct {
 	// Reason is a code, such as Paused, or MaxUnavailable. It is one of a NodeMaintenance's
 	// conditions.
 	Reason string `json:"reason"`
-	// Message says it for people.
+	// Message describes the reason.
 	Message string `json:"message"`
 }
 
@@ -50,7 +49,8 @@ type Held struct {
 type Batch struct {
 	// Number counts from 1.
 	Number int `json:"number"`
-	// Condition is what has to happen before it begins, besides the return of the last one.
+	// Condition must be true before the batch starts, in addition to the return of the batch before
+	// it.
 	Condition string `json:"condition,omitempty"`
 	// Nodes are in the order in which they begin.
 	Nodes []Node `json:"nodes"`
@@ -65,20 +65,21 @@ type Node struct {
 	// Domain is its value of the topology key.
 	Domain       string `json:"domain,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
-	// Leased names another holder of its lease, for whom it waits. Empty: there is none.
+	// Leased names another holder of its lease. The node waits for the holder. It is empty without
+	// one.
 	Leased string `json:"leased,omitempty"`
-	// Notes are what is particular about it, such as that it is down already.
+	// Notes are special circumstances, such as a node that is down already.
 	Notes []string `json:"notes,omitempty"`
-	// Drain is missing if its pods are not known.
+	// Drain is missing if the cluster's pods could not be read.
 	Drain *Drain `json:"drain,omitempty"`
 }
 
-// Drain is what becomes of the pods of a node.
+// Drain predicts the drain of a node.
 type Drain struct {
-	// Pods is how many there are, and Leave how many of them must go.
+	// Pods is the number of its pods, and Leave the number of pods that must leave.
 	Pods  int `json:"pods"`
 	Leave int `json:"leave"`
-	// Blockers are what would keep the drain from its end now.
+	// Blockers would block the drain now.
 	Blockers []Blocker `json:"blockers,omitempty"`
 }
 
@@ -97,25 +98,25 @@ type Left struct {
 	Name         string `json:"name"`
 	Domain       string `json:"domain,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
-	// State is where it is.
+	// State is the reason that it is in no batch.
 	State LeftState `json:"state"`
-	// Reason and Message are those of a failure.
+	// Reason and Message describe a failure.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// LeftState is why a node is in no batch.
+// LeftState is the reason that a node is in no batch.
 type LeftState string
 
 // The states.
 const (
-	// LeftOut: it is out for the maintenance already.
+	// LeftOut: the maintenance has drained it already.
 	LeftOut LeftState = "Out"
-	// LeftReturned: the maintenance is done with it.
+	// LeftReturned: it returned to service already.
 	LeftReturned LeftState = "Returned"
 	// LeftFailed: it has failed, and needs an administrator.
 	LeftFailed LeftState = "Failed"
-	// LeftWaiting: it would not begin, for what [Forecast.Held] says.
+	// LeftWaiting: it would not start; [Forecast.Held] has the reason.
 	LeftWaiting LeftState = "Waiting"
 )
 
@@ -126,13 +127,13 @@ type Impossible struct {
 	Budgets string       `json:"budgets"`
 	Reason  drain.Reason `json:"reason"`
 	Message string       `json:"message"`
-	// Nodes are those whose drains it blocks, and Pods how many pods there.
+	// Nodes are the nodes whose drains it blocks, and Pods is the number of pods there.
 	Nodes []string `json:"nodes"`
 	Pods  int      `json:"pods"`
 }
 
-// Blocks tells whether the maintenance would not end by itself, as far as is known. One that
-// ends early does.
+// Blocks reports whether the maintenance would not end by itself, as far as the facts show. A
+// completed maintenance ends.
 func (f Forecast) Blocks() bool {
 	if f.Held != nil && f.Held.Reason != slipwayv1alpha1.ReasonCompleted || f.count(LeftFailed) > 0 {
 		return true

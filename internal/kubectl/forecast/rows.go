@@ -12,18 +12,18 @@ import (
 
 // Row is a line of the table: a batch, or several that are alike.
 type Row struct {
-	// From and To are the numbers of the first batch and the last.
+	// From is the number of the first batch, To of the last batch.
 	From, To int
-	// Condition is what has to happen before the first.
+	// Condition must be true before the first batch.
 	Condition string
 	// Domains are the values of the topology key of its nodes, in their order.
 	Domains []string
-	// Names are its nodes, and Each is how many of them a batch has.
+	// Names are its nodes, and Each is the number of nodes in a batch.
 	Names []string
 	Each  int
 	// ControlPlane: they are of the control plane.
 	ControlPlane bool
-	// Leave is how many pods leave, if Known.
+	// Leave is the number of pods that leave, if Known.
 	Leave int
 	Known bool
 	// Blocked is on how many nodes something blocks.
@@ -76,7 +76,7 @@ func rowOf(b Batch) Row {
 	return row
 }
 
-// like tells whether the next batch goes into the same row.
+// like reports whether the next batch belongs into the same row.
 func (r Row) like(next Row) bool {
 	return r.Blocked == 0 && next.Blocked == 0 && next.Condition == "" && r.Each == next.Each && r.ControlPlane == next.ControlPlane &&
 		slices.Equal(r.Domains, next.Domains) &&
@@ -143,7 +143,7 @@ func (n numbered) compare(other numbered) int {
 	return cmp.Or(cmp.Compare(n.head, other.head), cmp.Compare(n.number, other.number), cmp.Compare(n.name, other.name))
 }
 
-// precedes tells whether the other name is the next one: 9 and 10, 09 and 10, but not 9 and 010.
+// precedes reports whether the other name is the next one: 9 and 10, 09 and 10, but not 9 and 010.
 func (n numbered) precedes(other numbered) bool {
 	padded := strings.HasPrefix(n.digits, "0") || strings.HasPrefix(other.digits, "0")
 	return n.digits != "" && other.digits != "" && n.head == other.head && other.number == n.number+1 &&

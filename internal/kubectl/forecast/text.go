@@ -43,13 +43,12 @@ func (f Forecast) Headline() string {
 	return fmt.Sprintf("NodeMaintenance %s: %s", f.Maintenance, strings.Join(parts, ", "))
 }
 
-// Blocked names what would block now, with what helps. Impossible has what cannot unblock by
-// itself.
+// Blocked returns current blockers, with remedies. [Forecast.Never] has permanent blockers.
 func (f Forecast) Blocked() plan.Remarks {
 	var r plan.Remarks
 	f.each(func(n Node) {
 		if n.Leased != "" {
-			r.Add(n.Leased+"; wait, or ask its holder to give the lease back", n.Name)
+			r.Add(n.Leased+"; wait, or ask its holder to release the lease", n.Name)
 		}
 		if n.Drain == nil {
 			return
@@ -63,7 +62,7 @@ func (f Forecast) Blocked() plan.Remarks {
 	return r
 }
 
-// Never names what cannot unblock by itself.
+// Never returns blockers that cannot end by themselves.
 func (f Forecast) Never() plan.Remarks {
 	var all plan.Remarks
 	for _, i := range f.Impossible {
@@ -120,7 +119,7 @@ func (f Forecast) Nowhere() plan.Remarks {
 	return r
 }
 
-// Between names what has to happen before a batch, besides the return of the one before it.
+// Between returns the conditions of batches, in addition to the return of the batch before.
 func (f Forecast) Between() plan.Remarks {
 	var r plan.Remarks
 	for _, b := range f.Batches {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// cluster is all nodes, with the pods that are there once the drains are over.
+// cluster is the state of all nodes and pods after the drains.
 type cluster struct {
 	facts Facts
 	rooms []*room
@@ -29,7 +29,7 @@ type room struct {
 	node *corev1.Node
 	// drained: it is one of those that are drained.
 	drained bool
-	// isLent: it is one of a stock, and not to be changed.
+	// isLent: it is part of a stock, and read-only.
 	isLent bool
 	free   corev1.ResourceList
 	pods   []*corev1.Pod
@@ -94,14 +94,14 @@ func (c *cluster) take(r *room, pod *corev1.Pod) {
 	}
 }
 
-// requestsOf is what the scheduler counts for a pod, the pod itself included.
+// requestsOf returns the resources that the scheduler counts for a pod, and the pod itself.
 func requestsOf(pod *corev1.Pod) corev1.ResourceList {
 	wants := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	wants[corev1.ResourcePods] = onePod
 	return wants
 }
 
-// size compares pods by the largest share of a node that they ask for.
+// size returns the largest share of a node that a pod requests.
 func (c *cluster) size(pod *corev1.Pod) float64 {
 	share := 0.0
 	for name, want := range requestsOf(pod) {
@@ -116,15 +116,15 @@ func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Stock is all nodes of a cluster, with what is free there while all pods are where they are:
-// worked out once for many plans, of which each drains other nodes.
+// Stock is the current state of all nodes of a cluster, with their free resources. It is computed
+// once for many plans, and each plan drains other nodes.
 type Stock struct {
 	rooms   []*room // by name
 	picky   []placedPod
 	largest corev1.ResourceList
 }
 
-// NewStock works it out.
+// NewStock computes the free resources.
 func NewStock(nodes []*corev1.Node, pods []*corev1.Pod) *Stock {
 	c := &cluster{largest: corev1.ResourceList{}}
 	by := map[string]*room{}

@@ -18,11 +18,12 @@ func domainOf(node *corev1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// company is where a pod must not be, and where it must be, because of other pods.
+// company contains the domains that a pod must avoid, and the domains that it needs, because of
+// other pods.
 type company struct {
 	// avoided are domains with pods that it does not want, or that do not want it.
 	avoided map[domain]bool
-	// sought are the domains that each of its terms asks for.
+	// sought are the domains that satisfy each of its terms.
 	sought []map[domain]bool
 	keys   []string
 	// alone: there is no pod that it seeks, and it would be the first of them itself.
@@ -85,7 +86,7 @@ func (co company) obstacle(node *corev1.Node) string {
 	for i, key := range co.keys {
 		d, ok := domainOf(node, key)
 		if !ok || !co.alone && !co.sought[i][d] {
-			return "not beside the pods that its affinity asks for"
+			return "not beside the pods that its affinity requires"
 		}
 	}
 	for d := range co.avoided {
@@ -100,7 +101,7 @@ func (c *cluster) areMeant(terms []corev1.PodAffinityTerm, of, pod *corev1.Pod) 
 	return !slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return !c.isMeant(t, of, pod) })
 }
 
-// isMeant tells whether a term of a pod speaks of another one.
+// isMeant reports whether a term of a pod selects another pod.
 func (c *cluster) isMeant(term corev1.PodAffinityTerm, of, pod *corev1.Pod) bool {
 	return c.isNamespaceMeant(term, of, pod.Namespace) && matches(term.LabelSelector, pod)
 }
@@ -116,7 +117,7 @@ func (c *cluster) isNamespaceMeant(term corev1.PodAffinityTerm, of *corev1.Pod, 
 	return err == nil && selector.Matches(c.facts.Namespaces[namespace])
 }
 
-// matches tells whether a selector selects a pod. One that cannot be read selects none.
+// matches reports whether a selector selects a pod. An invalid selector selects no pod.
 func matches(from *metav1.LabelSelector, pod *corev1.Pod) bool {
 	selector, err := metav1.LabelSelectorAsSelector(from)
 	return err == nil && selector.Matches(labels.Set(pod.Labels))

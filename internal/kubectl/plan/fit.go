@@ -18,14 +18,14 @@ import (
 
 var onePod = *resource.NewQuantity(1, resource.DecimalSI)
 
-// wishes are what a pod requires of a node, worked out once for all of them.
+// wishes are the requirements of a pod, computed once for all nodes.
 type wishes struct {
 	pod      *corev1.Pod
 	requests corev1.ResourceList
 	ports    []hostPort
 	nodes    nodeaffinity.RequiredNodeAffinity
 	volumes  []*corev1.PersistentVolume
-	missing  string // a claim that is not there
+	missing  string // a claim that does not exist
 	company  company
 	spread   []spread
 }
@@ -38,8 +38,8 @@ func (c *cluster) wishesOf(pod *corev1.Pod) wishes {
 	return w
 }
 
-// obstacle says why the node cannot take the pod; empty: it can. The questions are those of
-// the scheduler, in its order.
+// obstacle returns the reason that the node cannot take the pod, or nothing. The checks are the
+// same as in the scheduler, in the same order.
 func (r *room) obstacle(w wishes) string {
 	if r.drained {
 		return "drained as well"
@@ -48,7 +48,7 @@ func (r *room) obstacle(w wishes) string {
 		return why
 	}
 	if fits, err := w.nodes.Match(r.node); err != nil || !fits {
-		return "not what its node selector or affinity asks for"
+		return "excluded by its node selector or affinity"
 	}
 	if slices.ContainsFunc(w.ports, r.taken) {
 		return "a host port is taken"
@@ -72,7 +72,7 @@ func (r *room) obstacle(w wishes) string {
 	return w.company.obstacle(r.node)
 }
 
-// closed asks for the cordon and the taints.
+// closed checks the cordon and the taints.
 func (r *room) closed(pod *corev1.Pod) string {
 	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 	if r.node.Spec.Unschedulable && !schedulinghelpers.TolerationsTolerateTaint(logr.Discard(), pod.Spec.Tolerations, &cordon, true) {
@@ -112,7 +112,7 @@ type hostPort struct {
 	port     int32
 }
 
-// hostPortsOf are those of what runs as long as the pod: its containers and its sidecars.
+// hostPortsOf returns the host ports of containers and sidecars.
 func hostPortsOf(pod *corev1.Pod) []hostPort {
 	var all []hostPort
 	sidecars := slices.DeleteFunc(slices.Clone(pod.Spec.InitContainers), func(c corev1.Container) bool {
@@ -136,7 +136,8 @@ func hostPortsOf(pod *corev1.Pod) []hostPort {
 	return all
 }
 
-// taken tells whether a pod there has the port: on the same address, or one of them on all.
+// taken reports whether a pod there has the port: on the same address, or one of the two on all
+// addresses.
 func (r *room) taken(p hostPort) bool {
 	for other := range r.ports {
 		if other.port == p.port && other.protocol == p.protocol && (other.ip == p.ip || other.ip == "" || p.ip == "") {
@@ -146,8 +147,8 @@ func (r *room) taken(p hostPort) bool {
 	return false
 }
 
-// volumesOf are the volumes that a pod takes with it. A claim of a volume of its own is made
-// anew for a replacement, and one that is not bound yet is bound where the pod goes.
+// volumesOf returns the volumes that a pod keeps. A replacement gets new ephemeral volumes, and an
+// unbound claim is bound on its node.
 func (c *cluster) volumesOf(pod *corev1.Pod) (volumes []*corev1.PersistentVolume, missing string) {
 	if c.facts.Claims == nil || c.facts.Volumes == nil {
 		return nil, ""

@@ -15,9 +15,9 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// place finds a node for each replacement, by the UID of the pod that leaves. Each takes
-// room from the next: those of earlier rounds come first, then those of a higher priority,
-// then the larger ones (first-fit-decreasing).
+// place finds a node for each replacement, by the UID of the pod that leaves. Each takes resources
+// from the next. The order is: early rounds, then high priority, then large pods
+// (first-fit-decreasing).
 func place(f Facts, outlooks []drain.Outlook) map[types.UID]*Replacement {
 	placed := map[types.UID]*Replacement{}
 	if len(f.Nodes) == 0 {

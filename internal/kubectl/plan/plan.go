@@ -1,18 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan says what a drain of some nodes would do, and where the replacements of
-// their pods could run.
-//
-//	facts ─▶ drain.Preview ─▶ who leaves ─▶ place ─▶ fits, or fits nowhere ─▶ prediction
-//	             ▲                                            │
-//	             └──── a pod that fits nowhere frees no budget ┘
-//
-// What becomes of pods is decided by drain alone. Where a replacement fits is asked of each
-// node by what the scheduler requires: one question a file. What is not asked is in the
-// prediction.
-//
-// It is pure: no client, no clock, no goroutine. It must not decide about pods by other
-// code than drain.
 package plan
 
 import (
@@ -28,27 +15,28 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
-// Facts are what a prediction is made from.
+// Facts are the input of a prediction.
 type Facts struct {
 	Now time.Time
 	// Drains are the nodes that are drained together, with all that a drain looks at.
 	Drains drain.Snapshot
-	// Nodes and Pods are all of the cluster. Without Nodes, nothing is said of replacements.
+	// Nodes and Pods are all nodes and pods of the cluster. Without Nodes, the plan has no
+	// replacements.
 	Nodes []*corev1.Node
 	Pods  []*corev1.Pod
-	// Stock is what [NewStock] makes of these, for who plans many drains of one cluster. Nil: it
-	// is made anew.
+	// Stock is the result of [NewStock], for many plans of one cluster. If it is nil, Plan computes
+	// it.
 	Stock *Stock
 	// Namespaces are the labels of all namespaces.
 	Namespaces map[string]labels.Set
-	// Claims and Volumes are those of the pods that may leave.
+	// Claims and Volumes belong to the pods that may leave.
 	Claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
 	Volumes map[string]*corev1.PersistentVolume
-	// Unread says what could not be read, and what that makes unsure.
+	// Unread names failed reads, with the effect on the plan.
 	Unread []string
 }
 
-// Plan predicts. An error says that what is asked for is wrong.
+// Plan predicts the drains. It fails if their request is invalid.
 func Plan(f Facts) (Prediction, error) {
 	snapshot := f.Drains
 	snapshot.StaticPods = drainparameters.StaticPods
@@ -68,9 +56,8 @@ func Plan(f Facts) (Prediction, error) {
 	}
 }
 
-// learn notes which pods have no replacement that becomes ready, and tells whether there is
-// one that was not known. A pod that is known to have none stays so: with each pass there
-// are more, and so the passes end.
+// learn adds the pods without a node for their replacement, and reports whether there are new ones.
+// Each pass adds pods, so the passes end.
 func learn(known map[types.UID]bool, placed map[types.UID]*Replacement) (news bool) {
 	for uid, r := range placed {
 		if r.Node == "" && !known[uid] {

@@ -58,7 +58,7 @@ func TestAReplacementRunsWhereAllThatItRequiresIsMet(t *testing.T) {
 				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: zone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"b"}}}}},
 				}}}
-			})), "web: Evict, then nowhere; 1 drained as well; 1 not what its node selector or affinity asks for",
+			})), "web: Evict, then nowhere; 1 drained as well; 1 excluded by its node selector or affinity",
 		},
 		"what pods there have asked for is not free": {
 			facts(nodes(w0, node("w1")), pod("web", "w0", cpu("2")), pod("db", "w1", cpu("2500m"))),

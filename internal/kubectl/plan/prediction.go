@@ -11,18 +11,18 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// Prediction is what a drain would do, as programs read it.
+// Prediction is the prediction for some nodes.
 type Prediction struct {
 	Nodes []Node `json:"nodes"`
 	// Replacements is missing if the cluster's nodes or pods could not be read.
 	Replacements *Replacements `json:"replacements,omitempty"`
-	// Caveats say what could not be read, and what that makes unsure.
+	// Caveats name failed reads, with the effect on the prediction.
 	Caveats []string `json:"caveats,omitempty"`
-	// NotLookedAt are constraints that may change what happens.
+	// NotLookedAt are ignored influences.
 	NotLookedAt []string `json:"notLookedAt"`
 }
 
-// Node is what would happen on one of the nodes.
+// Node is the prediction for one node.
 type Node struct {
 	Name string `json:"name"`
 	// Steps counts the steps in which pods leave.
@@ -31,7 +31,7 @@ type Node struct {
 	Pods []Pod `json:"pods"`
 }
 
-// Pod is what would become of a pod.
+// Pod is the prediction for one pod.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -51,20 +51,20 @@ type Pod struct {
 	LostVolumes []string `json:"lostVolumes,omitempty"`
 	// Unmanaged: it would leave, and no controller would start it again.
 	Unmanaged bool `json:"unmanaged,omitempty"`
-	// Replacement says where the pod that takes its place could run. Nil: there is none, or
-	// nothing is known.
+	// Replacement is the pod that takes its place. It is nil if there is none, or if the cluster
+	// could not be read.
 	Replacement *Replacement `json:"replacement,omitempty"`
 }
 
-// Replacement is a pod that takes the place of one that leaves.
+// Replacement is a pod that replaces one of the pods that leave.
 type Replacement struct {
-	// Node is one that has room for it. Empty: there is none.
+	// Node has room for it. It is empty if no node has.
 	Node string `json:"node,omitempty"`
-	// Obstacles say, where it fits nowhere, how many nodes cannot take it, and why.
+	// Obstacles count the nodes that cannot take it, by reason.
 	Obstacles []Obstacle `json:"obstacles,omitempty"`
 }
 
-// Obstacle is what keeps some nodes from taking a pod.
+// Obstacle is the reason that some nodes cannot take a pod.
 type Obstacle struct {
 	Why   string `json:"why"`
 	Nodes int    `json:"nodes"`
@@ -75,17 +75,17 @@ type Replacements struct {
 	Total int `json:"total"`
 	// Fit are the nodes that could take some.
 	Fit []Share `json:"fit,omitempty"`
-	// Nowhere counts those that fit nowhere.
+	// Nowhere counts the replacements that fit on no node.
 	Nowhere int `json:"nowhere"`
 }
 
-// Share is how many replacements a node could take.
+// Share is the number of replacements that a node could take.
 type Share struct {
 	Node string `json:"node"`
 	Pods int    `json:"pods"`
 }
 
-// Leaves tells whether the drain would evict or delete the pod.
+// Leaves reports whether the drain would evict or delete the pod.
 func (p Pod) Leaves() bool {
 	switch p.Verdict {
 	case drain.EvictNow, drain.EvictLater, drain.DeleteLater, drain.Stuck, drain.Recur:
@@ -95,7 +95,7 @@ func (p Pod) Leaves() bool {
 	}
 }
 
-// Blocks tells whether the pod would keep the drain from ending.
+// Blocks reports whether the pod would block the drain.
 func (p Pod) Blocks() bool { return p.Verdict == drain.Blocked || p.Verdict == drain.Stuck }
 
 // Ignored are influences that every prediction ignores.

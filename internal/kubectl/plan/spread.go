@@ -46,7 +46,7 @@ func (c *cluster) spreadOf(pod *corev1.Pod, affinity nodeaffinity.RequiredNodeAf
 	return all
 }
 
-// selectorFor selects the pods of the same revision, where the constraint asks for that.
+// selectorFor returns the selector of the constraint, with matchLabelKeys.
 func (s *spread) selectorFor(pod *corev1.Pod) labels.Selector {
 	from := s.LabelSelector.DeepCopy()
 	if from == nil {
@@ -66,7 +66,7 @@ func (s *spread) selectorFor(pod *corev1.Pod) labels.Selector {
 	return selector
 }
 
-// counted tells whether the constraint looks at the node at all.
+// counted reports whether the constraint counts the node.
 func (s *spread) counted(node *corev1.Node, pod *corev1.Pod, affinity nodeaffinity.RequiredNodeAffinity) bool {
 	if p := s.NodeAffinityPolicy; p == nil || *p == corev1.NodeInclusionPolicyHonor {
 		if fits, err := affinity.Match(node); err != nil || !fits {

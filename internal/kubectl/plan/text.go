@@ -10,14 +10,14 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// folded is how many pods of one kind are named, if there are more.
+// folded limits the pods of a group that a table names.
 const folded = 3
 
 // Row is one line of the table of a node: a pod, or several of one kind.
 type Row struct {
 	// Pod is the pod; of a line for several, the first of them.
 	Pod
-	// Text names the pod, or says how many more there are.
+	// Text names the pod, or counts the pods of the line.
 	Text string
 }
 
@@ -83,7 +83,7 @@ func (r *Remarks) Add(text, node string, pods ...string) {
 	of.Pods = append(of.Pods, pods...)
 }
 
-// Blocked names the blockers, with what helps.
+// Blocked names the blockers, with remedies.
 func (p Prediction) Blocked() Remarks {
 	return p.remarks(func(pod Pod) string {
 		if !pod.Blocks() {
@@ -93,7 +93,7 @@ func (p Prediction) Blocked() Remarks {
 	})
 }
 
-// Lost names what would be lost.
+// Lost names volumes and pods whose content would be lost.
 func (p Prediction) Lost() Remarks {
 	return p.remarks(func(pod Pod) string {
 		var texts []string
@@ -156,7 +156,7 @@ func (n Node) Headline() string {
 		n    int
 		text string
 	}{
-		{n.count(drain.DeleteLater), "deleted past their budgets"}, {n.count(drain.TakeAway), "static taken away"}, {n.count(drain.AwaitCompletion), "waited for"},
+		{n.count(drain.DeleteLater), "deleted past their budgets"}, {n.count(drain.TakeAway), "static removed"}, {n.count(drain.AwaitCompletion), "waited for"},
 		{n.count(drain.Ending), "ending already"}, {n.count(drain.Blocked, drain.Stuck), "blocked now"}, {n.count(drain.Behind), "behind them"}, {n.count(drain.Stay), "left"},
 	} {
 		if part.n > 0 {
@@ -177,13 +177,13 @@ func Count(n int, what string) string {
 // words are the verdicts in a word or two.
 var words = map[drain.Verdict]string{
 	drain.EvictNow: "evict", drain.EvictLater: "evict later", drain.DeleteLater: "delete", drain.AwaitCompletion: "wait", drain.Recur: "evict",
-	drain.Ending: "ending", drain.Stay: "leave", drain.TakeAway: "take away", drain.Behind: "behind", drain.Stuck: "stuck", drain.Blocked: "blocked",
+	drain.Ending: "ending", drain.Stay: "leave", drain.TakeAway: "remove", drain.Behind: "behind", drain.Stuck: "stuck", drain.Blocked: "blocked",
 }
 
-// What returns the verdict in a word or two.
+// What is the verdict in a word or two.
 func (p Pod) What() string { return words[p.Verdict] }
 
-// Why says the same in a few words more.
+// Why returns the reason of the verdict in a few words.
 func (p Pod) Why() string {
 	switch p.Verdict {
 	case drain.EvictLater:
@@ -199,7 +199,7 @@ func (p Pod) Why() string {
 		}
 		return fmt.Sprintf("%s for it to end by itself: rule %s", short(p.After), p.By)
 	case drain.TakeAway:
-		return "static: by slipway-host, when all others are gone"
+		return "static: slipway-host removes it after the other pods"
 	case drain.Recur:
 		return "and left after its DaemonSet has started it again three times"
 	case drain.Stay:
@@ -229,10 +229,10 @@ func (p Pod) exempt() string {
 	case drain.StaticPod:
 		return "static"
 	case drain.NotTargeted:
-		return "not asked for"
+		return "not selected"
 	case "":
 		if p.Reason == drain.StaticPodLeft {
-			return "static, and not to be taken away"
+			return "static, and slipway-host does not remove it"
 		}
 		return "rule " + p.By
 	default:

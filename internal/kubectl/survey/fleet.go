@@ -23,7 +23,7 @@ import (
 	leases "github.com/slipway-k8s/slipway/internal/node/lease"
 )
 
-// plannedUID is that of a maintenance which is not there yet.
+// plannedUID is the UID of a maintenance that does not exist yet.
 const plannedUID types.UID = "planned"
 
 // fleet is one reading for a forecast.
@@ -32,9 +32,9 @@ type fleet struct {
 	maintenances maintenance.Facts
 }
 
-// Fleet reads what the forecast of a maintenance is made from: one that is there, or one that
-// may be created. Each kind is read once for the whole cluster, page by page. It fails where the
-// nodes may not be read. What else may not be read is in the facts.
+// Fleet reads the facts of a forecast, for a maintenance that exists or for a new one. It reads
+// each kind once for the whole cluster, page by page. It fails if the caller may not read the
+// nodes; the facts name other missing permissions.
 func (r Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha1.NodeMaintenance) (forecast.Facts, error) {
 	f := &fleet{planning: planning{r: r, facts: plan.Facts{Now: now}}}
 	wanted = wanted.DeepCopy()
@@ -55,8 +55,8 @@ func (r Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha
 	return forecast.Facts{Cluster: f.facts, Maintenances: f.maintenances, Planned: wanted.UID}, nil
 }
 
-// allNodes reads them, with what they say of maintenances. What cannot be understood there is
-// ignored, as by the controller.
+// allNodes reads all nodes, with their records of maintenances. It ignores invalid records, as the
+// controller does.
 func (f *fleet) allNodes(ctx context.Context) error {
 	err := each[corev1.NodeList](ctx, f.r.Client, func(node *corev1.Node) {
 		fact := maintenance.Node{Node: node}
@@ -64,7 +64,7 @@ func (f *fleet) allNodes(ctx context.Context) error {
 			fact.CordonedFor = append(fact.CordonedFor, owner.UID)
 		}
 		fact.Records, _ = maintenance.RecordsOn(node)
-		if held, is := leases.Mirrored(node); is { // it is said by who takes leases
+		if held, is := leases.Mirrored(node); is { // the controller mirrors leases
 			fact.Lease, f.maintenances.Leases = held, true
 		}
 		f.maintenances.Nodes = append(f.maintenances.Nodes, fact)
@@ -82,7 +82,7 @@ func (f *fleet) allPods(ctx context.Context) error {
 	f.facts.Pods = []*corev1.Pod{}
 	if err := f.addPods(ctx); err != nil {
 		f.facts.Pods = nil
-		return f.unsure(err, "the pods of the cluster", "nothing is said of what would block, of replacements, and of nodes that share budgets")
+		return f.unsure(err, "the pods of the cluster", "the forecast has no blockers, no replacements, and no nodes that share budgets")
 	}
 	f.share()
 	for _, pod := range f.facts.Pods {
@@ -94,18 +94,18 @@ func (f *fleet) allPods(ctx context.Context) error {
 	return nil
 }
 
-// events reads those of maintenances. Where Slipway is not installed, there are none.
+// events reads the events of maintenances. If Slipway is not installed, there are none.
 func (f *fleet) events(ctx context.Context) error {
 	err := each[lifecyclev1alpha1.LifecycleEventList](ctx, f.r.Client, func(o *lifecyclev1alpha1.LifecycleEvent) {
 		f.maintenances.Events = append(f.maintenances.Events, o)
 	}, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel})
 	if client.IgnoreNotFound(err) != nil {
-		return f.unsure(err, "the LifecycleEvents", "no node is taken to be out")
+		return f.unsure(err, "the LifecycleEvents", "the forecast assumes that no node is drained")
 	}
 	return nil
 }
 
-// others reads all maintenances, of which one may be the wanted one.
+// others reads all maintenances. One of them may be the wanted one.
 func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintenance) error {
 	f.maintenances.Maintenances = []*slipwayv1alpha1.NodeMaintenance{wanted}
 	err := each[slipwayv1alpha1.NodeMaintenanceList](ctx, f.r.Client, func(o *slipwayv1alpha1.NodeMaintenance) {
@@ -114,13 +114,13 @@ func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintena
 		}
 	})
 	if client.IgnoreNotFound(err) != nil {
-		return f.unsure(err, "the NodeMaintenances", "others are taken not to be there")
+		return f.unsure(err, "the NodeMaintenances", "the forecast assumes that there are no others")
 	}
 	return nil
 }
 
-// template reads the PodTemplate that the maintenance needs. One that may not be read is
-// believed to be there.
+// template reads the PodTemplate that the maintenance needs. Without the permission, it assumes
+// that the template exists.
 func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance) error {
 	f.maintenances.Namespace = f.own
 	if m.Spec.Work == nil || m.Spec.Work.PodTemplate == "" {
@@ -130,9 +130,9 @@ func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance
 	err := f.r.Client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // it is not there
+		return nil
 	case err != nil:
-		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "it is taken to be in namespace "+f.own)
+		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "the forecast assumes it in namespace "+f.own)
 	}
 	f.maintenances.Templates = map[string]*corev1.PodTemplate{m.Spec.Work.PodTemplate: template}
 	return err

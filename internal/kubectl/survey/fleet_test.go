@@ -69,14 +69,14 @@ func TestWhatAForecastMayNotReadMakesItUnsure(t *testing.T) {
 		refused func(any) bool
 		want    []string
 	}{
-		"pods": {func(kind any) bool { _, is := kind.(*corev1.PodList); return is }, []string{"the pods of the cluster cannot be read, so nothing is said of what would block"}},
+		"pods": {func(kind any) bool { _, is := kind.(*corev1.PodList); return is }, []string{"the pods of the cluster cannot be read, so the forecast has no blockers"}},
 		"budgets": {func(kind any) bool { _, is := kind.(*policyv1.PodDisruptionBudgetList); return is }, []string{
 			"the budgets of namespace shop cannot be read", "the budgets of namespace slipway cannot be read",
 		}},
 		"claims":       {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaimList); return is }, []string{"volumes and their claims cannot be read"}},
-		"events":       {func(kind any) bool { _, is := kind.(*lifecyclev1alpha1.LifecycleEventList); return is }, []string{"the LifecycleEvents cannot be read, so no node is taken to be out"}},
+		"events":       {func(kind any) bool { _, is := kind.(*lifecyclev1alpha1.LifecycleEventList); return is }, []string{"the LifecycleEvents cannot be read, so the forecast assumes that no node is drained"}},
 		"maintenances": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeMaintenanceList); return is }, []string{"the NodeMaintenances cannot be read"}},
-		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so it is taken to be in namespace slipway"}},
+		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so the forecast assumes it in namespace slipway"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleetOf(t, &library{refused: tc.refused}, reboots())

@@ -25,7 +25,7 @@ import (
 const (
 	// defaultNamespace is Slipway's own, where no pod of it tells another.
 	defaultNamespace = "slipway-system"
-	// controllerName is that of the controller's lease.
+	// controllerName is the name of the controller's lease.
 	controllerName = "slipway-controller"
 )
 
@@ -38,8 +38,8 @@ const (
 	controller     = "controller"
 )
 
-// Node reads what explain tells of a node. It fails only where the API server does not
-// answer at all, and with [NoSuchNodeError] where there is neither the Node nor an event of it.
+// Node reads the facts for explain. It fails only if the API server does not answer at all, and
+// with [NoSuchNodeError] if neither the Node nor an event of it exists.
 func (r Reader) Node(ctx context.Context, name string) (explain.Facts, error) {
 	f, n := explain.Facts{NodeName: name}, &notes{}
 	var events lifecyclev1alpha1.LifecycleEventList
@@ -80,7 +80,7 @@ func (r Reader) slipway(ctx context.Context, n *notes, f *explain.Facts) {
 	}
 	f.Namespace = own
 	if pods := slices.Concat(f.AgentPods, f.ControllerPods); unsure != nil && len(pods) > 0 {
-		f.Namespace = pods[0].Namespace // there is nothing better to go by
+		f.Namespace = pods[0].Namespace // the best guess
 	}
 	foreign := func(p corev1.Pod) bool { return p.Namespace != f.Namespace }
 	f.AgentPods, f.ControllerPods = slices.DeleteFunc(f.AgentPods, foreign), slices.DeleteFunc(f.ControllerPods, foreign)
@@ -112,48 +112,48 @@ func (r Reader) counted(ctx context.Context, n *notes, b *explain.Budget) {
 }
 
 const (
-	// maxCoreEvents is how many core Events of one object are told.
+	// maxCoreEvents limits the core Events of one object in the facts.
 	maxCoreEvents = 100
 	// maxEvents is of how many LifecycleEvents the core Events are read.
 	maxEvents = 10
 )
 
-// coreEvents reads what was told of the node, and of its events.
+// coreEvents reads the core Events of the node and of its events.
 func (r Reader) coreEvents(ctx context.Context, n *notes, f *explain.Facts) {
-	f.CoreEvents = r.toldOf(ctx, n, "Node", f.NodeName)
+	f.CoreEvents = r.newestOf(ctx, n, "Node", f.NodeName)
 	for _, e := range f.Events[:min(len(f.Events), maxEvents)] {
-		f.CoreEvents = append(f.CoreEvents, r.toldOf(ctx, n, "LifecycleEvent", e.Name)...)
+		f.CoreEvents = append(f.CoreEvents, r.newestOf(ctx, n, "LifecycleEvent", e.Name)...)
 	}
 	if more := len(f.Events) - maxEvents; more > 0 {
-		n.partly(explain.CoreEvents, "those of the Node and of %d LifecycleEvents were read, and not those of %d more", maxEvents, more)
+		n.partly(explain.CoreEvents, "read for the Node and %d LifecycleEvents, not for %d more", maxEvents, more)
 	}
 }
 
-// toldOf are the newest core Events of an object. Those of cluster-scoped objects are in
-// the default namespace. The server lists them by name, so all are read to know the newest.
-func (r Reader) toldOf(ctx context.Context, n *notes, kind, name string) []corev1.Event {
+// newestOf returns the newest core Events of an object. Core Events of cluster-scoped objects are
+// in the default namespace. The server lists them by name, so it reads all to find the newest.
+func (r Reader) newestOf(ctx context.Context, n *notes, kind, name string) []corev1.Event {
 	var all []corev1.Event
 	n.note(explain.CoreEvents, each[corev1.EventList](ctx, r.Client, func(e *corev1.Event) { all = append(all, *e) },
 		client.InNamespace(metav1.NamespaceDefault), client.MatchingFields{"involvedObject.kind": kind, "involvedObject.name": name}))
 	older := len(all) - maxCoreEvents
 	if older > 0 {
-		n.partly(explain.CoreEvents, "of the %d of %s %s, the newest %d are told", len(all), kind, name, maxCoreEvents)
+		n.partly(explain.CoreEvents, "of the %d of %s %s, the report has the newest %d", len(all), kind, name, maxCoreEvents)
 	}
 	slices.SortStableFunc(all, func(a, b corev1.Event) int { return explain.LastTold(a).Compare(explain.LastTold(b).Time) })
 	return all[max(older, 0):]
 }
 
-// partly notes what was read in part, once for each kind.
+// partly records an incomplete read, once for each kind.
 func (n *notes) partly(kind explain.Kind, format string, args ...any) {
 	if !n.lacks(kind) {
 		n.unread = append(n.unread, explain.Unread{Kind: kind, Why: fmt.Sprintf(format, args...)})
 	}
 }
 
-// named finds what a blocker names with its kind: in by, or in the message.
+// named matches an object with its kind, in the field by of a blocker, or in its message.
 var named = regexp.MustCompile(`(PodDisruptionBudget|DrainRule|Namespace|Volume) ([^ ,;:()]+)`)
 
-// blockers reads what is in the way of the node's events, and nothing else of its kind.
+// blockers reads the objects that block the events of the node.
 func (r Reader) blockers(ctx context.Context, n *notes, f *explain.Facts) {
 	for _, name := range namesOf("PodDisruptionBudget", f.Events) {
 		var b explain.Budget
@@ -200,7 +200,7 @@ func namesOf(kind string, events []lifecyclev1alpha1.LifecycleEvent) []string {
 	return slices.Compact(names)
 }
 
-// naming are the texts that name what is in the way, or what is left behind.
+// naming returns the texts that name obstacles, or leftovers.
 func naming(events []lifecyclev1alpha1.LifecycleEvent) []string {
 	var texts []string
 	for _, e := range events {

@@ -99,9 +99,9 @@ func TestOfManyCoreEventsTheNewestAreTold(t *testing.T) {
 		why                        string
 	}{
 		"few":                {100, 0, 99, 1, ""},
-		"more than are told": {250, 150, 249, 1, "of the 250 of Node worker-1, the newest 100 are told"},
-		"more than a page":   {1200, 1100, 1199, 3, "of the 1200 of Node worker-1, the newest 100 are told"},
-		"many pages":         {9000, 8900, 8999, 18, "of the 9000 of Node worker-1, the newest 100 are told"},
+		"more than are told": {250, 150, 249, 1, "of the 250 of Node worker-1, the report has the newest 100"},
+		"more than a page":   {1200, 1100, 1199, 3, "of the 1200 of Node worker-1, the report has the newest 100"},
+		"many pages":         {9000, 8900, 8999, 18, "of the 9000 of Node worker-1, the report has the newest 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &shelf{events: tc.events}
@@ -127,7 +127,7 @@ func TestOfManyCoreEventsTheNewestAreTold(t *testing.T) {
 func TestOfManyLifecycleEventsItIsSaidThatNotAllCoreEventsAreRead(t *testing.T) {
 	for bound, want := range map[int]string{
 		10: "",
-		12: "those of the Node and of 10 LifecycleEvents were read, and not those of 2 more",
+		12: "read for the Node and 10 LifecycleEvents, not for 2 more",
 	} {
 		if why := whyUnread((&shelf{bound: bound}).read(t), explain.CoreEvents); why != want {
 			t.Errorf("of %d it says %q, want %q", bound, why, want)

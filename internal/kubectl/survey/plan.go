@@ -29,9 +29,8 @@ type planning struct {
 	own   string
 }
 
-// Plan reads what a plan is made from: drains of these nodes, which ask for the same. It
-// fails where there is no such node, or where not even the pods of the nodes may be read.
-// What else may not be read is in the facts.
+// Plan reads the facts of a plan: equal drains of these nodes. It fails if a node does not exist,
+// or if the caller may not read the pods of the nodes. The facts name other missing permissions.
 func (r Reader) Plan(ctx context.Context, now time.Time, nodes []string, request drain.Request) (plan.Facts, error) {
 	p := &planning{r: r, facts: plan.Facts{Now: now}}
 	for _, read := range []func(context.Context) error{
@@ -46,7 +45,7 @@ func (r Reader) Plan(ctx context.Context, now time.Time, nodes []string, request
 	return p.facts, nil
 }
 
-// unsure notes what may not be read. Other errors are errors.
+// unsure records a missing permission. It returns other errors.
 func (p *planning) unsure(err error, what, effect string) error {
 	if isRefused(err) {
 		p.facts.Unread = append(p.facts.Unread, fmt.Sprintf("%s cannot be read, so %s (%s)", what, effect, why(err)))
@@ -57,7 +56,7 @@ func (p *planning) unsure(err error, what, effect string) error {
 
 func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
-// nodes reads all nodes, or else those that are asked about.
+// nodes reads all nodes, or otherwise the named ones.
 func (p *planning) nodes(ctx context.Context, names []string, request drain.Request) error {
 	by := map[string]*corev1.Node{}
 	err := each[corev1.NodeList](ctx, p.r.Client, func(o *corev1.Node) {
@@ -67,7 +66,7 @@ func (p *planning) nodes(ctx context.Context, names []string, request drain.Requ
 	all := err == nil
 	if !all {
 		p.facts.Nodes = nil
-		if err := p.unsure(err, "the nodes of the cluster", "nothing is said of where replacements could run"); err != nil {
+		if err := p.unsure(err, "the nodes of the cluster", "the plan has no nodes for replacements"); err != nil {
 			return err
 		}
 	}
@@ -86,7 +85,7 @@ func (p *planning) nodes(ctx context.Context, names []string, request drain.Requ
 	return nil
 }
 
-// node reads one node. One that may not be read is believed to be there, and Ready.
+// node reads one node. Without the permission, it assumes that the node exists and is Ready.
 func (p *planning) node(ctx context.Context, name string) (*corev1.Node, error) {
 	node := &corev1.Node{}
 	err := p.r.Client.Get(ctx, client.ObjectKey{Name: name}, node)
@@ -98,19 +97,19 @@ func (p *planning) node(ctx context.Context, name string) (*corev1.Node, error) 
 	}
 	node.Name = name
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	return node, p.unsure(err, "node "+name, "it is taken to be there, and Ready")
+	return node, p.unsure(err, "node "+name, "the plan assumes that it exists and is Ready")
 }
 
 // home reads which namespace is Slipway's own.
 func (p *planning) home(ctx context.Context) (err error) {
 	if p.own, err = p.r.own(ctx); err != nil {
-		err = p.unsure(err, "the rights of Slipway's controller", "Slipway is taken to be in namespace "+p.own)
+		err = p.unsure(err, "the permissions of Slipway's controller", "the assumed namespace of Slipway is "+p.own)
 	}
 	p.facts.Drains.OwnNamespace = p.own
 	return err
 }
 
-// pods reads all pods, or else those of the nodes that are asked about.
+// pods reads all pods, or otherwise the pods of the named nodes.
 func (p *planning) pods(ctx context.Context) error {
 	if p.facts.Nodes != nil {
 		err := p.addPods(ctx)
@@ -119,7 +118,7 @@ func (p *planning) pods(ctx context.Context) error {
 			return nil
 		}
 		p.facts.Nodes, p.facts.Pods = nil, nil
-		if err := p.unsure(err, "the pods of the cluster", "nothing is said of where replacements could run"); err != nil {
+		if err := p.unsure(err, "the pods of the cluster", "the plan has no nodes for replacements"); err != nil {
 			return err
 		}
 	}
@@ -156,18 +155,18 @@ func (p *planning) namespaces(ctx context.Context) error {
 		p.facts.Namespaces[ns.Name] = ns.Labels
 	})
 	if err != nil {
-		return p.unsure(err, "the labels of namespaces", "rules and affinity that select by them are taken to select none")
+		return p.unsure(err, "the labels of namespaces", "the plan assumes that rules and affinity select no namespaces by labels")
 	}
 	return nil
 }
 
-// drainRules reads all rules. Where the kind is not installed, there are none.
+// drainRules reads all rules. If the kind is not installed, there are none.
 func (p *planning) drainRules(ctx context.Context) error {
 	err := each[slipwayv1alpha1.DrainRuleList](ctx, p.r.Client, func(rule *slipwayv1alpha1.DrainRule) {
 		p.rules = append(p.rules, *rule)
 	})
 	if client.IgnoreNotFound(err) != nil {
-		return p.unsure(err, "the DrainRules", "pods are taken to leave as without rules")
+		return p.unsure(err, "the DrainRules", "the plan assumes that there are no rules")
 	}
 	return nil
 }
@@ -216,7 +215,7 @@ func (p *planning) budgets(ctx context.Context) error {
 	}
 	for _, namespace := range concerned {
 		if err := each[policyv1.PodDisruptionBudgetList](ctx, p.r.Client, add, client.InNamespace(namespace)); err != nil {
-			if err := p.unsure(err, "the budgets of namespace "+namespace, "its pods are taken to have none"); err != nil {
+			if err := p.unsure(err, "the budgets of namespace "+namespace, "the plan assumes that its pods have none"); err != nil {
 				return err
 			}
 		}
@@ -240,7 +239,7 @@ func (p *planning) volumes(ctx context.Context) error {
 	}
 	if err != nil {
 		p.facts.Claims, p.facts.Volumes = nil, nil
-		return p.unsure(err, "volumes and their claims", "replacements are taken to reach their volumes everywhere")
+		return p.unsure(err, "volumes and their claims", "the plan assumes that replacements reach their volumes everywhere")
 	}
 	return nil
 }

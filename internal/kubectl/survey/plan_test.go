@@ -119,19 +119,19 @@ func TestWhatAPlanMayNotReadMakesItUnsure(t *testing.T) {
 		refused func(any) bool
 		want    []string
 	}{
-		"nodes": {func(kind any) bool { _, is := kind.(*corev1.NodeList); return is }, []string{"the nodes of the cluster cannot be read, so nothing is said of where replacements could run"}},
-		"pods":  {func(kind any) bool { _, is := kind.(*corev1.PodList); return is }, []string{"the pods of the cluster cannot be read, so nothing is said of where"}},
+		"nodes": {func(kind any) bool { _, is := kind.(*corev1.NodeList); return is }, []string{"the nodes of the cluster cannot be read, so the plan has no nodes for replacements"}},
+		"pods":  {func(kind any) bool { _, is := kind.(*corev1.PodList); return is }, []string{"the pods of the cluster cannot be read, so the plan has no nodes"}},
 		"budgets": {func(kind any) bool { _, is := kind.(*policyv1.PodDisruptionBudgetList); return is }, []string{
-			"the budgets of namespace shop cannot be read, so its pods are taken to have none", "the budgets of namespace slipway cannot be read",
+			"the budgets of namespace shop cannot be read, so the plan assumes that its pods have none", "the budgets of namespace slipway cannot be read",
 		}},
-		"rules": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.DrainRuleList); return is }, []string{"the DrainRules cannot be read, so pods are taken to leave as without rules"}},
+		"rules": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.DrainRuleList); return is }, []string{"the DrainRules cannot be read, so the plan assumes that there are no rules"}},
 		"the rights of the controller": {func(kind any) bool { _, is := kind.(*rbacv1.ClusterRoleBinding); return is }, []string{
-			"the rights of Slipway's controller cannot be read, so Slipway is taken to be in namespace slipway-system",
+			"the permissions of Slipway's controller cannot be read, so the assumed namespace of Slipway is slipway-system",
 		}},
 		"claims":  {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaimList); return is }, []string{"volumes and their claims cannot be read"}},
 		"volumes": {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeList); return is }, []string{"volumes and their claims cannot be read"}},
 		"all but the node's pods": {func(any) bool { return true }, []string{
-			"the nodes of the cluster", "node worker-1 cannot be read, so it is taken to be there, and Ready", "the rights of Slipway's controller", "the labels of namespaces", "the DrainRules",
+			"the nodes of the cluster", "node worker-1 cannot be read, so the plan assumes that it exists and is Ready", "the permissions of Slipway's controller", "the labels of namespaces", "the DrainRules",
 			"the budgets of namespace shop", "the budgets of namespace slipway",
 		}},
 	} {
@@ -145,7 +145,7 @@ func TestWhatAPlanMayNotReadMakesItUnsure(t *testing.T) {
 					t.Errorf("got %q, want %q and why", f.Unread[i], want)
 				}
 			}
-			if slices.ContainsFunc(tc.want, func(s string) bool { return strings.Contains(s, "replacements could run") }) && f.Nodes != nil {
+			if slices.ContainsFunc(tc.want, func(s string) bool { return strings.Contains(s, "nodes for replacements") }) && f.Nodes != nil {
 				t.Error("something could still be said of replacements, of nodes without their pods")
 			}
 			if len(f.Drains.Nodes[0].Pods) != 2 {

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package survey reads the facts of explain, plan and forecast, with the caller's permissions.
-//
-//	API server ── bounded requests, as whoever calls ──▶ Facts, and what could not be read
-//
-// A right that is missing is no failure: the facts say what is not in them, and why. It
-// writes nothing, decides nothing and keeps nothing.
 package survey
 
 import (
@@ -23,7 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
-// NoSuchNodeError says that there is no Node of that name.
+// NoSuchNodeError: no Node has that name.
 type NoSuchNodeError struct{ Name string }
 
 func (e NoSuchNodeError) Error() string {
@@ -36,12 +30,12 @@ type Reader struct{ Client client.Reader }
 // notes collects what could not be read.
 type notes struct {
 	unread []explain.Unread
-	// answered: the server has said something, be it that it may not be read.
+	// answered: the server has answered, even if it was a refusal.
 	answered bool
 }
 
-// note takes in how reading something went, and tells whether it was read. What is not
-// there was read.
+// note records the result of a read, and reports whether an object was read. A missing object is no
+// failure.
 func (n *notes) note(kind explain.Kind, err error) (read bool) {
 	status := apierrors.APIStatus(nil)
 	n.answered = n.answered || err == nil || errors.As(err, &status)
@@ -55,7 +49,7 @@ func (n *notes) note(kind explain.Kind, err error) (read bool) {
 	return false
 }
 
-// lacks tells whether something of the kind could not be read.
+// lacks reports whether a read of the kind has failed.
 func (n *notes) lacks(kind explain.Kind) bool {
 	return slices.ContainsFunc(n.unread, func(u explain.Unread) bool { return u.Kind == kind })
 }
@@ -72,9 +66,9 @@ func (r Reader) list(ctx context.Context, n *notes, kind explain.Kind, into clie
 	return n.note(kind, r.Client.List(ctx, into, options...))
 }
 
-// own is the namespace of Slipway: that of the account which has the controller's rights.
-// Pods do not tell it, because anybody can give theirs any labels. Where nobody has these
-// rights, or it may not be read who has, it is the one of the plain manifests.
+// own returns the namespace of Slipway: of the account with the controller's permissions. Every
+// user can give pods any labels, so those are no evidence. If no account has these permissions, or
+// the caller may not read that, it is the namespace of the plain manifests.
 func (r Reader) own(ctx context.Context) (string, error) {
 	var binding rbacv1.ClusterRoleBinding
 	err := r.Client.Get(ctx, client.ObjectKey{Name: controllerName}, &binding)
