@@ -88,7 +88,7 @@ func TestDemo(t *testing.T) {
 		"$ kubectl slipway drain worker-1",
 		"Claimed by NodeAgent worker-1",
 		"reason drain-complete",
-		"LifecycleEvent drain-worker-1 is gone",
+		"LifecycleEvent drain-worker-1 is deleted",
 		"SchedulingDisabled",
 		"$ kubectl slipway uncordon worker-1",
 		"Node worker-1 is uncordoned",

@@ -73,17 +73,16 @@ func (s *Item) heldUpLines(now time.Time, style ui.Style, most int) []string {
 	return lines
 }
 
-// losses are why a drain is asked not to evict a pod.
+// losses are the reasons that a drain refuses to evict a pod.
 var losses = map[string]string{
 	"UnmanagedPod": "it has no controller that would start it again",
 	"LocalStorage": "what is in its emptyDir volume would be lost",
 }
 
-// Remedy returns what helps against a blocker of an event that exists, whose parameters stay
-// as they are.
+// Remedy returns the remedy against a blocker of an event that exists and keeps its parameters.
 func Remedy(b lifecyclev1alpha1.Blocker) string {
 	if flag := state.FlagAgainst(b); flag != "" {
-		return losses[b.Reason] + "; to evict it all the same, cancel this drain and ask for one with " + flag
+		return losses[b.Reason] + "; to evict it anyway, cancel this drain and request one with " + flag
 	}
 	return b.Message
 }
@@ -91,7 +90,7 @@ func Remedy(b lifecyclev1alpha1.Blocker) string {
 // Flag returns the same before an event exists, or after it was withdrawn.
 func Flag(b lifecyclev1alpha1.Blocker) string {
 	if flag := state.FlagAgainst(b); flag != "" {
-		return losses[b.Reason] + "; " + flag + " evicts it all the same"
+		return losses[b.Reason] + "; " + flag + " evicts it anyway"
 	}
 	return b.Message
 }

@@ -75,11 +75,11 @@ func (s *Model) unfinishedFirst(now time.Time) []*Item {
 	return append(unfinished, slices.DeleteFunc(slices.Clone(s.all), func(one *Item) bool { return !over(one) })...)
 }
 
-// lines are the node's line, and what holds it up.
+// lines are the line of the node, and its blockers.
 func (s *Item) lines(now time.Time, style ui.Style, width, blockers int) []string {
 	name := ui.Span{Text: fmt.Sprintf("%-*s  ", width, ui.Clip(s.asked.Node, width)), Tone: ui.Strong}
 	if s.event == nil {
-		return []string{style.Line(name, ui.Span{Text: "LifecycleEvent " + s.asked.Event + " is not there yet"})}
+		return []string{style.Line(name, ui.Span{Text: "LifecycleEvent " + s.asked.Event + " does not exist yet"})}
 	}
 	line := []ui.Span{name, {Text: s.bar(style)}, s.stateSpan()}
 	for _, text := range s.times(now) {
@@ -163,8 +163,8 @@ func (s *Item) since() time.Time {
 	return s.in.began
 }
 
-// Still returns entries about events that have not ended: for readers who see no frame, when
-// nothing has happened for a while.
+// Still returns entries about events that have not ended, for output without a frame after a while
+// without changes.
 func (s *Model) Still(now time.Time) []Entry {
 	var entries []Entry
 	for _, one := range s.all {
@@ -200,7 +200,7 @@ func (s *Item) still() string {
 // pace measures the progress of an event.
 type pace struct {
 	began, last time.Time // when progress was seen first, and when more was done last
-	base        int32     // what was done when it was seen first
+	base        int32     // at the first sight
 	done, total int32
 }
 
@@ -214,8 +214,8 @@ func (p *pace) saw(progress lifecyclev1alpha1.Progress, at time.Time) {
 	p.done, p.total = progress.Done, progress.Total
 }
 
-// left estimates the time that the rest takes, by what is done. It is not known before
-// something is done, nor when the next pod is long overdue.
+// left estimates the remaining time from the past progress. It is unknown until a pod has left, and
+// when the next pod is long overdue.
 func (p *pace) left(now time.Time) (time.Duration, bool) {
 	done := p.done - p.base
 	if done <= 0 || p.done >= p.total {
@@ -230,7 +230,7 @@ func (p *pace) left(now time.Time) (time.Duration, bool) {
 	return max(each*time.Duration(p.total-p.done)-since, 0), true
 }
 
-// about rounds a time for people, because it is an estimate.
+// about rounds an estimate.
 func about(d time.Duration) string {
 	const (
 		few    = 10 * time.Second

@@ -33,7 +33,7 @@ type Item struct {
 	last *Change
 	// missed: the watch was interrupted, so that it may not have shown everything.
 	missed bool
-	// read: the Node was read after the event was gone.
+	// read: the Node was read after the deletion of the event.
 	read bool
 	// watched: the watch has shown the event, and not only its creator.
 	watched bool
@@ -52,12 +52,12 @@ func (s *Item) Name() string { return s.asked.Event }
 // Event returns the event as it was seen last. Nil: it was not seen.
 func (s *Item) Event() *lifecyclev1alpha1.LifecycleEvent { return s.event }
 
-// Unseen tells whether the event exists, as its creator knows, and an interrupted watch has
-// not shown it: it may never show it.
+// Unseen reports whether the creator knows the event, and an interrupted watch has not shown it:
+// the watch may never show it.
 func (s *Item) Unseen() bool { return s.missed && s.event != nil && !s.watched && !s.gone }
 
-// Refused returns the pods that the drain was asked not to evict, while no pod has left.
-// kubectl drain would not have begun.
+// Refused returns the pods that the drain refuses to evict, while no pod has left. kubectl drain
+// would not have started.
 func (s *Item) Refused() []lifecyclev1alpha1.Blocker {
 	if s.event == nil || s.event.Status.ClaimStatus.Terminal() || s.event.Status.Progress != nil && s.event.Status.Progress.Done > 0 {
 		return nil
@@ -65,20 +65,20 @@ func (s *Item) Refused() []lifecyclev1alpha1.Blocker {
 	return slices.DeleteFunc(slices.Clone(s.event.Status.Blockers), func(b lifecyclev1alpha1.Blocker) bool { return state.FlagAgainst(b) == "" })
 }
 
-// MissedEnd tells whether the event is gone, and only the Node knows how it ended: read it.
-// What a watch has shown of the Node may be older.
+// MissedEnd reports whether the event was deleted, and only the Node has the outcome. The watch may
+// have shown an older Node, so the caller reads it.
 func (s *Item) MissedEnd() bool {
 	return s.gone && !s.read && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
 }
 
-// Ended tells whether the event has ended, or is gone.
+// Ended reports whether the event has ended, or was deleted.
 func (s *Item) Ended() bool { return s.ended != nil }
 
-// linger is how long the deletion of an event that has ended is waited for: agents may be
-// configured to keep events that have ended.
+// linger is the time limit for the deletion of an event that has ended: a configuration of agents
+// can keep such events.
 const linger = 3 * time.Second
 
-// Over tells whether the event has ended, and is gone or kept.
+// Over reports whether the event has ended, and was deleted or is kept.
 func (s *Item) Over(now time.Time) bool {
 	return s.gone && !s.MissedEnd() || s.ended != nil && now.Sub(*s.ended) >= linger
 }
@@ -105,13 +105,13 @@ func (s *Item) sawEvent(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at t
 
 func (s *Item) tell(at time.Time, step bool, text string) { s.in.tell(s.asked.Node, at, step, text) }
 
-// take takes in the event as it is, or as it was when it was deleted.
+// take processes the current state of the event, or its last state before the deletion.
 func (s *Item) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.Time) {
 	before := s.event
 	if before == nil || before.UID != event.UID {
 		before = &lifecyclev1alpha1.LifecycleEvent{}
 		s.ended = nil
-		s.tell(at, true, "LifecycleEvent "+event.Name+" is there")
+		s.tell(at, true, "LifecycleEvent "+event.Name+" exists")
 	}
 	s.event, s.gone = event, gone
 	if !s.in.begun {
@@ -127,14 +127,14 @@ func (s *Item) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.
 		s.ended = &at
 	}
 	if gone {
-		s.tell(at, true, "LifecycleEvent "+event.Name+" is gone")
+		s.tell(at, true, "LifecycleEvent "+event.Name+" is deleted")
 	}
 	if !s.MissedEnd() {
 		s.change(at)
 	}
 }
 
-// tellPhase reports what the agent says of the event.
+// tellPhase reports a change of the phase.
 func (s *Item) tellPhase(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	was, is := before.Status, s.event.Status
 	if wait, known := state.WaitOf(s.event), state.WaitOf(before); wait.Reason != "" && (wait.Reason != known.Reason || wait.Message != known.Message) {
@@ -152,7 +152,7 @@ func (s *Item) tellPhase(before *lifecyclev1alpha1.LifecycleEvent, at time.Time)
 	}
 }
 
-// claim names who has claimed the event, and the deadline.
+// claim returns the claimant of the event, and the deadline.
 func (s *Item) claim(at time.Time) string {
 	text, status := "", s.event.Status
 	if status.ClaimedBy != nil {
@@ -167,7 +167,7 @@ func (s *Item) claim(at time.Time) string {
 	return text
 }
 
-// tellProgress reports how many pods are done, unless each pod is reported.
+// tellProgress reports the number of pods that have left, unless the log has each pod.
 func (s *Item) tellProgress(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	p := s.event.Status.Progress
 	if p == nil {
@@ -194,7 +194,7 @@ func (s *Item) tellBlockers(at time.Time) {
 }
 
 func heldUp(b lifecyclev1alpha1.Blocker) string {
-	text := fmt.Sprintf("%s is held up: %s", b.Object, b.Reason)
+	text := fmt.Sprintf("%s is blocked: %s", b.Object, b.Reason)
 	if b.By != "" {
 		text += ", by " + b.By
 	}

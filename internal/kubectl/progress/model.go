@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress makes text of what a watch shows, for a person to follow.
-//
-//	events, Nodes, pods, each with the time it was seen ──▶ Model ──┬─▶ Log: what has happened, a line each
-//	                                                                ├─▶ Changes: the same for programs
-//	                                                                ├─▶ Frame, Still: the state now
-//	                                                                └─▶ Outcome: how an event ended
-//
-// It reads nothing, writes nothing and has no clock.
 package progress
 
 import (
@@ -23,12 +15,12 @@ import (
 // Asked is an event that is followed.
 type Asked struct {
 	Node, Event string
-	// Expected means that the requester names the event by [Model.Expect]: an older one of
-	// the same name is not meant. Else it is the first that is seen.
+	// Expected means that the requester names the event by [Model.Expect]: Model ignores an older
+	// event of the same name. Otherwise the first event of the name counts.
 	Expected bool
 }
 
-// Model is what one watch has shown of some events.
+// Model contains the news of one watch about some events.
 type Model struct {
 	all  []*Item // in the order of New
 	lost string  // why the API server does not answer now
@@ -60,8 +52,7 @@ func New(asked ...Asked) *Model {
 	return s
 }
 
-// Begin ends the reading of what existed before. Of that, the log reports only events that
-// go on.
+// Begin ends the initial list. The log reports only current events of it.
 func (s *Model) Begin(at time.Time) {
 	s.begun, s.began = true, at
 	for _, one := range s.all {
@@ -72,13 +63,13 @@ func (s *Model) Begin(at time.Time) {
 // WatchPods makes the log report each pod, instead of counts.
 func (s *Model) WatchPods() { s.pods = true }
 
-// Log returns what has happened since Begin, in order. It only grows.
+// Log returns the changes since Begin, in order. It only grows.
 func (s *Model) Log() []Entry { return s.log }
 
 // Changes returns the log for programs, in order. It only grows.
 func (s *Model) Changes() []Change { return s.changes }
 
-// Over tells whether all events have ended.
+// Over reports whether all events have ended.
 func (s *Model) Over(now time.Time) bool {
 	return !slices.ContainsFunc(s.all, func(one *Item) bool { return !one.Over(now) })
 }
@@ -93,7 +84,7 @@ func (s *Model) Expect(event *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
 	}
 }
 
-// Saw takes in the current state of an object.
+// Saw processes the current state of an object.
 func (s *Model) Saw(object client.Object, at time.Time) {
 	s.Found(at)
 	for _, one := range s.about(object) {
@@ -108,7 +99,7 @@ func (s *Model) Saw(object client.Object, at time.Time) {
 	}
 }
 
-// Gone takes in the last state of an object that was deleted.
+// Gone processes the last state of an object that was deleted.
 func (s *Model) Gone(object client.Object, at time.Time) {
 	s.Found(at)
 	for _, one := range s.about(object) {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
-// sawNode takes in how the Node is.
+// sawNode processes the current state of the Node.
 func (s *Item) sawNode(node *corev1.Node, at time.Time) {
 	before := s.node
 	if before == nil {
@@ -56,7 +56,7 @@ type pod struct {
 	stays  bool   // a drain does not ask it to leave
 }
 
-// sawPod takes in how a pod of the node is.
+// sawPod processes the current state of a pod of the node.
 func (s *Item) sawPod(p *corev1.Pod, at time.Time) {
 	known, found := s.pods[string(p.UID)]
 	if !found {
@@ -81,14 +81,14 @@ func (s *Item) podGone(p *corev1.Pod, at time.Time) {
 	if known.stays {
 		return
 	}
-	text := fmt.Sprintf("Pod %s is gone", known.name)
+	text := fmt.Sprintf("Pod %s has terminated", known.name)
 	if known.ending != nil {
-		text += fmt.Sprintf(", %.1fs after it was asked to end", at.Sub(*known.ending).Seconds())
+		text += fmt.Sprintf(", %.1fs after its deletion began", at.Sub(*known.ending).Seconds())
 	}
 	s.tell(at, false, text)
 }
 
-// slow is how long a pod has been ending before it is shown that it is waited for.
+// slow is the time after which a terminating pod is shown.
 const slow = 5 * time.Second
 
 // endingText is the pod that has been ending for longest, where it takes long.
@@ -117,7 +117,7 @@ func (s *Item) endingText(now time.Time) string {
 	return text
 }
 
-// stays says whether a drain leaves the pod alone: what runs for the node itself.
+// stays reports whether a drain ignores the pod: a static pod, or a pod of a DaemonSet.
 func stays(p *corev1.Pod) bool {
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return true

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 )
 
-// Outcome is how an event has ended. Without a phase, its end was not seen.
+// Outcome is the end of an event. Without a phase, the watch has not shown the end.
 type Outcome struct {
 	Phase           lifecyclev1alpha1.ClaimStatus
 	Reason, Message string
@@ -36,11 +36,11 @@ func (o Outcome) String() string {
 	return text
 }
 
-// Canceled tells whether the event was deleted before it had ended.
+// Canceled reports whether the event was deleted before its end.
 func (o Outcome) Canceled() bool { return o.Reason == lifecyclev1alpha1.ReasonCanceled }
 
-// Outcome returns how the event has ended, as far as that was seen. If the event was deleted
-// while the watch was interrupted, the condition of the Node says it.
+// Outcome returns the end of the event, as far as the watch has shown it. After an interruption,
+// the condition of the Node has it.
 func (s *Item) Outcome() Outcome {
 	if s.event == nil {
 		return Outcome{}
@@ -63,7 +63,7 @@ func (s *Item) Outcome() Outcome {
 		}
 		return outcome
 	case status.Driver != nil || s.missed:
-		return Outcome{Message: "the event is gone, and how it ended was not seen"}
+		return Outcome{Message: "the event was deleted, and its outcome is unknown"}
 	default:
 		return Outcome{
 			Phase: lifecyclev1alpha1.Failed, Reason: lifecyclev1alpha1.ReasonCanceled,
@@ -77,27 +77,27 @@ func (s *Item) Outcome() Outcome {
 type Change struct {
 	// Time at which it was seen.
 	Time metav1.MicroTime `json:"time"`
-	// Node, Event and UID say what it is about, Transition what is done.
+	// Node, Event and UID identify the event, Transition its action.
 	Node       string `json:"node"`
 	Event      string `json:"event"`
 	UID        string `json:"uid"`
 	Transition string `json:"transition"`
-	// Phase is status.claimStatus, State the driver's, Progress how far it is.
+	// Phase is status.claimStatus, State is the state of the driver.
 	Phase    lifecyclev1alpha1.ClaimStatus `json:"phase"`
 	State    string                        `json:"state,omitempty"`
 	Progress *lifecyclev1alpha1.Progress   `json:"progress,omitempty"`
 	// Deadline, once it is claimed.
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// Waiting is why it is not claimed, or not driven: a reason of a condition.
+	// Waiting is the reason that it is not claimed, or not driven: a reason of a condition.
 	Waiting string `json:"waiting,omitempty"`
-	// Blocked means that nothing moves until a blocker is removed. Blockers are at
-	// most 20 of BlockersTotal.
+	// Blocked means that the event waits for the removal of a blocker. Blockers are at most 20 of
+	// BlockersTotal.
 	Blocked       bool                        `json:"blocked"`
 	Blockers      []lifecyclev1alpha1.Blocker `json:"blockers,omitempty"`
 	BlockersTotal int32                       `json:"blockersTotal,omitempty"`
-	// Canceling says that it is being deleted, and has not ended.
+	// Canceling means that it is being deleted, and has not ended.
 	Canceling bool `json:"canceling,omitempty"`
-	// Ended says that this is the last change. Reason and Message say how it ended.
+	// Ended means that this is the last change, with Reason and Message of the end.
 	Ended   bool   `json:"ended"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
