@@ -50,7 +50,7 @@ func newUp(local where) *cobra.Command {
 	}
 	const defaultNodes = 5
 	command.Flags().IntVar(&nodes, "nodes", defaultNodes, "how many simulated nodes: worker-1 and so on; a running cluster can be given more")
-	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; without it, run 'kubectl slipway install' later")
+	command.Flags().BoolVar(&slipway, "slipway", true, "install Slipway; if false, run 'kubectl slipway install' later")
 	return command
 }
 

@@ -174,7 +174,7 @@ var helps = map[Reason]string{
 	BudgetImpossible:      "add a replica, or relax the budget",
 	BudgetNotObserved:     "if it stays, look at kube-controller-manager",
 	BudgetSyncFailed:      "correct the budget, or give its pods a controller that has a scale",
-	MultipleBudgets:       "change their selectors so that one remains, or delete the others",
+	MultipleBudgets:       "change their selectors so that one remains, or delete the other budgets",
 	EvictionRefused:       "look at the webhook or policy in the message; the drain tries again with growing pauses",
 	EvictionTimedOut:      "look at the admission webhooks for pods/eviction; the drain tries again with growing pauses",
 	EvictionWithoutEffect: "look for a webhook or policy that makes evictions of the pod dry runs; the drain tries again",

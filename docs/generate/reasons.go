@@ -66,6 +66,6 @@ func helps(e reasons.Entry) string {
 	case e.Passes:
 		return "It passes by itself. If it does not: " + strings.TrimPrefix(e.Helps, "if it stays, ") + "."
 	default:
-		return "What helps: " + e.Helps + "."
+		return "Remedy: " + e.Helps + "."
 	}
 }

@@ -5,6 +5,6 @@
 //	bin/localcluster (a process) ── facts ──▶ Cluster ── Install: CRDs, RBAC, admission, transitions
 //	                                             └───── agents, as the processes of pods
 //
-// The control plane is the launcher's business, in a module of its own. This package
-// is never installed on a cluster.
+// The launcher, in a separate module, runs the control plane. This package is never
+// installed on a cluster.
 package devcluster

@@ -9,19 +9,19 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// blockersOfNodes hold up a whole drain.
+// blockersOfNodes block a whole drain.
 var blockersOfNodes = ofCondition(
 	string(Blocker), "",
 	blocker(drain.NodeNotCordoned, "The node is schedulable: it was uncordoned during the drain. The drain evicts nothing."),
 	passingBlocker(drain.NodeTaintMissing, "The node is empty and cordoned, but the control plane has not tainted it yet, so new pods may still come."),
 	passingBlocker(drain.NodeGone, "The Node was deleted; its pods remain. The drain evicts nothing."),
-	passingBlocker(drain.APIServerUnavailable, "The API server cannot be reached, or says that it cannot serve. The drain goes on when it does."),
+	passingBlocker(drain.APIServerUnavailable, "The API server cannot be reached, or cannot serve. The drain continues when it can."),
 	passingBlocker(drain.APIServerOverloaded, "The API server asks clients to send fewer requests, so the drain pauses evictions."),
 	blocker(drain.RuleInvalid, "A DrainRule is invalid, so the pods of its namespace stay."),
-	blocker(drain.ReadRefused, "Slipway lacks the permission to read what the drain needs."),
+	blocker(drain.ReadRefused, "Slipway lacks a permission to read objects that the drain needs."),
 )
 
-// blockersOfPods hold up one pod each.
+// blockersOfPods block one pod each.
 var blockersOfPods = ofCondition(
 	string(Blocker), "",
 	passingBlocker(drain.BudgetExhausted, "The PodDisruptionBudget (PDB) of the pod allows no disruption now. It will when more of its pods are healthy."),
@@ -31,37 +31,37 @@ var blockersOfPods = ofCondition(
 	blocker(drain.MultipleBudgets, "Several PodDisruptionBudgets select the pod. The API server does not evict such a pod."),
 	blocker(drain.EvictionRefused, "The API server refuses the eviction for another reason than a PodDisruptionBudget: an admission webhook or policy, a missing permission, an internal error."),
 	passingBlocker(drain.EvictionTimedOut, "The API server did not finish the eviction in time: an admission webhook is slow, or many clients write one PodDisruptionBudget."),
-	blocker(drain.EvictionWithoutEffect, "The API server accepts each eviction, or says that the pod is gone, but the pod remains: a mutating webhook or policy makes its evictions dry runs, or the watch is late."),
+	blocker(drain.EvictionWithoutEffect, "The API server accepts each eviction, or denies that the pod exists, but the pod remains: a mutating webhook or policy makes its evictions dry runs, or the watch is late."),
 	passingBlocker(drain.NamespaceTerminating, "The namespace of the pod is being deleted and allows no evictions. The pod is deleted with it."),
-	blocker(drain.Terminating, "The grace period of the pod is over, and the pod remains: a finalizer keeps it, or the kubelet has not confirmed its end."),
-	blocker(drain.NodeNotReady, "The grace period of the pod is over, and the kubelet of the node does not report: whether the containers have ended is unknown."),
+	blocker(drain.Terminating, "The grace period has ended, and the pod remains: a finalizer keeps it, or the kubelet has not confirmed its end."),
+	blocker(drain.NodeNotReady, "The grace period has ended, and the kubelet of the node does not report: whether the containers have ended is unknown."),
 	passingBlocker(drain.WaitingForCompletion, "A DrainRule makes the drain wait until the pod has ended by itself."),
 	passingBlocker(drain.PodTimedOut, "The pod is ending, within its grace period, but has used up the time that its rule gives it. Pods of later steps leave meanwhile."),
-	blocker(drain.UnmanagedPod, "The pod has no controller that would start it again, and the event says unmanagedPods: Refuse. The drain evicts nothing."),
-	blocker(drain.LocalStorage, "The pod has an emptyDir volume, whose content would be lost, and the event says localStorage: Refuse. The drain evicts nothing."),
-	blocker(drain.DeletionRefused, "The API server refuses the deletion that the event's escalation asks for: because of an admission webhook or policy, or a missing permission."),
+	blocker(drain.UnmanagedPod, "The pod has no controller that would start it again, and the event has unmanagedPods: Refuse. The drain evicts nothing."),
+	blocker(drain.LocalStorage, "The pod has an emptyDir volume, whose content would be lost, and the event has localStorage: Refuse. The drain evicts nothing."),
+	blocker(drain.DeletionRefused, "The API server refuses the deletion of the event's escalation: because of an admission webhook or policy, or a missing permission."),
 	passingBlocker(drain.AwaitingResponder, "A responder works on the Eviction of the pod. The drain waits, and does not evict the pod meanwhile."),
-	blocker(drain.ResponderMissing, "The event says mode: EvictionRequest, so the pod is left to responders, and no responder acts."),
-	blocker(drain.RespondersFailed, "The event says mode: EvictionRequest, and the pod's Eviction has failed: all responders have had their turn, or it cannot succeed."),
-	blocker(drain.EvictionAPIMissing, "The event says mode: EvictionRequest, and the server has no Evictions (lifecycle.k8s.io/v1alpha1), or Slipway lacks the permission to read them."),
+	blocker(drain.ResponderMissing, "The event has mode: EvictionRequest, so the pod is left to responders, and no responder acts."),
+	blocker(drain.RespondersFailed, "The event has mode: EvictionRequest, and the pod's Eviction has failed: all responders have tried, or it cannot succeed."),
+	blocker(drain.EvictionAPIMissing, "The event has mode: EvictionRequest, and the server has no Evictions (lifecycle.k8s.io/v1alpha1), or Slipway lacks the permission to read them."),
 )
 
-// blockersOfTheEnd hold up the end of a drain, or are left behind.
+// blockersOfTheEnd block the end of a drain, or are left behind.
 var blockersOfTheEnd = ofCondition(
 	string(Blocker), "",
-	passingBlocker(drain.VolumeAttached, "A volume is still attached that no pod on the node uses any more. After volumeTimeout the drain ends without it."),
-	passingBlocker(drain.PodRecurring, "Pods of this controller came back to the node after each eviction: they tolerate its taint, or name it in spec.nodeName. They are left behind."),
-	passingBlocker(drain.PodSkipped, "A DrainRule says Skip, so the pod is left behind."),
-	blocker(drain.StaticPodStays, "The event asks for static pods, and this one stays: no slipway-host on the machine moves its manifest away, or the kubelet does not confirm that the pod has ended."),
-	passingBlocker(drain.StaticPodLeft, "The event asks for static pods, and slipway-host does not touch this one, which is part of the control plane. It is left behind."),
+	passingBlocker(drain.VolumeAttached, "A volume is still attached, and no pod on the node uses it. After volumeTimeout the drain ends, and leaves it attached."),
+	passingBlocker(drain.PodRecurring, "Pods of this controller returned to the node after each eviction: they tolerate its taint, or name it in spec.nodeName. They are left behind."),
+	passingBlocker(drain.PodSkipped, "A DrainRule has behavior Skip, so the pod is left behind."),
+	blocker(drain.StaticPodStays, "The event targets static pods, and this one stays: no slipway-host on the machine moves its manifest away, or the kubelet does not confirm that the pod has ended."),
+	passingBlocker(drain.StaticPodLeft, "The event targets static pods, and slipway-host does not touch this one, which is part of the control plane. It is left behind."),
 )
 
-// ofDrains are the reasons of the drain driver's conditions. What is left behind has the
-// codes of blockers, too.
+// ofDrains are the reasons of the drain driver's conditions. Pods and volumes that a drain leaves
+// behind have the codes of blockers, too.
 var ofDrains = slices.Concat(
 	ofCondition(
 		string(TargetsReached), "True",
-		fine("Reached", "All pods that the drain targets are gone. With hold, the event still goes on."),
+		fine("Reached", "All pods that the drain targets have left. With hold, the event still continues."),
 	),
 	ofCondition(
 		string(TargetsReached), "False",
@@ -75,11 +75,11 @@ var ofDrains = slices.Concat(
 	),
 	ofCondition(
 		string(PodsLeft), "False",
-		fine("NoneLeft", "Nothing is left behind, so far."),
+		fine("NoneLeft", "The drain leaves no pods behind, so far."),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionBudgetsOverridden, "True",
-		fine("Escalated", "The drain deleted pods whose eviction was not accepted, as escalation.deleteAfter of the event asks for. The message names ten."),
+		fine("Escalated", "The drain deleted pods whose eviction was not accepted, because of escalation.deleteAfter of the event. The message names ten."),
 	),
 	ofCondition(
 		string(Schedulable), "True",

@@ -31,7 +31,7 @@ var claimable = slices.Concat(
 			"the owner of each gate removes it from spec.gates"),
 		stuck(lifecyclev1alpha1.ReasonTransitionNotFound,
 			"There is no LifecycleTransition with the name in spec.transitionName.",
-			"start the driver that publishes it, or create the event anew with the right name"),
+			"start the driver that publishes it, or create the event again with the right name"),
 		stuck(lifecyclev1alpha1.ReasonDriverMissing,
 			"The driver of the transition is not registered on the node.",
 			"start the driver on the node"),
@@ -43,7 +43,7 @@ var claimable = slices.Concat(
 			"wait for the other event, or delete the one of the two that is not wanted"),
 		stuck(lifecyclev1alpha1.ReasonNodeNotFound,
 			"There is no Node with the name in spec.bindingNode. The event fails after a minute.",
-			"create the event anew with the right name, if it is wrong"),
+			"create the event again with the right name, if it is wrong"),
 		lost(lifecyclev1alpha1.ReasonAgentMissing),
 		lost(lifecyclev1alpha1.ReasonAgentNotReady),
 		lost(lifecyclev1alpha1.ReasonNodeNotReady),
@@ -63,7 +63,7 @@ var claimed = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionDriverAvailable, "False",
 		stuck(lifecyclev1alpha1.ReasonDriverMissing,
-			"The driver is not registered any more. The event goes on when it is back, or ends at its deadline.",
+			"The driver is no longer registered. The event continues when the driver registers again, or ends at its deadline.",
 			"start the driver on the node"),
 		stuck(lifecyclev1alpha1.ReasonDriverNotReady,
 			"The driver does not answer calls.",
@@ -76,10 +76,10 @@ var claimed = slices.Concat(
 		lost(lifecyclev1alpha1.ReasonNodeNotReady),
 		stuck(lifecyclev1alpha1.ReasonAgentNotResponding,
 			"The agent is Ready, but has not ended the event within 2 min of its deadline or its deletion. The controller ends it.",
-			"look at the agent's log: it may lack rights"),
+			"look at the agent's log: it may lack permissions"),
 		stuck(lifecyclev1alpha1.ReasonClaimModeChanged,
 			"The event was claimed in central mode, and the controller runs in node mode now.",
-			"delete the event to cancel it, and ask again; or start the controller with the claim mode it had"),
+			"delete the event to cancel it, and create it again; or start the controller with its former claim mode"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionStalled, "False",
@@ -96,7 +96,7 @@ var guards = slices.Concat(
 			"let another node be Ready and schedulable; or add LastSchedulableNode to spec.allow"),
 		stuck(string(lifecyclev1alpha1.GuardSecondControlPlaneNode),
 			"Another node of the control plane is not Ready, is being taken out, or is cordoned by Slipway.",
-			"wait until it is back; or add SecondControlPlaneNode to spec.allow"),
+			"wait until it returns; or add SecondControlPlaneNode to spec.allow"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionGuardsPassed, "True",
@@ -112,11 +112,11 @@ var leases = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionLeaseHeld, "False",
 		stuck(lifecyclev1alpha1.ReasonHeldByAnother,
-			"Another holder has the lease of the node. The event goes on when the lease is released, or expires.",
-			"wait, or ask its holder to give it back"),
+			"Another holder has the lease of the node. The event continues when the lease is released, or expires.",
+			"wait, or ask its holder to release it"),
 		stuck(lifecyclev1alpha1.ReasonLeaseLost,
-			"Slipway did not renew the lease of the node in time, and another holder has taken it. A drain goes on; a maintenance starts nothing on the node, and does not uncordon it.",
-			"ask its holder to leave the node alone; look why no controller of Slipway was there"),
+			"Slipway did not renew the lease of the node in time, and another holder has taken it. A drain continues; a maintenance starts no work on the node, and does not uncordon it.",
+			"ask its holder to release it; find the reason that no controller of Slipway ran"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionLeaseHeld, "True",
@@ -146,7 +146,7 @@ var endings = ofCondition(
 		again),
 	stuck(lifecyclev1alpha1.ReasonNodeNotFound,
 		"There was no Node with that name for a minute.",
-		"create the event anew with the right name in spec.bindingNode"),
+		"create the event again with the right name in spec.bindingNode"),
 	fine(lifecyclev1alpha1.ReasonNodeGone, "The Node was deleted while the event was claimed."),
 	stuck(lifecyclev1alpha1.ReasonDriverFailed,
 		"The driver reported a failure, which the message quotes.",
@@ -159,17 +159,17 @@ var endings = ofCondition(
 		"report it to the maintainers of the driver"),
 	stuck(lifecyclev1alpha1.ReasonTransitionDoesNotApply,
 		"The transition does not apply to this node.",
-		"create the event anew with a transition that applies to the node"),
+		"create the event again with a transition that applies to the node"),
 	stuck(lifecyclev1alpha1.ReasonInvalidParameters,
 		"spec.parameters is larger than 16 KiB.",
-		"create the event anew with shorter parameters"),
+		"create the event again with shorter parameters"),
 	stuck(lifecyclev1alpha1.ReasonHomeChanged,
 		"The event was created before the API moved to another group.",
 		again),
 )
 
-// nodeStates are the reasons of condition LifecycleTransition of a Node: the state that the
-// last event has reached. Where it is False, it has the reason of condition Finished.
+// nodeStates are the reasons of condition LifecycleTransition of a Node: the state that the last
+// event has reached. If the condition is False, it has the reason of condition Finished.
 var nodeStates = ofCondition(
 	string(NodeState), "True",
 	fine("drain-started", "The node is being drained."),

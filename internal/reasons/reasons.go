@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reasons is the catalogue of all reason codes: for each code and place, its meaning
-// and the remedy.
-//
-//	code, place ── Lookup ──▶ Entry: meaning, remedy, whether it passes by itself
-//
-// The controller, the agents and kubectl slipway take the remedies in their messages
-// from here. The remedies against blockers of a drain are those of package drain, which
-// puts them into its messages by itself. Alerts link to docs/reference/reasons.md, which is
-// generated from this package.
-//
-// It is pure.
 package reasons
 
 import (
@@ -23,8 +12,8 @@ import (
 	"github.com/slipway-k8s/slipway/drain"
 )
 
-// Place is where a reason code appears: one of the constants below, or the type of a
-// condition of LifecycleEvents.
+// Place is the place of a reason code: one of the constants below, or the type of a condition of
+// LifecycleEvents.
 type Place string
 
 const (
@@ -46,7 +35,7 @@ const (
 // reported. Only [Explained] has it.
 const CodeNotNoticed = "NotNoticed"
 
-// The conditions of an event that the drain driver adds to those of package
+// The drain driver adds these conditions of an event to the conditions of package
 // lifecycle/v1alpha1.
 const (
 	TargetsReached Place = lifecyclev1alpha1.ConditionTargetsReached
@@ -58,17 +47,17 @@ const (
 type Entry struct {
 	Code  string
 	Place Place
-	// Status is that of the condition with this reason: True or False. Empty for a blocker.
+	// Status is the status of the condition with this reason: True or False. Empty for a blocker.
 	Status string
 	// Means describes the situation.
 	Means string
-	// Helps is the remedy. It is empty where nothing needs to be done.
+	// Helps is the remedy. It is empty if no action is necessary.
 	Helps string
-	// Passes means that the situation ends by itself, if nothing is broken.
+	// Passes means that the situation ends by itself, without a fault.
 	Passes bool
 }
 
-// Docs is where the documentation is: a path in the repository follows it.
+// Docs is the address of the repository. Add a path in it.
 const Docs = "https://github.com/slipway-k8s/slipway/blob/main/"
 
 // PagePath is the reference of all codes in the repository, and Page its address.
@@ -77,7 +66,7 @@ const (
 	Page     = Docs + PagePath
 )
 
-// Reference is where the documentation describes a code.
+// Reference is the address of a code in the documentation.
 func Reference(code string) string { return Page + Anchor(code) }
 
 // Anchor is the place of a code on [Page].
@@ -105,14 +94,14 @@ func index() map[key]Entry {
 	return found
 }
 
-// Lookup finds the entry of a code in a place. Third-party drivers have codes of their own.
+// Lookup finds the entry of a code in a place. It does not know the codes of third-party drivers.
 func Lookup(place Place, code string) (Entry, bool) {
 	e, ok := byPlace[key{place, code}]
 	return e, ok
 }
 
-// Advised adds the remedy of the catalogue to a message, unless it ends with that, or nothing
-// needs to be done.
+// Advised adds the remedy of the catalogue to a message, unless the message ends with it, or the
+// entry has none.
 func Advised(place Place, code, message string) string {
 	e, ok := Lookup(place, code)
 	if !ok || e.Helps == "" || strings.HasSuffix(message, e.Helps) {
@@ -147,7 +136,7 @@ func ofCondition(conditionType, status string, entries ...Entry) []Entry {
 	return entries
 }
 
-// fine is an entry that calls for nothing.
+// fine is an entry without a remedy.
 func fine(code, means string) Entry { return Entry{Code: code, Means: means, Passes: true} }
 
 // passing is an entry that passes by itself, and what helps if it does not.

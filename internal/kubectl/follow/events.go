@@ -50,8 +50,8 @@ func (e *Events) Follow(ctx context.Context, create func(context.Context) error)
 	return e.Model, err
 }
 
-// scope is one node with its event and pods. For several nodes it is only their events: more would
-// be too much for a person and for the API server.
+// scope is one node with its event and pods, or only the events of several nodes: more would be too
+// much for a person and for the API server.
 func (e *Events) scope() Scope {
 	if all := e.All(); len(all) == 1 {
 		return Scope{Event: all[0].Name(), Node: all[0].Node(), Nodes: true, Pods: true}

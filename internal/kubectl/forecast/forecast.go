@@ -31,8 +31,8 @@ type Facts struct {
 	Planned types.UID
 }
 
-// Of predicts a maintenance. It fails if the spec is invalid.
-func Of(f Facts) (Forecast, error) {
+// Predict predicts a maintenance. It fails if the spec is invalid.
+func Predict(f Facts) (Forecast, error) {
 	of := f.planned()
 	if of == nil {
 		return Forecast{}, fmt.Errorf("there is no NodeMaintenance with UID %q among the facts", f.Planned)

@@ -20,7 +20,7 @@ func TestEachNodeHasItsPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, selected := drawWorld(t)
 		m := w.facts.Maintenances.Maintenances[0]
-		f, err := Of(w.facts)
+		f, err := Predict(w.facts)
 		if err != nil {
 			t.Fatal(err)
 		}

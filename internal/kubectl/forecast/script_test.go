@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 				set(t, m, d.CmdArgs)
 				w.facts.Maintenances.Maintenances = nil
 				w.facts.Maintenances.Maintenances = append(w.facts.Maintenances.Maintenances, m)
-				f, err := Of(w.facts)
+				f, err := Predict(w.facts)
 				if err != nil {
 					return "error: " + err.Error()
 				}

@@ -26,7 +26,7 @@ func BenchmarkAFleet(b *testing.B) {
 	}
 	w.facts.Maintenances.Maintenances = []*slipwayv1alpha1.NodeMaintenance{w.maintenance()}
 	for b.Loop() {
-		if _, err := Of(w.facts); err != nil {
+		if _, err := Predict(w.facts); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -180,8 +180,8 @@ var words = map[drain.Verdict]string{
 	drain.Ending: "ending", drain.Stay: "leave", drain.TakeAway: "remove", drain.Behind: "behind", drain.Stuck: "stuck", drain.Blocked: "blocked",
 }
 
-// What is the verdict in a word or two.
-func (p Pod) What() string { return words[p.Verdict] }
+// Action returns the verdict in a word or two.
+func (p Pod) Action() string { return words[p.Verdict] }
 
 // Why returns the reason of the verdict in a few words.
 func (p Pod) Why() string {

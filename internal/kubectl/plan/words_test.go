@@ -35,7 +35,7 @@ func TestWhatBecomesOfAPodIsSaidInAFewWords(t *testing.T) {
 		"blocked: MultipleBudgets: a, b":      {Verdict: drain.Blocked, Reason: drain.MultipleBudgets, By: "a, b"},
 		"blocked: RuleInvalid: rules of x":    {Verdict: drain.Blocked, Reason: drain.RuleInvalid, By: "rules of x"},
 	} {
-		if got := fmt.Sprintf("%s: %s", p.What(), p.Why()); got != want {
+		if got := fmt.Sprintf("%s: %s", p.Action(), p.Why()); got != want {
 			t.Errorf("%+v: got %q, want %q", p, got, want)
 		}
 	}

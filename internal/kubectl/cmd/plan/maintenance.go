@@ -73,7 +73,7 @@ func Forecast(ctx context.Context, t *cli.Tool, c cli.Cluster, m *slipwayv1alpha
 	if err != nil {
 		return err
 	}
-	result, err := forecast.Of(facts)
+	result, err := forecast.Predict(facts)
 	if err != nil {
 		return fmt.Errorf("predict: %w", err)
 	}

@@ -64,7 +64,7 @@ func (p *planPrinter) table(rows [][]ui.Cell) {
 }
 
 func (p *planPrinter) row(r plan.Row) []ui.Cell {
-	what := ui.Cell{Text: r.What(), Tone: ui.Plain}
+	what := ui.Cell{Text: r.Action(), Tone: ui.Plain}
 	if r.Blocks() {
 		what.Tone = ui.Bad
 	}
