@@ -128,7 +128,7 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 	if e.Status.ObservedGeneration != e.Generation { // newer parameters begin a new run
 		n.node.Spec.Unschedulable, e.Status.ObservedGeneration = true, e.Generation
 	}
-	parameters := parametersOf(e)
+	parameters := ParametersOf(e)
 	var left []int32
 	wanted := 0
 	for _, priority := range n.pods {

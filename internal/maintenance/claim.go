@@ -194,18 +194,18 @@ func (v *view) leaseLost(n *node) cause {
 }
 
 // leasedByOthers returns the lease of another tool on a node that waits.
-func (v *view) leasedByOthers(n *node) (why cause, is bool) {
+func (v *view) leasedByOthers(n *node) cause {
 	held, is := v.holder(n)
 	if !is || held.Holder == nodelease.Slipway {
-		return cause{}, false
+		return cause{}
 	}
-	return cause{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}, true
+	return cause{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}
 }
 
 // waitsForLease returns the same, and makes the next decision due when that lease expires.
 func (v *view) waitsForLease(n *node) cause {
-	why, is := v.leasedByOthers(n)
-	if free := n.Lease.FreeAfter(); is && !free.IsZero() {
+	why := v.leasedByOthers(n)
+	if free := n.Lease.FreeAfter(); why.reason != "" && !free.IsZero() {
 		v.alarm.passed(free.Add(time.Millisecond))
 	}
 	return why

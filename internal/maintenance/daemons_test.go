@@ -153,7 +153,7 @@ func (w *world) checkDaemons(t *rapid.T) {
 			continue
 		}
 		for _, d := range n.daemons {
-			if d.covered(parametersOf(e).Targets) && !d.keptAway(n.node) {
+			if d.covered(ParametersOf(e).Targets) && !d.keptAway(n.node) {
 				t.Fatalf("%s evicts %s, which comes back at once: %v", e.Name, d.name, n.node.Annotations)
 			}
 		}

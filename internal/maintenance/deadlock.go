@@ -173,14 +173,10 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 			}
 		}
 	}
-	budgets := "budget " + some(d.Budgets)
-	if len(d.Budgets) > 1 {
-		budgets = "budgets " + some(d.Budgets)
-	}
 	if d.GivesWay == "" {
-		why := cause{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of %s that could run there "+
-			"are unschedulable, and none of these nodes may give way: add nodes for these pods, relax the budgets, or exclude a node from spec.nodeSelector, so that it returns without its work",
-			some(d.Nodes), budgets)}
+		why := cause{slipwayv1alpha1.ReasonDeadlock, fmt.Sprintf("the drains of nodes %s wait for each other: pods of PDB %s that could run there "+
+			"are unschedulable, and none of these nodes may give way: add nodes for these pods, relax these PDBs, or exclude a node from spec.nodeSelector, so that it returns without its work",
+			some(d.Nodes), some(d.Budgets))}
 		for _, name := range d.Nodes {
 			report(s.byName[name], why)
 		}
@@ -188,8 +184,8 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 	}
 	n := s.byName[d.GivesWay]
 	others := slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool { return name == n.name })
-	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and the drains of %s wait for each other: pods of %s are unschedulable; "+
-		"this node gives way: it is uncordoned, and begins again when these drains have ended", some(others), budgets)}
+	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and the drains of %s wait for each other: pods of PDB %s are unschedulable; "+
+		"this node gives way: it is uncordoned, and begins again when these drains have ended", some(others), some(d.Budgets))}
 	report(n, why)
 	if slices.ContainsFunc(s.claims[n.name], func(c claim) bool { return !c.m.reports(n.name, why.reason) }) {
 		return

@@ -169,8 +169,8 @@ func released(refs []Ref) bool {
 	return !slices.ContainsFunc(refs, func(ref Ref) bool { return !ref.Released })
 }
 
-// parametersOf returns the readable parameters of a drain.
-func parametersOf(e *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
+// ParametersOf returns the readable parameters of a drain.
+func ParametersOf(e *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
 	var parameters slipwayv1alpha1.DrainParameters
 	if e.Spec.Parameters != nil {
 		_ = json.Unmarshal(e.Spec.Parameters.Raw, &parameters) // the next change overwrites foreign values
@@ -181,7 +181,7 @@ func parametersOf(e *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainPara
 // setParameters writes parameters, unless the event has the same already: the driver starts again with
 // each change.
 func setParameters(e *lifecyclev1alpha1.LifecycleEvent, parameters slipwayv1alpha1.DrainParameters) {
-	if e.Spec.Parameters != nil && equality.Semantic.DeepEqual(parametersOf(e), parameters) {
+	if e.Spec.Parameters != nil && equality.Semantic.DeepEqual(ParametersOf(e), parameters) {
 		return
 	}
 	if raw, err := json.Marshal(parameters); err == nil { // always: strings and numbers have an encoding
@@ -191,7 +191,7 @@ func setParameters(e *lifecyclev1alpha1.LifecycleEvent, parameters slipwayv1alph
 
 // targetsOf returns the targets of the drain; nil: the node is only cordoned.
 func targetsOf(e *lifecyclev1alpha1.LifecycleEvent) []slipwayv1alpha1.DrainTarget {
-	targets := distinct(parametersOf(e).Targets)
+	targets := distinct(ParametersOf(e).Targets)
 	if equality.Semantic.DeepEqual(targets, drainplan.NoPods()) {
 		return nil
 	}

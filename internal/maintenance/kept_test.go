@@ -223,20 +223,18 @@ func TestTheFirstThatSaysHowPodsLeaveCounts(t *testing.T) {
 func TestHowFarNodesAreIsCompared(t *testing.T) {
 	at := func(all ...slipwayv1alpha1.DrainTarget) drainplan.Progress { return drainplan.Progress{Reached: all} }
 	lower := slipwayv1alpha1.DrainTarget{PodType: slipwayv1alpha1.PodTypeDefault, PodPriority: new(int32(5))}
-	none := slipwayv1alpha1.DrainTarget{PodType: slipwayv1alpha1.PodTypeDefault}
 	for name, tc := range map[string]struct {
 		a, b drainplan.Progress
 		want bool
 	}{
-		"nothing is less than something":            {at(), at(defaults), true},
-		"something is not less than nothing":        {at(defaults), at(), false},
-		"one type is less than two":                 {at(defaults), at(lower, daemons), true},
-		"a lower priority is less":                  {at(lower), at(defaults), true},
-		"a higher one is not":                       {at(defaults), at(lower), false},
-		"the same is not less":                      {at(defaults), at(defaults), false},
-		"without a priority, it is less than a low": {at(none), at(lower), true},
+		"nothing is less than something":     {at(), at(defaults), true},
+		"something is not less than nothing": {at(defaults), at(), false},
+		"one type is less than two":          {at(defaults), at(lower, daemons), true},
+		"a lower priority is less":           {at(lower), at(defaults), true},
+		"a higher one is not":                {at(defaults), at(lower), false},
+		"the same is not less":               {at(defaults), at(defaults), false},
 	} {
-		if got := reachedLess(tc.a, tc.b); got != tc.want {
+		if got := tc.a.Behind(tc.b); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

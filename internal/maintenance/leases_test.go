@@ -115,11 +115,11 @@ func (w *world) checkLease(t *rapid.T, step Step) {
 			node, does = s.Event.Spec.BindingNode, "returns it"
 		}
 	case DeleteEvent:
-		if claimed(s.Event) && parametersOf(s.Event).Hold {
+		if claimed(s.Event) && ParametersOf(s.Event).Hold {
 			node, does = s.Event.Spec.BindingNode, "cancels its drain"
 		}
 	case ChangeEvent:
-		before, after := parametersOf(s.Seen), parametersOf(s.Changed)
+		before, after := ParametersOf(s.Seen), ParametersOf(s.Changed)
 		switch {
 		case !claimed(s.Seen):
 		case before.Hold && !after.Hold:

@@ -102,9 +102,7 @@ func Look(f Facts, uid types.UID, now time.Time) (Outlook, error) {
 		}
 		slices.Sort(of.Others)
 		of.Ahead = len(of.Others) > 0 && n.drain != nil && drainplan.Exceeds(targetsOf(n.drain), m.plan)
-		if why, is := s.leasedByOthers(n); is {
-			of.Leased = why.message
-		}
+		of.Leased = s.leasedByOthers(n).message
 		if r := n.recordOf(m); r != nil && r.State == RecordFailed {
 			of.Reason, of.Message = r.Reason, r.Message
 		}

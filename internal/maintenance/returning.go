@@ -39,7 +39,7 @@ func (p *plan) release(n *node) outcome {
 		useful = useful || c.want == done
 	}
 	setRefs(changed, refs)
-	parameters := parametersOf(n.drain)
+	parameters := ParametersOf(n.drain)
 	switch {
 	case pending(n.drain): // an agent may still claim it before its deletion
 		parameters.Targets = drainplan.NoPods()
@@ -56,7 +56,7 @@ func (p *plan) release(n *node) outcome {
 // unneeded is for a released drain that has not ended. It cancels the drain if that is still held.
 func (p *plan) unneeded(n *node) outcome {
 	o := newOutcome()
-	held := parametersOf(n.drain).Hold
+	held := ParametersOf(n.drain).Hold
 	if held && claimed(n.drain) && p.awaitsLease(n, n.refs, &o) {
 		return o
 	}

@@ -48,11 +48,10 @@ func selectNodes(v *view) *selection {
 func judged(v *view) *selection {
 	s := &selection{view: v, of: map[types.UID]*turn{}, claims: map[string][]claim{}, begins: map[string][]Ref{}}
 	for _, m := range v.maintenances {
-		t := &turn{refusal: m.refused(s.countControlPlane(m))}
+		t := &turn{refusal: s.refused(m)}
 		t.holdUp = v.heldUp(m, t.refusal)
 		t.freeWaits = slices.ContainsFunc(m.selected, func(n *node) bool {
-			_, leased := v.leasedByOthers(n)
-			return !leased && n.stateFor(m) == rollout.Waiting
+			return v.leasedByOthers(n).reason == "" && n.stateFor(m) == rollout.Waiting
 		})
 		s.of[m.UID] = t
 	}
@@ -64,25 +63,36 @@ func judged(v *view) *selection {
 	return s
 }
 
-// controlPlaneCount counts the nodes of the control plane: all, the nodes that a maintenance selects, and further nodes
-// that other maintenances take out of service.
-type controlPlaneCount struct{ all, selected, others int }
-
-func (s *selection) countControlPlane(m *maintenance) (c controlPlaneCount) {
+// refused returns the cause for which the controller does not carry out a maintenance, in any stage. A node that is out
+// of service already continues.
+func (s *selection) refused(m *maintenance) cause {
+	if m.invalid != nil {
+		return cause{slipwayv1alpha1.ReasonInvalidSelector, fmt.Sprintf("spec.nodeSelector: %v", m.invalid)}
+	}
 	begun := func(n *node) bool { return refOf(n.refs, m.UID) != nil }
 	waits := !m.returns() && !slices.ContainsFunc(m.selected, begun)
+	all, selected, others := 0, 0, 0 // nodes of the control plane
 	for _, n := range s.nodes {
 		switch {
 		case !n.exists() || !n.controlPlane():
 			continue
 		case slices.Contains(m.selected, n):
-			c.selected++
+			selected++
 		case waits && s.goesForOthers(n, m):
-			c.others++
+			others++
 		}
-		c.all++
+		all++
 	}
-	return c
+	// This includes a cluster with a single node of the control plane: no control plane would be left.
+	if m.Spec.Rollout != nil || selected == 0 || selected+others < all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
+		return cause{}
+	}
+	selects := fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d)", all)
+	if others > 0 {
+		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and other maintenances drain the rest", selected, all)
+	}
+	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, which would be out of service "+
+		"at the same time without spec.rollout; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
 }
 
 // goesForOthers reports whether another maintenance has the node out of service, or whether an older one without a
@@ -100,24 +110,6 @@ func (s *selection) goesForOthers(n *node, m *maintenance) bool {
 		}
 	}
 	return false
-}
-
-// refused returns the cause for which the controller does not carry out a maintenance, in any stage. A node that is out
-// of service already continues.
-func (m *maintenance) refused(c controlPlaneCount) cause {
-	if m.invalid != nil {
-		return cause{slipwayv1alpha1.ReasonInvalidSelector, fmt.Sprintf("spec.nodeSelector: %v", m.invalid)}
-	}
-	// This includes a cluster with a single node of the control plane: no control plane would be left.
-	if m.Spec.Rollout != nil || c.selected == 0 || c.selected+c.others < c.all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
-		return cause{}
-	}
-	selects := fmt.Sprintf("spec.nodeSelector selects all nodes of the control plane (%d)", c.all)
-	if c.others > 0 {
-		selects = fmt.Sprintf("spec.nodeSelector selects %d of the %d nodes of the control plane, and other maintenances drain the rest", c.selected, c.all)
-	}
-	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, which would be out of service "+
-		"at the same time without spec.rollout; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
 }
 
 // heldUp returns the cause for which none of the waiting nodes begins. If the window causes it, the next decision is due
@@ -277,11 +269,7 @@ func (s *selection) busy(n *node) bool {
 // unknown time. Once only leased nodes are left, they begin, and wait.
 func (s *selection) leavesTurn(n *node, m *maintenance) bool {
 	t := s.of[m.UID]
-	if m.Spec.Rollout == nil || t.holdUp.reason != "" || !t.freeWaits {
-		return false
-	}
-	_, leased := s.leasedByOthers(n)
-	return leased
+	return m.Spec.Rollout != nil && t.holdUp.reason == "" && t.freeWaits && s.leasedByOthers(n).reason != ""
 }
 
 // stateFor returns the state of a node in package rollout.

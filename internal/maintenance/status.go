@@ -141,26 +141,23 @@ const notListed = 9
 
 // urgency orders the nodes of a status: first the nodes that need an administrator.
 func urgency(at nodeStatus) int {
-	if at.reason == slipwayv1alpha1.ReasonStepRefused {
+	order, ordered := urgencies[at.phase]
+	switch {
+	case at.reason == slipwayv1alpha1.ReasonStepRefused:
 		return 1
-	}
-	switch at.phase {
-	case slipwayv1alpha1.NodeFailed:
-		return 0
-	case slipwayv1alpha1.NodeHeld, slipwayv1alpha1.NodeUnhealthy:
-		return 1
-	case slipwayv1alpha1.NodeReturned:
-		return notListed
-	case slipwayv1alpha1.NodeWaiting:
-		if at.reason == "" {
-			return notListed
-		}
-	default:
-	}
-	if at.reason != "" {
+	case ordered:
+		return order
+	case at.reason != "":
 		return 2
+	case at.phase == slipwayv1alpha1.NodeWaiting:
+		return notListed
+	default:
+		return 3
 	}
-	return 3
+}
+
+var urgencies = map[slipwayv1alpha1.MaintenanceNodePhase]int{
+	slipwayv1alpha1.NodeFailed: 0, slipwayv1alpha1.NodeHeld: 1, slipwayv1alpha1.NodeUnhealthy: 1, slipwayv1alpha1.NodeReturned: notListed,
 }
 
 // drainStatus returns the progress of the drain plan.

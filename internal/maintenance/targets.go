@@ -3,7 +3,6 @@
 package maintenance
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -137,7 +136,7 @@ func (p *plan) wantedTargets(n *node) []slipwayv1alpha1.DrainTarget {
 	case n.drain == nil:
 		return drainplan.NoPods()
 	}
-	have := distinct(parametersOf(n.drain).Targets)
+	have := distinct(ParametersOf(n.drain).Targets)
 	switch {
 	case drains && (lost || p.pausedFor(n)) && claimed(n.drain):
 		return have
@@ -159,25 +158,11 @@ func (p *plan) progress(m *maintenance, nodes map[string]nodeStatus) (least drai
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		progress, is := p.drains.Progress[m.planName(name)]
-		if is && (!found || reachedLess(progress, least)) {
+		if is && (!found || progress.Behind(least)) {
 			least, found = progress, true
 		}
 	}
 	return least, found
-}
-
-// reachedLess compares two nodes with the same plan: the targets grow with each type of pods, and then by
-// their priorities.
-func reachedLess(a, b drainplan.Progress) bool {
-	priorities := func(progress drainplan.Progress) (sum int64) {
-		for _, t := range progress.Reached {
-			if t.PodPriority != nil {
-				sum += int64(*t.PodPriority)
-			}
-		}
-		return sum
-	}
-	return cmp.Or(cmp.Compare(len(a.Reached), len(b.Reached)), cmp.Compare(priorities(a), priorities(b))) < 0
 }
 
 // A drain cordons its node, and it starts again when its parameters change. So if a third party uncordons

@@ -353,7 +353,7 @@ func changeText(s ChangeEvent) string {
 	if text := allowText("allow ", s.Seen.Spec.Allow, s.Changed.Spec.Allow); text != "" {
 		all = append(all, text)
 	}
-	if parametersOf(s.Seen).Hold && !parametersOf(s.Changed).Hold {
+	if ParametersOf(s.Seen).Hold && !ParametersOf(s.Changed).Hold {
 		all = append(all, "do not hold")
 	}
 	if forNames(s.Seen) != forNames(s.Changed) {

@@ -113,16 +113,12 @@ func newest[T any, P interface {
 }](of *ownwrites.Writes[P], items *[]T, list func() error) ([]P, error) {
 	return of.Newest(func() ([]P, error) {
 		err := list()
-		all := make([]P, len(*items))
-		for i := range *items {
-			all[i] = &(*items)[i]
-		}
-		return all, err
+		return pointers[T, P](*items), err
 	}, nil)
 }
 
-func pointers[T any](items []T) []*T {
-	all := make([]*T, len(items))
+func pointers[T any, P interface{ *T }](items []T) []P {
+	all := make([]P, len(items))
 	for i := range items {
 		all[i] = &items[i]
 	}
@@ -145,12 +141,10 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 	synced = map[string]<-chan struct{}{}
 	var stops []func() error
 	stop = func() {
-		var errs []error
 		for _, f := range stops {
-			errs = append(errs, f())
-		}
-		if err := errors.Join(errs...); err != nil {
-			log.FromContext(ctx).Error(err, "Cannot remove event handlers")
+			if err := f(); err != nil {
+				log.FromContext(ctx).Error(err, "Cannot remove an event handler")
+			}
 		}
 	}
 	watch := func(kind string, object client.Object, changed func(before, after any) bool, use func(ownwrites.Store)) {
@@ -218,21 +212,19 @@ func (c *Controller) handler(changed func(before, after any) bool) toolscache.Re
 func (c *Controller) awaitSynced(ctx context.Context, synced map[string]<-chan struct{}) bool {
 	for kind, done := range synced {
 		timer := c.Clock.NewTimer(patience)
-		select {
-		case <-done:
-		case <-timer.C():
-			log.FromContext(ctx).Error(fmt.Errorf("list %s: no answer within %s", kind, patience), "The controller of NodeMaintenances cannot start", "remedy",
-				"Apply the CRDs and the permissions of this version (config/crd/slipway.dev, config/rbac/controller.yaml)")
+		for waits := true; waits; {
 			select {
 			case <-done:
+				waits = false
+			case <-timer.C():
+				log.FromContext(ctx).Error(fmt.Errorf("list %s: no answer within %s", kind, patience), "The controller of NodeMaintenances cannot start", "remedy",
+					"Apply the CRDs and the permissions of this version (config/crd/slipway.dev, config/rbac/controller.yaml)")
 			case <-ctx.Done():
+				timer.Stop()
+				return false
 			}
-		case <-ctx.Done():
 		}
 		timer.Stop()
-		if ctx.Err() != nil {
-			return false
-		}
 	}
 	return true
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -241,28 +242,15 @@ func (c *Controller) changeEvent(ctx context.Context, s maintenance.ChangeEvent)
 
 // reachChanged reaches the fault point of a change of an event.
 func reachChanged(seen, changed *lifecyclev1alpha1.LifecycleEvent) {
-	before, after := drainOf(seen), drainOf(changed)
+	before, after := maintenance.ParametersOf(seen), maintenance.ParametersOf(changed)
 	switch {
 	case slices.Contains(seen.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer) && !slices.Contains(changed.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer):
 		faultpoint.Reach(faultpoint.MaintenanceEventReleased)
 	case before.Hold && !after.Hold:
 		faultpoint.Reach(faultpoint.MaintenanceHoldDropped)
-	case before.Hold && string(before.Targets) != string(after.Targets):
+	case before.Hold && !equality.Semantic.DeepEqual(before.Targets, after.Targets):
 		faultpoint.Reach(faultpoint.MaintenanceTargetsRaised)
 	}
-}
-
-// drainParameters are the parameters of a drain that the fault points depend on.
-type drainParameters struct {
-	Hold    bool            `json:"hold"`
-	Targets json.RawMessage `json:"targets"`
-}
-
-func drainOf(e *lifecyclev1alpha1.LifecycleEvent) (parameters drainParameters) {
-	if e.Spec.Parameters == nil || json.Unmarshal(e.Spec.Parameters.Raw, &parameters) != nil {
-		return drainParameters{} // the driver reports invalid parameters
-	}
-	return parameters
 }
 
 // writeStatuses writes the due statuses, except for maintenances that a step has just changed.

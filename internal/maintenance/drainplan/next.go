@@ -58,6 +58,11 @@ type Progress struct {
 	Message string
 }
 
+// Behind reports whether a maintenance has reached less than another with the same plan.
+func (p Progress) Behind(other Progress) bool {
+	return highest(entriesOf(p.Reached)).compare(highest(entriesOf(other.Reached))) < 0
+}
+
 // Next decides the targets of the drains (KEP-4212). The order of its arguments does not matter.
 //
 // A maintenance lets its nodes proceed to the first step that is not over on every node; but only after
