@@ -3,6 +3,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,11 +28,8 @@ func (r report) setConditions(status *slipwayv1alpha1.NodeMaintenanceStatus, now
 		}
 		apimeta.SetStatusCondition(&status.Conditions, c)
 	}
-	if r.refusal.reason != "" {
-		set(slipwayv1alpha1.MaintenanceAccepted, false, r.refusal)
-	} else {
-		set(slipwayv1alpha1.MaintenanceAccepted, true, cause{reason: slipwayv1alpha1.ReasonAccepted})
-	}
+	accepted := cause{cmp.Or(r.refusal.reason, slipwayv1alpha1.ReasonAccepted), r.refusal.message}
+	set(slipwayv1alpha1.MaintenanceAccepted, r.refusal.reason == "", accepted)
 	completed, why := r.completed(status.Nodes)
 	set(slipwayv1alpha1.MaintenanceCompleted, completed, why)
 	drained, why := r.drainedAll(status.Nodes)

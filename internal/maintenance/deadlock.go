@@ -142,24 +142,19 @@ func unschedulableSince(pod *corev1.Pod) time.Time {
 // tolerations. It ignores its other needs, such as resources: a node that might fit counts as fitting.
 func (v *view) fits(pod *corev1.Pod) (names []string) {
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	keepsOut := func(t *corev1.Taint) bool { // except the taint of a cordon
+		return t.Key != corev1.TaintNodeUnschedulable && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
+	}
 	for _, n := range v.nodes {
 		if !n.exists() || n.drain == nil && n.back == nil {
 			continue
 		}
-		if match, err := affinity.Match(n.Node.Node); err == nil && match && tolerates(pod, n.Spec.Taints) {
+		match, err := affinity.Match(n.Node.Node)
+		if _, tainted := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(), n.Spec.Taints, pod.Spec.Tolerations, keepsOut, true); err == nil && match && !tainted {
 			names = append(names, n.name)
 		}
 	}
 	return names
-}
-
-// tolerates ignores the taint of a cordon.
-func tolerates(pod *corev1.Pod, taints []corev1.Taint) bool {
-	keepsOut := func(t *corev1.Taint) bool {
-		return t.Key != corev1.TaintNodeUnschedulable && (t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute)
-	}
-	_, found := schedulinghelpers.FindMatchingUntoleratedTaint(logr.Discard(), taints, pod.Spec.Tolerations, keepsOut, true)
-	return !found
 }
 
 // resolve reports a deadlock, and lets one of its nodes give way once the status of each of its maintenances has
@@ -183,7 +178,7 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 		return
 	}
 	n := s.byName[d.GivesWay]
-	others := slices.DeleteFunc(slices.Clone(d.Nodes), func(name string) bool { return name == n.name })
+	others := without(slices.Clone(d.Nodes), n.name)
 	why := cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf("its drain and the drains of %s wait for each other: pods of PDB %s are unschedulable; "+
 		"this node gives way: it is uncordoned, and begins again when these drains have ended", some(others), some(d.Budgets))}
 	report(n, why)
@@ -205,13 +200,11 @@ func (s *selection) resolve(d deadlock.Deadlock, found *deadlocks) {
 // reports reports whether the status of a maintenance has a reason for a node; if its list is full, whether it has the
 // reason at all.
 func (m *maintenance) reports(node, reason string) bool {
-	if slices.ContainsFunc(m.Status.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool {
+	named := slices.ContainsFunc(m.Status.NodeStatuses, func(s slipwayv1alpha1.MaintenanceNodeStatus) bool {
 		return s.Name == node && s.Reason == reason
-	}) {
-		return true
-	}
+	})
 	c := apimeta.FindStatusCondition(m.Status.Conditions, slipwayv1alpha1.MaintenanceProgressing)
-	return len(m.Status.NodeStatuses) == maxListed && c != nil && c.Reason == reason
+	return named || len(m.Status.NodeStatuses) == maxListed && c != nil && c.Reason == reason
 }
 
 // findYielding finds, for nodes that gave way, the nodes whose drains still continue. These drains get the usual time
@@ -246,9 +239,8 @@ func (n *node) yielding(m *maintenance) cause {
 	if r == nil || r.State != RecordHeldBack || len(n.behind) == 0 {
 		return cause{}
 	}
-	return cause{slipwayv1alpha1.ReasonDeadlockHeldBack, fmt.Sprintf(
-		"the node gave way in a deadlock, and begins again when the drains of these nodes have ended: %s", some(n.behind),
-	)}
+	const message = "the node gave way in a deadlock, and begins again when the drains of these nodes have ended: "
+	return cause{slipwayv1alpha1.ReasonDeadlockHeldBack, message + some(n.behind)}
 }
 
 // yields reports whether the drain of the node gives way for a maintenance, which has not joined it since. While any of

@@ -68,7 +68,7 @@ func (p *plan) out(n *node) (o outcome) {
 		}
 	}
 	if !gated {
-		removeGate(changed)
+		changed.Spec.Gates = without(changed.Spec.Gates, ourGate)
 	}
 	if pending(n.drain) {
 		allow(changed, p.allowedGuards(n, refs))

@@ -133,8 +133,7 @@ func newDrain(node string, refs []Ref, parameters slipwayv1alpha1.DrainParameter
 
 // Refs returns the maintenances that use an event. It ignores an annotation that a third party has made
 // unreadable.
-func Refs(e *lifecyclev1alpha1.LifecycleEvent) []Ref {
-	var refs []Ref
+func Refs(e *lifecyclev1alpha1.LifecycleEvent) (refs []Ref) {
 	if err := json.Unmarshal([]byte(e.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &refs); err != nil {
 		return nil
 	}
@@ -159,6 +158,11 @@ func find[T any](all []T, is func(T) bool) *T {
 	return nil
 }
 
+// without removes an item from a list.
+func without[T comparable](all []T, item T) []T {
+	return slices.DeleteFunc(all, func(each T) bool { return each == item })
+}
+
 // refOf returns the entry of a maintenance; nil, if it has none.
 func refOf(refs []Ref, uid types.UID) *Ref {
 	return find(refs, func(ref Ref) bool { return ref.UID == uid })
@@ -170,8 +174,7 @@ func released(refs []Ref) bool {
 }
 
 // ParametersOf returns the readable parameters of a drain.
-func ParametersOf(e *lifecyclev1alpha1.LifecycleEvent) slipwayv1alpha1.DrainParameters {
-	var parameters slipwayv1alpha1.DrainParameters
+func ParametersOf(e *lifecyclev1alpha1.LifecycleEvent) (parameters slipwayv1alpha1.DrainParameters) {
 	if e.Spec.Parameters != nil {
 		_ = json.Unmarshal(e.Spec.Parameters.Raw, &parameters) // the next change overwrites foreign values
 	}
@@ -253,10 +256,6 @@ func unsettled(e *lifecyclev1alpha1.LifecycleEvent) bool {
 var ourGate = lifecyclev1alpha1.Gate{Name: slipwayv1alpha1.MaintenanceGate}
 
 func gated(e *lifecyclev1alpha1.LifecycleEvent) bool { return slices.Contains(e.Spec.Gates, ourGate) }
-
-func removeGate(e *lifecyclev1alpha1.LifecycleEvent) {
-	e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g == ourGate })
-}
 
 // workDone reports whether an administrator or a tool has declared the work done.
 func workDone(e *lifecyclev1alpha1.LifecycleEvent) bool {

@@ -176,10 +176,7 @@ func newJob(namespace, node string, m *maintenance, ref Ref, template *corev1.Po
 				annotationNode: node, annotationMaintenance: string(m.UID), annotationName: m.Name, annotationRetry: strconv.FormatInt(ref.Retry, 10),
 			},
 		},
-		Spec: batchv1.JobSpec{Template: pod},
-	}
-	if m.Spec.Work.BackoffLimit != nil {
-		j.Spec.BackoffLimit = new(*m.Spec.Work.BackoffLimit)
+		Spec: batchv1.JobSpec{Template: pod, BackoffLimit: m.Spec.Work.BackoffLimit},
 	}
 	if m.Spec.Work.Timeout != nil {
 		j.Spec.ActiveDeadlineSeconds = new(max(1, int64(math.Ceil(m.Spec.Work.Timeout.Seconds()))))

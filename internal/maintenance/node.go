@@ -103,9 +103,7 @@ func (o *outcome) change(seen, changed *lifecyclev1alpha1.LifecycleEvent) {
 // letGo removes this controller's finalizer from an event, whose result is on record.
 func (o *outcome) letGo(e *lifecyclev1alpha1.LifecycleEvent) {
 	changed := e.DeepCopy()
-	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(f string) bool {
-		return f == slipwayv1alpha1.MaintenanceEventFinalizer
-	})
+	changed.Finalizers = without(changed.Finalizers, slipwayv1alpha1.MaintenanceEventFinalizer)
 	o.change(e, changed)
 }
 

@@ -38,12 +38,13 @@ func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 	if keptAway || pod.DeletionTimestamp != nil {
 		return NotReadyPod{}, false
 	}
+	ends := pod.Spec.RestartPolicy != "" && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
 	switch pod.Status.Phase {
 	case corev1.PodPending, "":
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return NotReadyPod{}, false
 	default:
-		if sharedpdbs.BelongsToNode(pod) || runsToAnEnd(pod) || podutils.IsPodReady(pod) {
+		if sharedpdbs.BelongsToNode(pod) || ends || podutils.IsPodReady(pod) {
 			return NotReadyPod{}, false
 		}
 	}
@@ -52,10 +53,6 @@ func ReadNotReady(pod *corev1.Pod) (p NotReadyPod, is bool) {
 		p.Controller = owner.UID
 	}
 	return p, true
-}
-
-func runsToAnEnd(pod *corev1.Pod) bool {
-	return pod.Spec.RestartPolicy != "" && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
 }
 
 // SortNotReady puts the oldest first.

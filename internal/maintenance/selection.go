@@ -144,10 +144,7 @@ func (v *view) heldUp(m *maintenance, refusal cause) cause {
 var isPaused = cause{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
 
 func (v *view) noTemplate(name string) cause {
-	return cause{
-		slipwayv1alpha1.ReasonJobInvalid,
-		fmt.Sprintf("spec.work.podTemplate: namespace %q has no PodTemplate %q", v.facts.Namespace, name),
-	}
+	return cause{slipwayv1alpha1.ReasonJobInvalid, fmt.Sprintf("spec.work.podTemplate: namespace %q has no PodTemplate %q", v.facts.Namespace, name)}
 }
 
 // outsideWindow returns the cause for which nodes do not begin, if the window is closed.
@@ -186,8 +183,18 @@ func (v *view) cancels(m *maintenance) bool {
 // begin lets the maintenance begin with its next nodes. It joins the drain of a node, and waits for a node that
 // returns.
 func (s *selection) begin(m *maintenance) {
-	for _, n := range s.nextNodes(m) {
-		if n.drain == nil && n.back == nil || s.joinable(n, m) {
+	t, next := s.of[m.UID], m.selected
+	switch {
+	case t.holdUp.reason != "":
+		return
+	case m.Spec.Rollout != nil:
+		t.rollout, next = rollout.Next(s.rolloutFacts(m)), nil
+		for _, name := range t.rollout.Begin {
+			next = append(next, s.byName[name])
+		}
+	}
+	for _, n := range next {
+		if n.stateFor(m) == rollout.Waiting && (n.drain == nil && n.back == nil || s.joinable(n, m)) {
 			s.begins[n.name] = append(s.begins[n.name], Ref{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
 		}
 	}
@@ -204,27 +211,6 @@ func (s *selection) joinable(n *node, m *maintenance) bool {
 		return false
 	}
 	return !workDone(n.drain) || !s.awaitsDone(n, m.UID)
-}
-
-// nextNodes returns the nodes that begin next.
-func (s *selection) nextNodes(m *maintenance) []*node {
-	var next []*node
-	t := s.of[m.UID]
-	switch {
-	case t.holdUp.reason != "":
-	case m.Spec.Rollout != nil:
-		t.rollout = rollout.Next(s.rolloutFacts(m))
-		for _, name := range t.rollout.Begin {
-			next = append(next, s.byName[name])
-		}
-	default:
-		for _, n := range m.selected {
-			if n.stateFor(m) == rollout.Waiting {
-				next = append(next, n)
-			}
-		}
-	}
-	return next
 }
 
 // rolloutFacts returns the facts of package rollout.

@@ -242,7 +242,7 @@ func (v *view) keepFinalizer(m *maintenance) []Step {
 	case m.DeletionTimestamp != nil && has && m.Spec.Stage != slipwayv1alpha1.StageComplete:
 		changed.Spec.Stage = slipwayv1alpha1.StageComplete
 	case m.DeletionTimestamp != nil && has && !v.hasTraces(m):
-		changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(f string) bool { return f == slipwayv1alpha1.MaintenanceFinalizer })
+		changed.Finalizers = without(changed.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
 	default:
 		return nil
 	}

@@ -175,11 +175,9 @@ const AnnotationCordonedAgain = "slipway.dev/cordoned-again"
 
 func cordonedAgain(e *lifecyclev1alpha1.LifecycleEvent) (times int, last time.Time) {
 	var at string
-	if _, err := fmt.Sscanf(e.Annotations[AnnotationCordonedAgain], "%d %s", &times, &at); err != nil || times < 0 {
-		return 0, time.Time{}
-	}
-	last, err := time.Parse(time.RFC3339, at)
-	if err != nil {
+	_, err := fmt.Sscanf(e.Annotations[AnnotationCordonedAgain], "%d %s", &times, &at)
+	last, invalid := time.Parse(time.RFC3339, at)
+	if err != nil || invalid != nil || times < 0 {
 		return 0, time.Time{}
 	}
 	return times, last

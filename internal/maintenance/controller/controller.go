@@ -146,7 +146,7 @@ func (c *Controller) wake() {
 func (c *Controller) reconcile(ctx context.Context, _ string) (reconcile.Result, error) {
 	now := c.Clock.Now()
 	if last := c.began.Load(); last != nil && !c.broken && now.Before(last.Add(apart)) {
-		c.wake() // an object changed at the moment at which the last pass began
+		c.wake() // a change came with the start of the last pass, or too early
 		return reconcile.Result{}, nil
 	}
 	c.began.Store(&now)
@@ -156,9 +156,6 @@ func (c *Controller) reconcile(ctx context.Context, _ string) (reconcile.Result,
 		return reconcile.Result{}, err
 	}
 	c.broken = false
-	if !due.IsZero() && due.Before(now.Add(apart)) {
-		due = now.Add(apart)
-	}
 	c.loop.AddAt(everything, due)
 	return reconcile.Result{}, nil
 }

@@ -147,39 +147,39 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 			}
 		}
 	}
-	watch := func(kind string, object client.Object, changed func(before, after any) bool, use func(ownwrites.Store)) {
-		informer, failure := c.Cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
-		if failure != nil {
-			err = errors.Join(err, fmt.Errorf("watch %s: %w", kind, failure))
-			return
+	watch := func(kind string, object client.Object, changed func(before, after any) bool, use func(ownwrites.Store)) error {
+		informer, err := c.Cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", kind, err)
 		}
 		if use != nil {
 			store, ok := informer.(toolscache.SharedIndexInformer)
 			if !ok { // a cache of several namespaces has several stores
-				err = errors.Join(err, fmt.Errorf("watch %s: the cache must have one watch for them", kind))
-				return
+				return fmt.Errorf("watch %s: the cache must have one watch for them", kind)
 			}
 			use(store.GetIndexer())
 		}
-		registration, failure := informer.AddEventHandler(c.handler(changed))
-		if failure != nil {
-			err = errors.Join(err, fmt.Errorf("watch %s: %w", kind, failure))
-			return
+		registration, err := informer.AddEventHandler(c.handler(changed))
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", kind, err)
 		}
 		stops = append(stops, func() error { return informer.RemoveEventHandler(registration) })
 		synced[kind] = registration.HasSyncedChecker().Done()
+		return nil
 	}
-	watch("NodeMaintenances", &slipwayv1alpha1.NodeMaintenance{}, always, func(s ownwrites.Store) {
-		c.written.maintenances = ownwrites.New[*slipwayv1alpha1.NodeMaintenance](s)
-	})
-	watch("LifecycleEvents", &lifecyclev1alpha1.LifecycleEvent{}, always, func(s ownwrites.Store) {
-		c.written.events = ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](s)
-	})
-	watch("Nodes", &corev1.Node{}, nodeChanged, func(s ownwrites.Store) { c.written.nodes = ownwrites.New[*corev1.Node](s) })
-	watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) })
-	watch("PodTemplates", &corev1.PodTemplate{}, always, nil)
+	err = errors.Join(
+		watch("NodeMaintenances", &slipwayv1alpha1.NodeMaintenance{}, always, func(s ownwrites.Store) {
+			c.written.maintenances = ownwrites.New[*slipwayv1alpha1.NodeMaintenance](s)
+		}),
+		watch("LifecycleEvents", &lifecyclev1alpha1.LifecycleEvent{}, always, func(s ownwrites.Store) {
+			c.written.events = ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](s)
+		}),
+		watch("Nodes", &corev1.Node{}, nodeChanged, func(s ownwrites.Store) { c.written.nodes = ownwrites.New[*corev1.Node](s) }),
+		watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) }),
+		watch("PodTemplates", &corev1.PodTemplate{}, always, nil),
+	)
 	if c.Leases {
-		watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil)
+		err = errors.Join(err, watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil))
 	}
 	return synced, stop, err
 }

@@ -183,7 +183,7 @@ func (c *Controller) lift(ctx context.Context, of maintenance.KeptPod) error {
 func (c *Controller) createEvent(ctx context.Context, s maintenance.CreateEvent) error {
 	created, err := c.Events.Create(ctx, s.Event)
 	if apierrors.IsAlreadyExists(err) {
-		return c.taken(ctx, &lifecyclev1alpha1.LifecycleEvent{}, s.Event)
+		return c.taken(ctx, "LifecycleEvent", &lifecyclev1alpha1.LifecycleEvent{}, s.Event)
 	}
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (c *Controller) createJob(ctx context.Context, s maintenance.CreateJob) err
 	job := s.Job.DeepCopy()
 	err := c.Client.Create(ctx, job)
 	if apierrors.IsAlreadyExists(err) {
-		return c.taken(ctx, &batchv1.Job{}, s.Job)
+		return c.taken(ctx, "Job", &batchv1.Job{}, s.Job)
 	}
 	if err != nil {
 		return fmt.Errorf("create Job %s/%s: %w", job.Namespace, job.Name, err)
@@ -215,11 +215,7 @@ func (c *Controller) createJob(ctx context.Context, s maintenance.CreateJob) err
 var errTaken = errors.New("exists, and belongs to no NodeMaintenance")
 
 // taken returns errStale if the existing object is a maintenance's, which the watch shows late.
-func (c *Controller) taken(ctx context.Context, existing, wanted client.Object) error {
-	kind := "Job"
-	if _, event := wanted.(*lifecyclev1alpha1.LifecycleEvent); event {
-		kind = "LifecycleEvent"
-	}
+func (c *Controller) taken(ctx context.Context, kind string, existing, wanted client.Object) error {
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read the existing %s %s: %w", kind, wanted.GetName(), err)

@@ -94,8 +94,10 @@ func ByNode(pods []Pod, all []Budget) map[string][]string {
 	keysOf, sets := map[unique.Handle[labelSet]][]string{}, map[unique.Handle[string]]map[string]bool{}
 	for _, pod := range pods {
 		keys, known := keysOf[pod.labels]
-		if !known {
-			keys = budgets.ofLabels(pod.labels.Value())
+		if of := pod.labels.Value(); !known && len(budgets[of.namespace]) > 0 {
+			if set, err := labels.ConvertSelectorToLabelsMap(of.labels); err == nil { // always: the API server validates labels
+				keys = budgets.Select(of.namespace, set)
+			}
 			keysOf[pod.labels] = keys
 		}
 		for _, key := range keys {
@@ -110,15 +112,4 @@ func ByNode(pods []Pod, all []Budget) map[string][]string {
 		byNode[node.Value()] = slices.Sorted(maps.Keys(keys))
 	}
 	return byNode
-}
-
-func (b Budgets) ofLabels(of labelSet) []string {
-	if len(b[of.namespace]) == 0 {
-		return nil
-	}
-	set, err := labels.ConvertSelectorToLabelsMap(of.labels)
-	if err != nil {
-		return nil // the API server accepts no such labels
-	}
-	return b.Select(of.namespace, set)
 }
