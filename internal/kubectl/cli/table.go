@@ -124,9 +124,11 @@ func Few(texts []string, most int) string {
 
 // Page collects paragraphs.
 type Page struct {
-	strings.Builder
 	Style ui.Style
+	text  strings.Builder
 }
+
+func (p *Page) String() string { return p.text.String() }
 
 // Section adds an empty line and a title.
 func (p *Page) Section(title string) {
@@ -155,8 +157,11 @@ func (p *Page) Text(tone ui.Tone, head, text string) {
 // Columns adds a table below an empty line.
 func (p *Page) Columns(rows [][]ui.Cell) {
 	p.Line("")
-	p.WriteString(p.Style.Columns(rows))
+	p.Add(p.Style.Columns(rows))
 }
 
-// Line adds an unchanged line.
-func (p *Page) Line(text string) { p.WriteString(text + "\n") }
+// Line adds a text, and a newline.
+func (p *Page) Line(text string) { p.Add(text + "\n") }
+
+// Add adds an unchanged text.
+func (p *Page) Add(text string) { p.text.WriteString(text) }

@@ -234,7 +234,7 @@ func printRemains(out io.Writer, style ui.Style, left installer.Remains) error {
 		rows = append(rows, []ui.Cell{{Text: "delete", Tone: ui.Bad}, {Text: "LifecycleTransition"}, {Text: "all " + fmt.Sprint(left.Transitions) + " of other drivers, with their kind"}})
 	}
 	p := cli.Page{Style: style}
-	p.WriteString(style.Columns(append([][]ui.Cell{ui.Header("WHAT", "KIND", "NAME")}, rows...)))
+	p.Add(style.Columns(append([][]ui.Cell{ui.Header("WHAT", "KIND", "NAME")}, rows...)))
 	if len(left.Foreign) > 0 {
 		p.Line("")
 		p.Text(ui.Plain, "", spared(left))

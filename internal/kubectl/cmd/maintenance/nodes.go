@@ -89,6 +89,7 @@ func phaseOf(m *slipwayv1alpha1.NodeMaintenance, node *corev1.Node, event *lifec
 			return slipwayv1alpha1.NodeFailed
 		case maintenance.RecordDone:
 			return slipwayv1alpha1.NodeReturning
+		default: // the event shows more
 		}
 	}
 	switch {

@@ -59,12 +59,13 @@ func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance,
 
 // addTimes reads --not-before and --deadline.
 func (m *maintainFlags) addTimes(now time.Time) error {
-	from, err := now, error(nil)
+	from := now
 	if m.notBefore != "" {
-		if from, err = moment(m.notBefore, now); err != nil {
+		at, err := moment(m.notBefore, now)
+		if err != nil {
 			return fmt.Errorf("--not-before: %w", err)
 		}
-		m.window.NotBefore = &metav1.Time{Time: from}
+		from, m.window.NotBefore = at, &metav1.Time{Time: at}
 	}
 	if m.deadline == "" {
 		return nil

@@ -60,7 +60,7 @@ func (p *planPrinter) table(rows [][]ui.Cell) {
 		style.Width = 0
 	}
 	p.Line("")
-	p.WriteString(style.Columns(rows))
+	p.Add(style.Columns(rows))
 }
 
 func (p *planPrinter) row(r plan.Row) []ui.Cell {

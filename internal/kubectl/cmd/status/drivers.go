@@ -80,7 +80,7 @@ func (l driverList) text(style ui.Style, _ bool) string {
 		}
 	}
 	p := cli.Page{Style: style}
-	p.WriteString(style.Columns(rows))
+	p.Add(style.Columns(rows))
 	for _, what := range l.Unread {
 		p.Text(ui.Plain, "", "not read: "+what)
 	}
