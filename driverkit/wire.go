@@ -18,7 +18,7 @@ const (
 )
 
 // request has the common fields of the requests of both methods.
-type request interface {
+type request interface { //nolint:interfacebloat // the fields of a message
 	GetTransitionName() string
 	GetEventName() string
 	GetEventUid() string
