@@ -89,7 +89,7 @@ func (c *Cluster) FollowPods(ctx context.Context, bin, sockets string, report fu
 		return false, nil
 	})
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the caller ended it
 	}
 	return fmt.Errorf("follow the pods of Slipway: %w", err)
 }

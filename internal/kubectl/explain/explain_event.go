@@ -37,10 +37,10 @@ var conditionExplainers = map[string]explainer{
 		{"see whether the DaemonSet of the agents exists, and schedules a pod on this node", "kubectl -n {SLIPWAY} get daemonsets"},
 	}},
 	lifecyclev1alpha1.ReasonAgentNotReady: {facts: explainAgentNotReady},
-	lifecyclev1alpha1.ReasonNodeNotReady: {by: "Node {NODE}", facts: (explanation).conditionOfNode, remedies: []Remedy{
+	lifecyclev1alpha1.ReasonNodeNotReady: {by: "Node {NODE}", facts: explanation.conditionOfNode, remedies: []Remedy{
 		{"look at the node, and repair it", "kubectl describe node {NODE}"},
 	}},
-	lifecyclev1alpha1.ReasonClaimModeChanged: {facts: (explanation).controller, remedies: []Remedy{
+	lifecyclev1alpha1.ReasonClaimModeChanged: {facts: explanation.controller, remedies: []Remedy{
 		{"cancel the event, and create it again", "kubectl delete lifecycleevent {EVENT}"},
 	}},
 	lifecyclev1alpha1.ReasonSLAExpired: {facts: explainLate, remedies: []Remedy{

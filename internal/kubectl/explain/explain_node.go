@@ -23,14 +23,14 @@ const (
 
 // blockerExplainers add facts and remedies to blockers.
 var blockerExplainers = map[string]explainer{
-	"NodeNotCordoned": {facts: (explanation).lastCordon, remedies: []Remedy{
+	"NodeNotCordoned": {facts: explanation.lastCordon, remedies: []Remedy{
 		{"cordon the node again: the drain continues at once", "kubectl cordon {NODE}"},
 		{"or cancel the event, if the node must stay in service", "kubectl delete lifecycleevent {EVENT}"},
 	}},
 	"NodeTaintMissing": {remedies: []Remedy{
 		{"look at the control plane: kube-controller-manager adds the taint " + corev1.TaintNodeUnschedulable, "kubectl -n kube-system get leases,pods"},
 	}},
-	"NodeGone": {facts: (explanation).remainingPods, remedies: []Remedy{
+	"NodeGone": {facts: explanation.remainingPods, remedies: []Remedy{
 		{"see which pods are left: kube-controller-manager removes pods of deleted Nodes within minutes", "kubectl get pods -A --field-selector=spec.nodeName={NODE}"},
 	}},
 	"APIServerUnavailable": {remedies: server},
@@ -43,7 +43,7 @@ var blockerExplainers = map[string]explainer{
 
 	"BudgetExhausted":  {facts: explainBudget},
 	"BudgetImpossible": {facts: explainBudget},
-	"BudgetNotObserved": {facts: (explanation).observation, remedies: []Remedy{
+	"BudgetNotObserved": {facts: explanation.observation, remedies: []Remedy{
 		{"look at kube-controller-manager, which computes budgets: does it run, and renew its lease?", "kubectl -n kube-system get leases,pods"},
 	}},
 	"BudgetSyncFailed": {facts: explainBudget},
@@ -51,32 +51,40 @@ var blockerExplainers = map[string]explainer{
 	"EvictionRefused":  {facts: explainRefused},
 	"EvictionTimedOut": {facts: explainRefused},
 	"EvictionWithoutEffect": {remedies: []Remedy{
-		{"see which of them mutate evictions of pods, for example into dry runs, and ask their owner to allow the eviction",
-			"kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies,mutatingadmissionpolicybindings -o yaml"},
+		{
+			"see which of them mutate evictions of pods, for example into dry runs, and ask their owner to allow the eviction",
+			"kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies,mutatingadmissionpolicybindings -o yaml",
+		},
 	}},
 	"DeletionRefused": {facts: explainRefused},
-	"NamespaceTerminating": {facts: (explanation).conditionsOfNamespace, remedies: []Remedy{
+	"NamespaceTerminating": {facts: explanation.conditionsOfNamespace, remedies: []Remedy{
 		{"see what delays the deletion of the namespace", "kubectl get namespace {BY} -o yaml"},
 	}},
 
 	"Terminating": {facts: explainTerminating},
-	"NodeNotReady": {facts: (explanation).conditionOfNode, remedies: []Remedy{
+	"NodeNotReady": {facts: explanation.conditionOfNode, remedies: []Remedy{
 		{"look at the node, and repair it if you can", "kubectl describe node {NODE}"},
-		{"only when the machine is certainly off: taint the Node. Its pods are removed then, and its volumes detached; while the " +
-			"machine runs, two instances of a pod may write to one volume",
-			"kubectl taint node {NODE} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"},
+		{
+			"only when the machine is certainly off: taint the Node. Its pods are removed then, and its volumes detached; while the " +
+				"machine runs, two instances of a pod may write to one volume",
+			"kubectl taint node {NODE} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+		},
 	}},
-	"PodTimedOut": {facts: (explanation).grace, remedies: []Remedy{{"wait: the pod is killed when its grace period is over", ""}}},
-	"WaitingForCompletion": {facts: (explanation).deadlineOfRule, remedies: []Remedy{
+	"PodTimedOut": {facts: explanation.grace, remedies: []Remedy{{"wait: the pod is killed when its grace period is over", ""}}},
+	"WaitingForCompletion": {facts: explanation.deadlineOfRule, remedies: []Remedy{
 		{"see the progress of its work, and wait", "kubectl -n {NAMESPACE} describe pod {POD}"},
-		{"or limit the wait, together with the owner of the rule: pods that take longer are evicted then",
-			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"deadline":"10m"}}'`},
+		{
+			"or limit the wait, together with the owner of the rule: pods that take longer are evicted then",
+			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"deadline":"10m"}}'`,
+		},
 	}},
 	"UnmanagedPod": {facts: explainAllowed("unmanagedPods")},
 	"LocalStorage": {facts: explainAllowed("localStorage")},
 	"AwaitingResponder": {remedies: []Remedy{
-		{"see the progress of the responder, and wait: after 20 min without a report, the next responder takes over",
-			"kubectl -n {BYSPACE} get " + evictions + " {BY} -o yaml"},
+		{
+			"see the progress of the responder, and wait: after 20 min without a report, the next responder takes over",
+			"kubectl -n {BYSPACE} get " + evictions + " {BY} -o yaml",
+		},
 		{"or cancel the drain, which withdraws its EvictionRequests", ""},
 	}},
 	"ResponderMissing": {facts: explainUnanswered},
@@ -87,14 +95,18 @@ var blockerExplainers = map[string]explainer{
 	}},
 	"VolumeAttached": {facts: explainVolume},
 	"PodRecurring": {remedies: []Remedy{
-		{"see the tolerations of its pods: they return because they tolerate the taint of a cordon, or name the node in spec.nodeName",
-			"kubectl -n {BYSPACE} get {BYKIND} {BY} -o yaml"},
+		{
+			"see the tolerations of its pods: they return because they tolerate the taint of a cordon, or name the node in spec.nodeName",
+			"kubectl -n {BYSPACE} get {BYKIND} {BY} -o yaml",
+		},
 		{"or create a DrainRule with behavior Skip, so that they stay", ""},
 	}},
 	"PodSkipped": {remedies: []Remedy{
 		{"see the rule; you need not act if the pods should stay", "kubectl -n {BYSPACE} get drainrule {BY} -o yaml"},
-		{"if they should leave, change the rule together with its owner: a drain in progress evicts them then, or the next one",
-			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"behavior":"Evict"}}'`},
+		{
+			"if they should leave, change the rule together with its owner: a drain in progress evicts them then, or the next one",
+			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"behavior":"Evict"}}'`,
+		},
 	}},
 	"StaticPodStays": {remedies: []Remedy{
 		staticPods,

@@ -156,8 +156,13 @@ func (n Node) Headline() string {
 		n    int
 		text string
 	}{
-		{n.count(drain.DeleteLater), "deleted past their budgets"}, {n.count(drain.TakeAway), "static removed"}, {n.count(drain.AwaitCompletion), "waited for"},
-		{n.count(drain.Ending), "ending already"}, {n.count(drain.Blocked, drain.Stuck), "blocked now"}, {n.count(drain.Behind), "behind them"}, {n.count(drain.Stay), "left"},
+		{n.count(drain.DeleteLater), "deleted past their budgets"},
+		{n.count(drain.TakeAway), "static removed"},
+		{n.count(drain.AwaitCompletion), "waited for"},
+		{n.count(drain.Ending), "ending already"},
+		{n.count(drain.Blocked, drain.Stuck), "blocked now"},
+		{n.count(drain.Behind), "behind them"},
+		{n.count(drain.Stay), "left"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 )
 
-// NoSuchNodeError: no Node has that name.
+// NoSuchNodeError means that no Node has that name.
 type NoSuchNodeError struct{ Name string }
 
 func (e NoSuchNodeError) Error() string {
