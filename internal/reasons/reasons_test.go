@@ -26,7 +26,7 @@ var sources = []struct {
 	{files: "../../api/lifecycle/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../../api/slipway/v1alpha1/*.go", prefix: "Reason"},
 	{files: "../drainer/driver/*.go", prefix: "Reason"},
-	{files: "../node/shutdown/annotations.go", prefix: "Reason"},
+	{files: "../node/shutdown/event.go", prefix: "Reason"},
 	{files: "../maintenance/*.go", prefix: "ReasonNodeUncordoned"},
 	{files: "*.go", prefix: "Code"},
 }
