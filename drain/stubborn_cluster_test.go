@@ -68,7 +68,7 @@ func TestPodsThatComeBackAgainAndAgainAreLeft(t *testing.T) {
 	if len(status.Left) != 1 || status.Left[0].Reason != drain.PodRecurring || status.Left[0].By != "ReplicaSet "+s.namespace+"/tolerant" {
 		t.Errorf("left are %+v, want the pod that came back last", status.Left)
 	}
-	if want := "drained: 3 of 3 pods gone; left behind: 1 that come back each time"; status.Message != want {
+	if want := "drained: 3 of 3 pods gone; left behind: 1 that return each time"; status.Message != want {
 		t.Errorf("it says %q, want %q", status.Message, want)
 	}
 	// More may be refused: for a moment after a pod is bound, the cache of NodeRestriction
