@@ -127,7 +127,10 @@ var leases = slices.Concat(
 // ofReports are the codes that only kubectl slipway explain uses.
 var ofReports = ofCondition(string(Explained), "False", passing(CodeNotNoticed,
 	"Neither an agent nor the controller has reported on the event yet.",
-	"if it stays, see whether Slipway's agent runs on the node, and its controller"))
+	"if it stays, see whether Slipway's agent runs on the node, and its controller"),
+	stuck(CodeClaimedByAnother,
+		"A third-party controller has claimed the event. Slipway does not write, delete or release it, and the other events of the node wait.",
+		"wait for its claimer; if the claimer no longer exists, a user with the verb release-claims releases the event"))
 
 const again = "create the event again if it is still wanted"
 

@@ -35,6 +35,9 @@ const (
 // reported. Only [Explained] has it.
 const CodeNotNoticed = "NotNoticed"
 
+// CodeClaimedByAnother is the code of an event that a third-party controller has claimed.
+const CodeClaimedByAnother = "ClaimedByAnother"
+
 // The drain driver adds these conditions of an event to the conditions of package
 // lifecycle/v1alpha1.
 const (

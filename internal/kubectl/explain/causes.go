@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -74,12 +75,16 @@ func merge(all []*Cause, c *Cause) []*Cause {
 // causes returns all causes that block the event.
 func (x explanation) causes() []Cause {
 	var found []*Cause
+	self := "LifecycleEvent " + x.event.Name
+	if lifecycleevent.HasForeignClaim(x.event) && !x.event.Status.ClaimStatus.Terminal() {
+		message := lifecycleevent.ClaimerName(x.event) + " has claimed the event"
+		found = append(found, x.newCause(reasons.Explained, reasons.CodeClaimedByAnother, "", message, nil, self))
+	}
 	for _, c := range x.event.Status.Conditions {
 		if troubles(x.event, c) {
 			found = append(found, x.ofCondition(c)...)
 		}
 	}
-	self := "LifecycleEvent " + x.event.Name
 	if silent(x.event) {
 		found = append(found, x.newCause(reasons.Explained, reasons.CodeNotNoticed, "", "", &x.event.CreationTimestamp, self))
 	}

@@ -22,6 +22,10 @@ var conditionExplainers = map[string]explainer{
 		x.controller()
 		x.remedy("see Slipway's pods", "kubectl -n {SLIPWAY} get pods -o wide")
 	}},
+	reasons.CodeClaimedByAnother: {remedies: []Remedy{
+		{"wait for the controller that has claimed the event, or look at its log", ""},
+		{"if that controller no longer exists, release the event; this needs the verb release-claims", "kubectl annotate lifecycleevent {EVENT} slipway.dev/release-claim=true"},
+	}},
 	lifecyclev1alpha1.ReasonGated: {facts: explainGated},
 	lifecyclev1alpha1.ReasonTransitionNotFound: {facts: explainTransitionNotFound, remedies: []Remedy{
 		{"see which transitions there are", "kubectl get lifecycletransitions"},

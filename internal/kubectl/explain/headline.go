@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
 )
 
@@ -26,6 +27,8 @@ func headline(f Facts, r Report, events []*event) string {
 		return fmt.Sprintf("%s: LifecycleEvent %s has ended as %s", f.NodeName, e.Name, e.Status.ClaimStatus)
 	case pending(e):
 		return fmt.Sprintf("%s waits: LifecycleEvent %s (%s) is not claimed yet", f.NodeName, e.Name, e.Spec.TransitionName)
+	case lifecycleevent.HasForeignClaim(e):
+		return fmt.Sprintf("%s %s by %s (LifecycleEvent %s)", f.NodeName, doing(f, e), lifecycleevent.ClaimerName(e), e.Name)
 	case e.DeletionTimestamp != nil:
 		return fmt.Sprintf("%s %s, and LifecycleEvent %s is being canceled%s", f.NodeName, doing(f, e), e.Name, progress(e))
 	case r.HeldUp():

@@ -20,7 +20,7 @@ func TestARefusalIsToldOfUntilItIsDoneWith(t *testing.T) {
 	f.Saw(&lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{Name: "drain-worker-1"},
 		Status: lifecyclev1alpha1.LifecycleEventStatus{
-			ClaimStatus: lifecyclev1alpha1.Claimed, Blockers: []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}},
+			ClaimStatus: lifecyclev1alpha1.Claimed, ClaimedBy: &lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: "worker-1"}, Blockers: []lifecyclev1alpha1.Blocker{{Object: "Pod shop/bare", Reason: "UnmanagedPod"}},
 		},
 	}, now)
 	answers := []bool{false, false, true}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -53,8 +54,10 @@ const (
 	Blocked State = "blocked"
 	// Canceling: the event is being deleted, and has not ended.
 	Canceling State = "canceling"
-	Canceled  State = "canceled"
-	Failed    State = "failed"
+	// ClaimedByAnother: a third-party controller has claimed the event, and Slipway leaves the event to it.
+	ClaimedByAnother State = "claimed by another"
+	Canceled         State = "canceled"
+	Failed           State = "failed"
 	// DeadlinePassed: the event ended at its deadline.
 	DeadlinePassed State = "deadline passed"
 	// Gone: the event was deleted, and its end was not seen.
@@ -74,6 +77,8 @@ func OfEvent(event *lifecyclev1alpha1.LifecycleEvent) State {
 		return Canceled
 	case status.ClaimStatus == lifecyclev1alpha1.Failed:
 		return Failed
+	case lifecycleevent.HasForeignClaim(event):
+		return ClaimedByAnother
 	case event.DeletionTimestamp != nil:
 		return Canceling
 	case status.ClaimStatus != lifecyclev1alpha1.Claimed:
@@ -210,6 +215,9 @@ var waits = []struct {
 func WaitOf(event *lifecyclev1alpha1.LifecycleEvent) Wait {
 	if event.Status.ClaimStatus.Terminal() {
 		return Wait{}
+	}
+	if lifecycleevent.HasForeignClaim(event) {
+		return Wait{Reason: reasons.CodeClaimedByAnother, Message: lifecycleevent.ClaimerName(event) + " has claimed the event"}
 	}
 	for _, w := range waits {
 		if c := apimeta.FindStatusCondition(event.Status.Conditions, w.conditionType); c != nil && c.Status == w.status {

@@ -170,7 +170,7 @@ const (
 	hasSucceeded = `{claimStatus: Succeeded, driver: {name: d, start: s, end: drain-complete}}`
 	hasFailed    = `{claimStatus: Failed, driver: {name: d, start: s, end: drain-complete}, conditions: [{type: Finished, status: "True", reason: DriverFailed, message: "spec.parameters.targets: is not understood"}]}`
 	wasCanceled  = `{claimStatus: Failed, conditions: [{type: Finished, status: "True", reason: Canceled, message: the event was deleted}]}`
-	isClaimed    = `{claimStatus: Claimed, driver: {name: d, start: s, end: drain-complete}, progress: {total: 3, done: 1}}`
+	isClaimed    = `{claimStatus: Claimed, claimedBy: {kind: NodeAgent, identity: worker-1}, driver: {name: d, start: s, end: drain-complete}, progress: {total: 3, done: 1}}`
 	waitsForTurn = `{claimStatus: Pending, conditions: [{type: Claimable, status: "False", reason: WaitingForTurn, message: "LifecycleEvent a is before it"}]}`
 	notAsked     = ""
 )
