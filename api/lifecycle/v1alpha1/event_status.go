@@ -119,8 +119,8 @@ type ClaimedDriver struct {
 	End string `json:"end,omitempty"`
 }
 
-// ClaimerKind is the kind of process that claims events. A third-party controller chooses a kind of
-// its own.
+// ClaimerKind is the kind of process that claims events. A third-party controller chooses another
+// kind.
 //
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
