@@ -109,7 +109,7 @@ func daemonUnready(c *scene) {
 	c.onlyBegan(node)
 	c.saysDone(operator, node, 1, "the node is not healthy (DaemonSetPodsNotReady)", "--accept-unhealthy")
 	c.accepts(viewer, node, 1, `"`+viewer+`" cannot patch resource "lifecycleevents"`)
-	c.accepts(operator, node, 0, "node/"+node+": it counts as back as it is, in spite of DaemonSetPodsNotReady\n")
+	c.accepts(operator, node, 0, "node/"+node+": it counts as returned, in spite of DaemonSetPodsNotReady\n")
 	c.work(m, c.nodes[1])
 	m.AwaitCompleted()
 	m.Delete()

@@ -46,7 +46,7 @@ func jobDeleted(c *scene) {
 		return len(o.Status.NodeStatuses) > 0 && strings.HasSuffix(o.Status.NodeStatuses[0].Message, "is running")
 	})
 	c.must(c.env.Client.Delete(c.t.Context(), deleted, client.PropagationPolicy(metav1.DeletePropagationBackground)))
-	if n := m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed); !strings.HasSuffix(n.Message, "was deleted before it had ended") {
+	if n := m.AwaitNode(node, slipwayv1alpha1.NodeFailed, slipwayv1alpha1.ReasonJobFailed); !strings.HasSuffix(n.Message, "was deleted before its end") {
 		c.t.Errorf("the node has failed for %q", n.Message)
 	}
 	c.awaitCordoned(node)

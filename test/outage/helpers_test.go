@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slipway-k8s/slipway/test/harness"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // coreEvents returns the interesting ones of the present core Events.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
-
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 	"github.com/slipway-k8s/slipway/test/harness"
 )

@@ -4,7 +4,7 @@ package decision
 
 import "time"
 
-// A decision of type Of is one step of a package's kind, and the time of the next decision if no fact changes before. S is an
+// An Of is one step of a package's kind, and the time of the next decision if no fact changes before. S is an
 // interface.
 type Of[S any] struct {
 	// Step is nil when there is nothing to do now.
