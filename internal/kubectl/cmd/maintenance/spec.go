@@ -37,6 +37,9 @@ func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance,
 	if m.drain != (slipwayv1alpha1.MaintenanceDrain{}) {
 		spec.Drain = &m.drain
 	}
+	if m.work.Type == slipwayv1alpha1.WorkNone && m.work.Timeout != nil {
+		return nil, errors.New("--work-timeout limits work, and --work none requests none")
+	}
 	if m.work != (slipwayv1alpha1.MaintenanceWork{}) {
 		if m.work.PodTemplate != "" {
 			m.work.Type = slipwayv1alpha1.WorkJob
@@ -66,6 +69,9 @@ func (m *maintainFlags) addTimes(now time.Time) error {
 			return fmt.Errorf("--not-before: %w", err)
 		}
 		from, m.window.NotBefore = at, &metav1.Time{Time: at}
+	}
+	if m.deadline == "" && m.window.AtDeadline != "" {
+		return errors.New("--at-deadline needs --deadline")
 	}
 	if m.deadline == "" {
 		return nil

@@ -96,6 +96,7 @@ func TestAWrongValueOfAFlagOfMaintainIsRefused(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"--work=none --work-timeout=1h": "--work none requests none", "--at-deadline=cancel": "--at-deadline needs --deadline",
 		"--not-before=soon": `--not-before: "soon"`, "--deadline=2026-04-01T23:00:00Z": "--deadline",
 		"--not-before=2026-05-02T00:00:00Z --deadline=2026-05-01T23:00:00Z": "is not after 2026-05-02T00:00:00Z",
 	} {
