@@ -69,7 +69,7 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 	kubelets(t, env)
 	b := &busy{env: env}
 
-	wantPlugin(t, env, 0, []string{"version"}, "none: no LifecycleEvents are served here")
+	wantPlugin(t, env, 0, []string{"version"}, "none: this cluster serves no LifecycleEvents")
 	wantPlugin(t, env, 2, []string{"install"}, "create   Namespace", "--yes")
 	wantPlugin(t, env, 0, []string{"install", "--dry-run=server"}, "create   LifecycleTransition")
 	if left := env.Kubectl(t, "get", "namespace", devcluster.Namespace, "--ignore-not-found", "-o", "name"); left != "" {
