@@ -113,7 +113,7 @@ func deadlineOfADeadAgent(t *testing.T, env *harness.Env) {
 	h := node.Record()
 	event, _ := half(t, node, harness.SLA(30*time.Second))
 	before := time.Now()
-	env.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionStalled, lifecyclev1alpha1.ReasonAgentNotReady, "nobody has driven the event since")
+	env.AwaitCondition(t, event.Name, lifecyclev1alpha1.ConditionStalled, lifecyclev1alpha1.ReasonAgentNotReady, "no claimer has driven the event since")
 	phase, _, message := outcome(t, env, event.Name)
 	if phase != lifecyclev1alpha1.SlaExpired || !strings.Contains(message, "the controller has ended it") {
 		t.Errorf("it ended as %s: %s", phase, message)
