@@ -48,7 +48,8 @@ func Phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
 }
 
 // HasForeignClaim returns whether a third-party controller has claimed the event. KEP-5683 permits that, and its status
-// has no claimedBy. Only the claimer writes, releases or deletes such an event.
+// has no claimedBy. Only the claimer writes, releases or deletes such an event, until a person with the verb release-claims
+// sets ReleaseClaimAnnotation: then the controller ends it (oversight/windup.go, release).
 func HasForeignClaim(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if by := e.Status.ClaimedBy; by != nil {
 		return by.Kind != lifecyclev1alpha1.NodeAgent && by.Kind != lifecyclev1alpha1.Controller

@@ -41,8 +41,9 @@
 // A pod gets none if it is not a Deployment's or not Ready; if its Deployment is in a rollout, paused, or has the
 // strategy Recreate, which forbids two pods at a time; or if a Service or a PodDisruptionBudget selects it by
 // pod-template-hash. It waits while a replacement of the same ReplicaSet cannot be scheduled. When a rollout
-// begins, or the replacement is not Ready within the Deployment's progressDeadlineSeconds, the pod returns
-// to its ReplicaSet. The run then ends with the reason as its message, and the next responder runs.
+// begins, or the replacement is not Ready within the Deployment's progressDeadlineSeconds (Facts.deadline
+// in next.go: 10 min if unset, at most 1 h), the pod returns to its ReplicaSet. The run then ends with the reason as its
+// message, and the next responder runs.
 //
 // It is pure: no client, no clock, no goroutine.
 package surge

@@ -8,7 +8,8 @@ const (
 	// NodeTimeout limits the wait for a Node that does not exist: it may be about to register.
 	NodeTimeout = 60 * time.Second
 	// DeadAfter is the time between the first sign of an agent's loss and its treatment as dead. A rolling update, or a
-	// restart, takes less.
+	// restart, takes less. It is also the time between condition Stalled of a silent agent and the end of its event (endsAt).
+	// docs/status-and-conditions.md states it.
 	DeadAfter = 40 * time.Second
 	// DeadlineGrace extends the deadline of an event whose agent is dead: an agent that works after all ends the event first,
 	// and informs the driver.

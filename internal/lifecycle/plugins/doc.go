@@ -14,5 +14,8 @@
 // while its socket exists and a process listens there. A frozen process stays
 // registered; Check detects it.
 //
+// Several processes may register one name: all calls go to the process with the newest socket file, and the next older
+// process takes over when it leaves. The Registry rejects only an endpoint that another socket has registered.
+//
 // The package does not know events and transitions, and does not write to the API server.
 package plugins

@@ -63,7 +63,8 @@ var table = []Metric{
 	metric("slipway_drain_budget_open_to_eviction_seconds", Histogram, drainers,
 		"Time from the moment at which a PodDisruptionBudget was seen to allow a disruption until an eviction under it was accepted."),
 	metric("slipway_drain_evictions_refused_total", Counter, drainers,
-		"Evictions and deletions that the API server did not accept, by reason.", "reason"),
+		"Evictions and deletions that the API server did not accept, by reason of the blocker: BudgetExhausted for a PodDisruptionBudget, "+
+			"EvictionTimedOut for a conflict on one. A drain sends no eviction that it expects a budget to refuse: see slipway_drain_blocked_seconds_total.", "reason"),
 	metric("slipway_drain_pods_evicted_total", Counter, drainers,
 		"Evictions that the API server accepted."),
 	metric("slipway_driver_call_duration_seconds", Histogram, loops,
