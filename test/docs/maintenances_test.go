@@ -46,7 +46,7 @@ func (n *newcomer) maintains() {
 	for _, manifest := range blocksIn(n.t, fleetPage, "yaml") {
 		n.types("kubectl apply -f - <<'END'\n" + manifest + "\nEND")
 	}
-	n.followsOneByOne(fleetPage, "name: kernel-6.12", "podTemplate: reboot", "zone-a", "3 nodes have returned", "PodDisruptionBudget default/stays",
+	n.followsOneByOne(fleetPage, "name: kernel-6.12", "podTemplate: reboot", "zone-a", "pauseAfter 3 is reached", "PodDisruptionBudget default/stays",
 		"node/worker-4 is tried again", "nodemaintenance.slipway.dev/kernel-6.12 has ended", "hook backup is open", "the work is done")
 	n.types("kubectl wait --for=condition=Completed nodemaintenance/firmware --timeout=4m\nkubectl delete nodemaintenance firmware\n" + n.everyMonth() +
 		"\nkubectl wait nodemaintenance --all --for=jsonpath='{.status.nodes.out}'=1 --timeout=4m\nkubectl delete nodemaintenance --all")
@@ -68,7 +68,7 @@ func (n *newcomer) followsOneByOne(page string, says ...string) {
 		}
 		if strings.HasSuffix(command, " -w") {
 			const interrupted = " || test $? = 130"
-			seen.WriteString(n.typesUntil("3 nodes have returned", command+interrupted))
+			seen.WriteString(n.typesUntil("pauseAfter 3 is reached", command+interrupted))
 			continue
 		}
 		seen.WriteString(n.types(command))

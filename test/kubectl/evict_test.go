@@ -117,7 +117,7 @@ func (s *stage) failed() {
 	follower.out.await(s.t, evictionrequest.Evictor+" is active")
 	s.respond("r", evictionrequest.Evictor, done)
 	_, trouble := follower.end(3)
-	wantTexts(s.t, trouble, "error: pod r is not evicted: all responders have had their turn", "'kubectl slipway evict r -n "+s.namespace+"' requests it again")
+	wantTexts(s.t, trouble, "error: pod r is not evicted: all responders have run", "'kubectl slipway evict r -n "+s.namespace+"' requests it again")
 	out, _ := s.run(0, "evictions", "-o", "wide")
 	wantTexts(s.t, out, "failed", "pod-1-r")
 	again := s.start("evict", "r")

@@ -24,7 +24,7 @@ func TestADrainAndAReturnEndWith0(t *testing.T) {
 	node.Agent("")
 
 	out, _ := run(t, env, 0, "drain", node.Name)
-	wantTexts(t, out, "Claimed by NodeAgent", "is gone", "node/"+node.Name+" drained")
+	wantTexts(t, out, "Claimed by NodeAgent", "is deleted", "node/"+node.Name+" drained")
 	node.AwaitPodsGone(client.MatchingLabels{"app": "cli-web"})
 	out, _ = run(t, env, 0, "uncordon", "node/"+node.Name)
 	wantTexts(t, out, "node/"+node.Name+" uncordoned")
@@ -90,7 +90,7 @@ func TestADrainThatSomebodyCancelsEndsWith4(t *testing.T) {
 	held.AwaitHeld(t, "drain-"+node.Name)
 
 	_, trouble := run(t, env, 1, "uncordon", node.Name)
-	wantTexts(t, trouble, "LifecycleEvent drain-"+node.Name, "goes on", "kubectl slipway cancel "+node.Name)
+	wantTexts(t, trouble, "LifecycleEvent drain-"+node.Name, "is in progress", "kubectl slipway cancel "+node.Name)
 	_, trouble = run(t, env, 1, "drain", node.Name)
 	wantTexts(t, trouble, "requested by", "spec.parameters.unmanagedPods is not set there, and Refuse here", "status -w "+node.Name)
 	out, _ := run(t, env, 0, "cancel", node.Name)

@@ -209,7 +209,7 @@ func TestAnAnswerThatBreaksTheContractFailsTheEvent(t *testing.T) {
 		},
 		"another node's name": {
 			start: good, end: state("to", "another-node"), reason: "InvalidAnswer",
-			message: `answered EndLifecycleTransition with node_name "another-node"; it was asked for node "` + node.Name + `"`,
+			message: `answered EndLifecycleTransition with node_name "another-node"; the request was for node "` + node.Name + `"`,
 		},
 		"nothing, to End": {
 			start: good, end: state("", ""), reason: "InvalidAnswer",
