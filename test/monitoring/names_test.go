@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
-
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
