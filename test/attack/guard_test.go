@@ -23,6 +23,7 @@ const (
 	byTransitions = "policy transitions.slipway.dev"
 	byRequester   = "policy requester.slipway.dev"
 	byOverride    = "policy override-budgets.slipway.dev"
+	byReleases    = "policy release-claims.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
 	byShutdowns   = "policy shutdowns.slipway.dev"
 )

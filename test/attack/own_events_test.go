@@ -6,6 +6,7 @@ package attack
 var onOwnEvents = map[string]attempt{
 	"claim in the name of another node":       {agentA, claim(ofA, ofB), byAgentEvents, controller},
 	"claim in the name of the controller":     {agentA, claimForTheController(ofA), byAgentEvents, controller},
+	"claim as a third-party controller":       {agentA, end(waitingOf(ofA), "Claimed"), byAgentEvents, controller},
 	"complete what the controller claimed":    {agentA, end(claimedByTheController, "Succeeded"), byAgentEvents, controller},
 	"add a foreign finalizer":                 {agentA, setFinalizers(waitingOf(ofA), "example.com/attack"), byAgentEvents, operator},
 	"add a foreign finalizer beside its own":  {agentA, setFinalizers(claimedOf(ofA), "lifecycle.k8s.io/claim-protection", "example.com/attack"), byAgentEvents, operator},

@@ -18,6 +18,7 @@ func TestWhatAgentsMayDoToEvents(t *testing.T) {
 	const (
 		others     = "spec.bindingNode: an agent works on"
 		claimant   = "status.claimedBy: an agent claims"
+		unnamed    = "status.claimedBy: an agent sets it"
 		finalizers = "metadata.finalizers: agents set and remove"
 		metadata   = "metadata: agents do not change"
 		parameters = ", parameters: {a: [1, 2.5, {b: null}]}"
@@ -26,25 +27,30 @@ func TestWhatAgentsMayDoToEvents(t *testing.T) {
 	claimed := event("", "", "Claimed, claimedBy: {kind: NodeAgent, identity: a}")
 	forB := event("", "", "Claimed, claimedBy: {kind: NodeAgent, identity: b}")
 	central := event("", "", "Claimed, claimedBy: {kind: Controller, identity: a}")
+	thirdParty := event("", "", "Claimed")
 	protected := event(", finalizers: [lifecycle.k8s.io/claim-protection]", "", "Pending")
 	foreign := event(", finalizers: [example.com/b]", "", "Pending")
 	both := event(", finalizers: [example.com/b, lifecycle.k8s.io/claim-protection]", "", "Pending")
 	refusals(t, "agent-events.yaml", map[string]refused{
-		"create one":            {request{agentOfA, events, "", pending}, "agents do not create"},
-		"claim":                 {request{agentOfA, status, pending, claimed}, ""},
-		"note why it waits":     {request{agentOfA, status, pending, pending}, ""},
-		"fail without a claim":  {request{agentOfA, status, pending, failed}, ""},
-		"claim from afar":       {request{agentOfB, status, pending, claimed}, others},
-		"claim without a node":  {request{unbound, status, pending, claimed}, "the token of the agent names no node"},
-		"claim for another":     {request{agentOfA, status, pending, forB}, claimant},
-		"claim centrally":       {request{agentOfA, status, pending, central}, claimant},
-		"end what is central":   {request{agentOfA, status, central, central}, claimant},
-		"protect":               {request{agentOfA, events, pending, protected}, ""},
-		"protect beside others": {request{agentOfA, events, foreign, both}, ""},
-		"release":               {request{agentOfA, events, protected, pending}, ""},
-		"release from afar":     {request{agentOfB, events, protected, pending}, others},
-		"protect for others":    {request{agentOfA, events, pending, foreign}, finalizers},
-		"release for others":    {request{agentOfA, events, both, protected}, finalizers},
+		"create one":             {request{agentOfA, events, "", pending}, "agents do not create"},
+		"claim":                  {request{agentOfA, status, pending, claimed}, ""},
+		"note why it waits":      {request{agentOfA, status, pending, pending}, ""},
+		"fail without a claim":   {request{agentOfA, status, pending, failed}, ""},
+		"claim from afar":        {request{agentOfB, status, pending, claimed}, others},
+		"claim without a node":   {request{unbound, status, pending, claimed}, "the token of the agent names no node"},
+		"claim for another":      {request{agentOfA, status, pending, forB}, claimant},
+		"claim centrally":        {request{agentOfA, status, pending, central}, claimant},
+		"end what is central":    {request{agentOfA, status, central, central}, claimant},
+		"claim as a third party": {request{agentOfA, status, pending, thirdParty}, unnamed},
+		"write a third party's":  {request{agentOfA, status, thirdParty, thirdParty}, unnamed},
+		"take a third party's":   {request{agentOfA, status, thirdParty, claimed}, unnamed},
+		"end a third party's":    {request{agentOfA, status, thirdParty, failed}, unnamed},
+		"protect":                {request{agentOfA, events, pending, protected}, ""},
+		"protect beside others":  {request{agentOfA, events, foreign, both}, ""},
+		"release":                {request{agentOfA, events, protected, pending}, ""},
+		"release from afar":      {request{agentOfB, events, protected, pending}, others},
+		"protect for others":     {request{agentOfA, events, pending, foreign}, finalizers},
+		"release for others":     {request{agentOfA, events, both, protected}, finalizers},
 		"protect, with parameters that stay": {
 			request{agentOfA, events, event("", parameters, "Pending"), event(", finalizers: [lifecycle.k8s.io/claim-protection]", parameters, "Pending")}, "",
 		},
