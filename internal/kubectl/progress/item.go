@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // Item is one LifecycleEvent that is followed, with its node.
@@ -118,6 +119,7 @@ func (s *Item) take(event *lifecyclev1alpha1.LifecycleEvent, gone bool, at time.
 		return
 	}
 	s.tellPhase(before, at)
+	s.tellWarning(before, at)
 	s.tellProgress(before, at)
 	s.tellBlockers(at)
 	if before.DeletionTimestamp == nil && event.DeletionTimestamp != nil && !event.Status.ClaimStatus.Terminal() {
@@ -165,6 +167,15 @@ func (s *Item) claim(at time.Time) string {
 		text += ", deadline in " + status.SLA.Sub(at).Round(time.Second).String()
 	}
 	return text
+}
+
+// tellWarning reports that the guards let the event pass with a warning.
+func (s *Item) tellWarning(before *lifecyclev1alpha1.LifecycleEvent, at time.Time) {
+	c := lifecycleevent.Condition(s.event, lifecyclev1alpha1.ConditionGuardsPassed)
+	was := lifecycleevent.Condition(before, lifecyclev1alpha1.ConditionGuardsPassed)
+	if c != nil && c.Reason == lifecyclev1alpha1.ReasonOnlyNode && (was == nil || was.Reason != c.Reason) {
+		s.tell(at, true, "Warning: "+c.Message)
+	}
 }
 
 // tellProgress reports the number of pods that have left, unless the log has each pod.
