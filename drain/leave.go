@@ -89,7 +89,7 @@ func (p *pacing) await(l leaver, r Response, n naming) (left bool, hold *obstacl
 	case r.State == EvictionFailed: // before the drain named the pod, and no newer Eviction has followed
 		return p.fallBack(l, respondersFailed(r), unanswered(r))
 	default:
-		return p.fallBack(l, nobodyResponds(r), unanswered(r))
+		return p.fallBack(l, noResponder(r), unanswered(r))
 	}
 }
 
@@ -219,7 +219,7 @@ func awaits(r Response) *obstacle {
 	return AwaitingResponder.obstacle(r.Eviction, "%s", text)
 }
 
-func nobodyResponds(r Response) *obstacle {
+func noResponder(r Response) *obstacle {
 	return ResponderMissing.obstacle(r.Eviction, "the pod is left to responders, and %s", unanswered(r))
 }
 

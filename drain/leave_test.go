@@ -240,7 +240,7 @@ func TestWhoWaitsForAResponderIsToldOfItsLastHeartbeat(t *testing.T) {
 	if o := awaits(r); !strings.Contains(o.message, "last heartbeat at 2") || !strings.Contains(o.message, ":01:00Z") {
 		t.Errorf("the message is %q", o.message)
 	}
-	if o := nobodyResponds(r); !strings.Contains(o.message, "example.com/backup has been silent since") {
+	if o := noResponder(r); !strings.Contains(o.message, "example.com/backup has been silent since") {
 		t.Errorf("the message is %q", o.message)
 	}
 }

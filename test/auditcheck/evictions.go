@@ -41,14 +41,14 @@ func isOfEvictions(r auditlog.Request) bool {
 // took reports whether the server took the request in.
 func took(r auditlog.Request) bool { return r.Code >= 200 && r.Code < 300 }
 
-// nobodysFault are refusals that do not judge the write: another writer was faster, the object is deleted, or the
+// noVerdict are refusals that do not judge the write: another writer was faster, the object is deleted, or the
 // server has too much to do.
-var nobodysFault = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
+var noVerdict = []int{http.StatusConflict, http.StatusNotFound, http.StatusTooManyRequests}
 
 // isNobodysFault also accepts refusals because the namespace is terminating, which no object of the namespace shows,
 // and because the test has set the writer's clock.
 func (c *checker) isNobodysFault(r auditlog.Request) bool {
-	if slices.Contains(nobodysFault, r.Code) {
+	if slices.Contains(noVerdict, r.Code) {
 		return true
 	}
 	var answer refusal

@@ -48,7 +48,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 // run is the responder's turn for one pod.
 func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
 	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
-	report(progressOf(drain.PodProgress{})) // it replaces what was reported before a restart
+	report(progressOf(drain.PodProgress{})) // it replaces the report from before a restart
 	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(progressOf(p)) })
 }
 

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -76,9 +76,8 @@ func merge(all []*Cause, c *Cause) []*Cause {
 func (x explanation) causes() []Cause {
 	var found []*Cause
 	self := "LifecycleEvent " + x.event.Name
-	if lifecycleevent.HasForeignClaim(x.event) && !x.event.Status.ClaimStatus.Terminal() {
-		message := lifecycleevent.ClaimerName(x.event) + " has claimed the event"
-		found = append(found, x.newCause(reasons.Explained, reasons.CodeClaimedByAnother, "", message, nil, self))
+	if wait := state.WaitOf(x.event); wait.Reason == reasons.CodeClaimedByAnother {
+		found = append(found, x.newCause(reasons.Explained, wait.Reason, "", wait.Message, nil, self))
 	}
 	for _, c := range x.event.Status.Conditions {
 		if troubles(x.event, c) {

@@ -60,11 +60,12 @@ func admitOne(f *Facts, e, first *lifecyclev1alpha1.LifecycleEvent, awaited map[
 		return note(e, lifecyclev1alpha1.ReasonDriverMissing,
 			fmt.Sprintf("driver %q is not registered on node %q", t.Spec.Driver, f.NodeName), now)
 	}
-	if first != nil && lifecycleevent.HasForeignClaim(first) && e.Annotations[shutdown.Annotation] == "" {
+	foreign := first != nil && lifecycleevent.HasForeignClaim(first)
+	if foreign && e.Annotations[shutdown.Annotation] == "" { // the machine of a shutdown goes down in any case
 		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn,
 			fmt.Sprintf("LifecycleEvent %q, claimed by %s, comes first", first.Name, lifecycleevent.ClaimerName(first)), now)
 	}
-	if first != nil && !lifecycleevent.HasForeignClaim(first) || awaited[t.Spec.Driver] {
+	if first != nil && !foreign || awaited[t.Spec.Driver] {
 		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn, "another event of this node comes first", now)
 	}
 	awaited[t.Spec.Driver] = true

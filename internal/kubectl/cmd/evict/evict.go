@@ -40,7 +40,7 @@ without this command: Ctrl-C stops watching. The command follows an earlier requ
 the command, and replaces a failed one. --withdraw withdraws the requests: unless another requester wants the
 eviction, the responder stops.
 
-A user who may create EvictionRequests can delete any pod of the namespace. With -o json, each change
+Users with permission to create EvictionRequests can delete any pod of the namespace. With -o json, each change
 is one JSON object on stdout. For more, see
 ` + reasons.Docs + `docs/how-to/evict-a-pod-by-request.md`,
 		Example: `  kubectl slipway evict cart-0 -n shop
