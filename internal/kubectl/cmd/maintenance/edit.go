@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -130,12 +131,21 @@ func resumed(m *slipwayv1alpha1.NodeMaintenance, after int32) (changed bool, err
 		limit := m.Status.Nodes.Returned + after
 		changed = changed || rollout.PauseAfter == nil || *rollout.PauseAfter != limit
 		rollout.PauseAfter = &limit
-	case rollout != nil && rollout.PauseAfter != nil && m.Status.Nodes.Returned+m.Status.Nodes.Out >= *rollout.PauseAfter:
-		// Nodes that are out of service count as well: they keep other nodes from starting, and a
-		// returned node is among them until the deletion of its event.
+	case rollout != nil && rollout.PauseAfter != nil && pausedAfter(m):
 		rollout.PauseAfter, changed = nil, true
 	}
 	return changed, nil
+}
+
+// pausedAfter reports whether the maintenance has reached its pauseAfter. The counts alone do not show it: a
+// node that has just started is still among the waiting nodes. The condition alone does not show it either:
+// it has the reason of another obstacle, for example of pending pods.
+func pausedAfter(m *slipwayv1alpha1.NodeMaintenance) bool {
+	progress := apimeta.FindStatusCondition(m.Status.Conditions, slipwayv1alpha1.MaintenanceProgressing)
+	if progress != nil && progress.Reason == slipwayv1alpha1.ReasonPauseAfter {
+		return true
+	}
+	return m.Status.Nodes.Returned+m.Status.Nodes.Out >= *m.Spec.Rollout.PauseAfter
 }
 
 func newRetry(t *cli.Tool) *cobra.Command {

@@ -62,6 +62,7 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 		changed          bool
 		want             int32 // 0: none
 		together, isOver bool
+		reason           string // of Progressing
 		wrong            string
 	}{
 		"not paused":                       {},
@@ -70,6 +71,7 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 		"at its limit":                     {limit: 5, returned: 5, changed: true},
 		"at its limit when all are back":   {limit: 5, returned: 4, out: 1, changed: true},
 		"before it, with some out":         {limit: 5, returned: 2, out: 2, want: 5},
+		"at its limit, one not out yet":    {limit: 5, returned: 4, reason: slipwayv1alpha1.ReasonPauseAfter, changed: true},
 		"past its limit, and paused":       {paused: true, limit: 5, returned: 6, changed: true},
 		"at its limit, for more":           {limit: 5, returned: 5, more: 10, changed: true, want: 15},
 		"before its limit, for more":       {limit: 5, returned: 2, more: 3, want: 5},
@@ -84,6 +86,9 @@ func TestAMaintenanceThatStandsAfterSomeNodesGoesOn(t *testing.T) {
 		}
 		m.Spec.Paused, m.Spec.Rollout.PauseAfter = tc.paused, nil
 		m.Status.Nodes.Returned, m.Status.Nodes.Out = tc.returned, tc.out
+		if !tc.isOver {
+			m.Status.Conditions = []metav1.Condition{{Type: slipwayv1alpha1.MaintenanceProgressing, Reason: tc.reason}}
+		}
 		if tc.limit > 0 {
 			m.Spec.Rollout.PauseAfter = &tc.limit
 		}
