@@ -6,9 +6,13 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -70,10 +74,13 @@ func (e *Env) DeleteQuietly(object client.Object) {
 	_ = e.Client.Delete(context.Background(), object, client.GracePeriodSeconds(0))
 }
 
-// Create creates an object that is deleted at the end of the test.
+// Create creates an object that is deleted at the end of the test. For some seconds after an installation, the
+// API server answers 503 (docs/install.md): Create repeats the request then.
 func (e *Env) Create(t *testing.T, object client.Object) {
 	t.Helper()
-	if err := e.Client.Create(t.Context(), object); err != nil {
+	unhurried := wait.Backoff{Duration: time.Second / 2, Steps: 60}
+	err := retry.OnError(unhurried, apierrors.IsServiceUnavailable, func() error { return e.Client.Create(t.Context(), object) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.DeleteQuietly(object) })

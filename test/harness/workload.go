@@ -11,11 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -124,16 +122,7 @@ func (n *Node) Event(name, transition string, change ...func(*lifecyclev1alpha1.
 	for _, f := range change {
 		f(event)
 	}
-	// An API server that has just started answers 503 until it has read the schema, which
-	// the policy about the requester needs.
-	unhurried := wait.Backoff{Duration: time.Second / 2, Steps: 60}
-	err := retry.OnError(unhurried, apierrors.IsServiceUnavailable, func() error {
-		return n.env.Client.Create(n.t.Context(), event)
-	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { n.env.DeleteQuietly(event) })
+	n.env.Create(n.t, event)
 	return event
 }
 

@@ -62,10 +62,7 @@ func keptMaintenance(t *testing.T, env *harness.Env) {
 	m.Spec.NodeSelector = corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: harness.GroupLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{"nobody"}}},
 	}}}
-	if err := env.Client.Create(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { env.DeleteQuietly(m) })
+	env.Create(t, m)
 	harness.Await(t, env, "the maintenance has its finalizer", &slipwayv1alpha1.NodeMaintenanceList{}, func(o *slipwayv1alpha1.NodeMaintenance) bool {
 		return slices.Contains(o.Finalizers, slipwayv1alpha1.MaintenanceFinalizer)
 	}, harness.Named(m.Name))
