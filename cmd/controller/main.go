@@ -75,6 +75,7 @@ predecessor.`,
 			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")
 	flags.BoolVar(&options.StrictGuards, "strict-guards", false,
 		"hold drains of the only Node of a cluster at the guard LastSchedulableNode, too; false: that guard only warns there")
+	options.Drains.AddFlags(flags)
 	flags.StringVar((*string)(&options.Surge), "surge", string(surgecontroller.Labelled),
 		"with --eviction-requests, pods of Deployments whose replacement starts first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")

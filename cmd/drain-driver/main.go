@@ -39,13 +39,13 @@ func newPluginCommand() *cobra.Command {
 		Long: `kubelet-plugin registers the drain driver with the agent of Specialized Lifecycle
 Management (SLM) on the node: Slipway's node-agent, or a kubelet that supports SLM. Its two
 LifecycleTransitions are for all nodes. If they do not exist, it publishes them, if it has
-permission. With another DRIVER-NAME or SLA, an administrator applies them in advance, as
-in config/transitions:
+permission; otherwise an administrator applies them, as in config/transitions:
 
   DRIVER-NAME            drain-started -> drain-complete
   DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete
 
-The names of the transitions replace a slash in DRIVER-NAME by a dot.`,
+The names of the transitions replace a slash in DRIVER-NAME by a dot. The driver also serves
+Slipway's own transitions, drain.slm.k8s.io and so on, if their spec.driver is DRIVER-NAME.`,
 		Example: `  # In a pod on the node:
   drain-driver kubelet-plugin --node-name=$(NODE_NAME)
 
@@ -67,13 +67,10 @@ The names of the transitions replace a slash in DRIVER-NAME by a dot.`,
 	}
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar(&options.DriverName, "driver-name", draindriver.DefaultDriverName, "name of the driver and of its drain transition")
+	options.AddFlags(flags)
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the node that this instance manages (required)")
 	flags.Var(&as, "act-as", identity.ActAsUsage)
 	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace, "Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
-	flags.DurationVar(&options.SLA, "sla", draindriver.DefaultSLA, "time limit for a drain, which the driver writes into the transitions that it publishes")
-	flags.DurationVar(&options.EvictionTimeout, "eviction-timeout", draindriver.DefaultEvictionTimeout, "time limit for one eviction request")
-	flags.Int64Var(&options.GracePeriodSeconds, "grace-period", -1, "grace period of each pod in seconds; -1: the pod's own")
 	flags.StringVar(&options.DataDir, "datadir", driverkit.DefaultDataDir, "directory for the driver's socket")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir, "directory in which the driver registers")
 	flags.StringVar(&options.Instance, "instance", "", "name of this process, if two processes of the driver run side by side during an update")

@@ -27,6 +27,7 @@ func newCommand() *cobra.Command {
 		client    daemon.Client
 		options   = agent.Options{ActAs: identity.ActAsNode}
 		builtin   []string
+		drains    draindriver.Settings
 		dataDir   string
 		namespace string
 	)
@@ -55,12 +56,15 @@ reports missing permissions.`,
 			if options.NodeName == "" {
 				return fmt.Errorf("--node-name is required")
 			}
+			if err := drains.Validate(); err != nil {
+				return err
+			}
 			self, err := client.Config()
 			if err != nil {
 				return err
 			}
 			for _, name := range builtin {
-				driver, err := builtinDriver(name, self, options, dataDir, namespace)
+				driver, err := builtinDriver(name, self, options, drains, dataDir, namespace)
 				if err != nil {
 					return err
 				}
@@ -79,6 +83,7 @@ reports missing permissions.`,
 	flags.StringVar(&namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
+	drains.AddFlags(flags)
 	flags.Var(&options.ActAs, "act-as", identity.ActAsUsage)
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0, "time for which the agent keeps ended events")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
@@ -86,15 +91,14 @@ reports missing permissions.`,
 	return command
 }
 
-func builtinDriver(name string, self *rest.Config, options agent.Options, dataDir, namespace string) (agent.Builtin, error) {
+func builtinDriver(name string, self *rest.Config, options agent.Options, drains draindriver.Settings, dataDir, namespace string) (agent.Builtin, error) {
 	if name != "drain" {
 		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: unknown driver %q; known: drain", name)
 	}
-	return agent.Builtin{Name: draindriver.DefaultDriverName, Serve: func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
+	return agent.Builtin{Name: drains.DriverName, Serve: func(ctx context.Context, asNode *rest.Config, observer *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
-			DriverName: draindriver.DefaultDriverName, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
-			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: drains,
-			SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+			Settings: drains, BuiltIn: true, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
+			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: observer,
 		})
 	}}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	// NodeLeases: the process acquires the lease of a node before Slipway cordons it, and holds
 	// it until the node has returned to service.
 	NodeLeases bool
+	// Drains are the settings of the drain driver in central mode.
+	Drains draindriver.Settings
 	// StrictGuards also holds events of the only Node of a cluster.
 	StrictGuards bool
 	// Surge is the scope of the surge responder, with EvictionRequests.
@@ -66,5 +69,5 @@ func (o Options) Validate() error {
 	if o.FinishedEventTTL < 0 {
 		errs = append(errs, fmt.Errorf("--finished-event-ttl %s must not be negative", o.FinishedEventTTL))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.Drains.Validate())...)
 }

@@ -64,9 +64,8 @@ func (p *process) addFleet(self *rest.Config, options central.Options) (err erro
 		p.manager.Add(manager.RunnableFunc(p.fleet.Drivers().Run)),
 		p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			return draindriver.Serve(ctx, self, draindriver.Options{
-				DriverName: draindriver.DefaultDriverName, AnyNode: true, Namespace: p.options.Namespace,
-				DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir,
-				Observer: p.observer.Drains(), SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
+				Settings: p.options.Drains, BuiltIn: true, AnyNode: true, Namespace: p.options.Namespace,
+				DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir, Observer: p.observer.Drains(),
 			})
 		})),
 	)
@@ -77,7 +76,7 @@ func (p *process) addFleet(self *rest.Config, options central.Options) (err erro
 func (p *process) driverMissing() error {
 	select {
 	case <-p.manager.Elected():
-		return p.fleet.Drivers().Builtin(draindriver.DefaultDriverName)
+		return p.fleet.Drivers().Builtin(p.options.Drains.DriverName)
 	default:
 		return nil
 	}

@@ -139,9 +139,8 @@ func (a agentOf) run(ctx context.Context) error {
 	registration := filepath.Join(a.Dir, "r")
 	serve := func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
-			DriverName: draindriver.DefaultDriverName, NodeName: a.Node, AsNode: asNode, Namespace: draindriver.DefaultNamespace,
+			Settings: draindriver.DefaultSettings(), BuiltIn: true, NodeName: a.Node, AsNode: asNode, Namespace: draindriver.DefaultNamespace,
 			DataDir: filepath.Join(a.Dir, "d"), RegistrationDir: registration, Observer: drains,
-			SLA: draindriver.DefaultSLA, EvictionTimeout: draindriver.DefaultEvictionTimeout, GracePeriodSeconds: -1,
 		})
 	}
 	err = agent.Run(ctx, self, agent.Options{

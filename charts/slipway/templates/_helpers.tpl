@@ -34,6 +34,20 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
+{{/* The flags of a process that has the drain driver in it. */}}
+{{- define "slipway.drain" -}}
+{{- with .Values.drain -}}
+{{- if not .builtIn -}}
+- --builtin-drivers=
+{{- else -}}
+- --driver-name={{ .driverName }}
+- --sla={{ .sla }}
+- --eviction-timeout={{ .evictionTimeout }}
+- --grace-period={{ .gracePeriod }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "slipway.probes" -}}
 livenessProbe:
   httpGet: {path: /healthz, port: health}

@@ -35,7 +35,7 @@ func TestTheGracePeriodOfAnEventComesBeforeTheDriversOwn(t *testing.T) {
 		"both":                      {30, parameters, new(int64(7))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &plugin{options: Options{GracePeriodSeconds: tc.own}}
+			p := &plugin{options: Options{Settings: Settings{GracePeriodSeconds: tc.own}}}
 			got, err := p.request(driverkit.Call{Node: "n", Parameters: []byte(tc.parameters)})
 			if err != nil {
 				t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTheGracePeriodOfAnEventComesBeforeTheDriversOwn(t *testing.T) {
 }
 
 func TestOptionsAreHeldToTheirForm(t *testing.T) {
-	good := Options{NodeName: "n", Namespace: "own", SLA: time.Minute, EvictionTimeout: time.Second, GracePeriodSeconds: -1}
+	good := Options{Settings: DefaultSettings(), NodeName: "n", Namespace: "own"}
 	for name, tc := range map[string]struct {
 		change func(*Options)
 		want   string
@@ -61,7 +61,9 @@ func TestOptionsAreHeldToTheirForm(t *testing.T) {
 		"no time for a drain":   {func(o *Options) { o.SLA = 0 }, "--sla 0s must be greater than 0"},
 		"no time for a request": {func(o *Options) { o.EvictionTimeout = -time.Second }, "--eviction-timeout -1s must be greater than 0"},
 		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own), or 1 or more"},
-		"no grace":              {func(o *Options) { o.GracePeriodSeconds = 0 }, "--grace-period 0 must be -1 (the pods' own), or 1 or more"},
+		"no grace": {func(o *Options) { o.GracePeriodSeconds = 0 }, "--grace-period 0 would need an API server that keeps a pod until its containers have ended: " +
+			"with 0, it deletes the pod before, and the drain could not detect an empty node; 1 is the shortest, and -1 means the pods' own"},
+		"no driver name": {func(o *Options) { o.DriverName = "A" }, "--driver-name: DriverName: \"A\" must be lower case letters, digits, '-' and '.', with at most one '/' inside"},
 		"two at once": {
 			func(o *Options) { o.NodeName, o.SLA = "", -1 }, "--node-name is required\n--sla -1ns must be greater than 0",
 		},

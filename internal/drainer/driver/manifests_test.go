@@ -20,7 +20,7 @@ import (
 func TestTheManifestsHaveTheTransitionsOfTheDriver(t *testing.T) {
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		want := Transitions(DefaultDriverName, DefaultSLA)
-		before := ShutdownTransition(DefaultDriverName)
+		before := ShutdownTransition()
 		if before.Name != shutdown.Transition {
 			t.Errorf("events of shutdowns ask for %s, the driver knows %s", shutdown.Transition, before.Name)
 		}

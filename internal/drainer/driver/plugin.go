@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -32,7 +33,7 @@ import (
 )
 
 const (
-	// DefaultDriverName is the name of the driver and of its drain transition; the
+	// DefaultDriverName is the name of the driver and of Slipway's drain transition; the
 	// transition back has the suffix returnSuffix.
 	DefaultDriverName = "drain.slm.k8s.io"
 	returnSuffix      = "-uncordon"
@@ -57,10 +58,60 @@ const (
 	ShuttingDown = shutdown.StateShuttingDown
 )
 
-// Options are the settings of a drain driver.
-type Options struct {
+// Settings are the properties of a drain driver that an administrator may change.
+type Settings struct {
 	DriverName string
-	NodeName   string
+	// SLA of the transitions when they are published.
+	SLA             time.Duration
+	EvictionTimeout time.Duration
+	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
+	GracePeriodSeconds int64
+}
+
+// DefaultSettings returns the settings of an installation that changes none.
+func DefaultSettings() Settings {
+	return Settings{DriverName: DefaultDriverName, SLA: DefaultSLA, EvictionTimeout: DefaultEvictionTimeout, GracePeriodSeconds: -1}
+}
+
+// AddFlags adds the flags, with their defaults.
+func (s *Settings) AddFlags(flags *pflag.FlagSet) {
+	*s = DefaultSettings()
+	flags.StringVar(&s.DriverName, "driver-name", s.DriverName, "name of the drain driver, which its transitions have in spec.driver")
+	flags.DurationVar(&s.SLA, "sla", s.SLA, "time limit for a drain, and for a return, in the transitions of the drain driver")
+	flags.DurationVar(&s.EvictionTimeout, "eviction-timeout", s.EvictionTimeout, "time limit for one eviction request of the drain driver")
+	flags.Int64Var(&s.GracePeriodSeconds, "grace-period", s.GracePeriodSeconds, "grace period in seconds of each pod that the drain driver evicts, at least 1; -1: the pod's own")
+}
+
+// Validate reports all errors, with the names of the flags.
+func (s Settings) Validate() error {
+	var errs []error
+	if err := (&driverkit.Config{DriverName: s.DriverName, AnyNode: true}).Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("--driver-name: %w", err))
+	}
+	if s.SLA <= 0 {
+		errs = append(errs, fmt.Errorf("--sla %s must be greater than 0", s.SLA))
+	}
+	if s.EvictionTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--eviction-timeout %s must be greater than 0", s.EvictionTimeout))
+	}
+	switch {
+	case s.GracePeriodSeconds == 0:
+		errs = append(errs, errors.New("--grace-period 0 would need an API server that keeps a pod until its containers have ended: with 0, "+
+			"it deletes the pod before, and the drain could not detect an empty node; 1 is the shortest, and -1 means the pods' own"))
+	case s.GracePeriodSeconds < -1:
+		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own), or 1 or more", s.GracePeriodSeconds))
+	}
+	return errors.Join(errs...)
+}
+
+// Options are the settings of a drain driver, and its place.
+type Options struct {
+	Settings
+
+	NodeName string
+	// BuiltIn: the driver is part of Slipway's agent or controller. It then publishes Slipway's own transitions, instead
+	// of transitions that are named after the driver.
+	BuiltIn bool
 	// AnyNode: the driver serves all nodes, as the process itself. NodeName is then empty.
 	AnyNode bool
 	// AsNode are the credentials for the Node and its pods. Nil: the credentials of the
@@ -73,11 +124,6 @@ type Options struct {
 	RegistrationDir string
 	// Instance tells two processes of the driver apart while it is being updated.
 	Instance string
-	// SLA of the drain transition when it is published.
-	SLA             time.Duration
-	EvictionTimeout time.Duration
-	// GracePeriodSeconds overrides that of all pods; -1: the pods' own.
-	GracePeriodSeconds int64
 	// Observer counts evictions and refusals. It may be nil.
 	Observer drain.Observer
 }
@@ -91,16 +137,7 @@ func (o Options) Validate() error {
 	if o.Namespace == "" {
 		errs = append(errs, errors.New("--namespace must not be empty"))
 	}
-	if o.SLA <= 0 {
-		errs = append(errs, fmt.Errorf("--sla %s must be greater than 0", o.SLA))
-	}
-	if o.EvictionTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("--eviction-timeout %s must be greater than 0", o.EvictionTimeout))
-	}
-	if o.GracePeriodSeconds < -1 || o.GracePeriodSeconds == 0 {
-		errs = append(errs, fmt.Errorf("--grace-period %d must be -1 (the pods' own), or 1 or more", o.GracePeriodSeconds))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.Settings.Validate())...)
 }
 
 // Probe fails if the driver that is served with these options does not answer.
@@ -122,34 +159,48 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	if err != nil {
 		return err
 	}
-	transitions := Transitions(options.DriverName, options.SLA)
 	config := options.kit()
-	config.Transitions, config.RESTConfig = transitions, self
-	return driverkit.Serve(ctx, config, driverkit.ByTransition(map[string]driverkit.Driver{
-		transitions[0].Name:                         driverkit.Background(plugin.drain),
-		transitions[1].Name:                         driverkit.Background(plugin.returnNode),
-		ShutdownTransition(options.DriverName).Name: driverkit.Background(plugin.drain),
-	}))
+	config.Transitions, config.RESTConfig = transitions(options.publishes(), options.DriverName, options.SLA), self
+	serves := map[string]driverkit.Driver{}
+	drains, returns := driverkit.Background(plugin.drain), driverkit.Background(plugin.returnNode)
+	for _, name := range []string{options.publishes(), DefaultDriverName} {
+		serves[name], serves[name+shutdownSuffix], serves[name+returnSuffix] = drains, drains, returns
+	}
+	return driverkit.Serve(ctx, config, driverkit.ByTransition(serves))
 }
+
+// publishes returns the name of the drain transition that the driver publishes.
+func (o Options) publishes() string {
+	if o.BuiltIn {
+		return DefaultDriverName
+	}
+	return transitionName(o.DriverName)
+}
+
+// transitionName names a drain transition after its driver, with a dot for its slash: names of API objects have no slash.
+func transitionName(driver string) string { return strings.ReplaceAll(driver, "/", ".") }
 
 // ShutdownTransition returns the transition of a node whose machine is being shut down. The driver does not publish it: an
 // administrator applies it. Its events define their limit of time.
-func ShutdownTransition(driver string) lifecyclev1alpha1.LifecycleTransition {
-	return transition(driver, shutdownSuffix, Draining, ShuttingDown, nil)
+func ShutdownTransition() lifecyclev1alpha1.LifecycleTransition {
+	return transition(DefaultDriverName+shutdownSuffix, DefaultDriverName, Draining, ShuttingDown, nil)
 }
 
-// Transitions returns the two that the driver publishes: the drain, and the return.
+// Transitions returns the two that a driver publishes that is not built in: the drain, and the return.
 func Transitions(driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
+	return transitions(transitionName(driver), driver, sla)
+}
+
+func transitions(name, driver string, sla time.Duration) []lifecyclev1alpha1.LifecycleTransition {
 	return []lifecyclev1alpha1.LifecycleTransition{
-		transition(driver, "", DrainStarted, DrainComplete, &metav1.Duration{Duration: sla}),
-		transition(driver, returnSuffix, Uncordoning, MaintenanceComplete, &metav1.Duration{Duration: sla}),
+		transition(name, driver, DrainStarted, DrainComplete, &metav1.Duration{Duration: sla}),
+		transition(name+returnSuffix, driver, Uncordoning, MaintenanceComplete, &metav1.Duration{Duration: sla}),
 	}
 }
 
-// transition names a transition after the driver, with a dot for its slash: names of API objects have no slash.
-func transition(driver, suffix, start, end string, sla *metav1.Duration) lifecyclev1alpha1.LifecycleTransition {
+func transition(name, driver, start, end string, sla *metav1.Duration) lifecyclev1alpha1.LifecycleTransition {
 	return lifecyclev1alpha1.LifecycleTransition{
-		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(driver, "/", ".") + suffix},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: lifecyclev1alpha1.LifecycleTransitionSpec{
 			Start: start, End: end, Driver: driver, AllNodes: new(true), SLA: sla,
 		},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slipway-k8s/slipway/config"
+	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
@@ -30,6 +32,7 @@ type install struct {
 	*cli.Tool
 
 	choice        release.Choice
+	drains        draindriver.Settings
 	mode, dryRun  string
 	yes, wait     bool
 	force         bool
@@ -87,6 +90,11 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 		"run slipway-host on each machine: a shutdown or reboot of one waits until its node is drained, as far as logind lets it ("+reasons.Docs+"docs/how-to/shutdown.md)")
 	flags.Int64Var(&i.choice.HostUser, "host-user", release.HostUser,
 		"with --host: the user that slipway-host runs as; 0 where the machines have no polkit, and logind gives locks to root alone")
+	flags.BoolVar(&i.choice.ThirdPartyDrivers, "third-party-drivers", false,
+		"let drivers of other pods register with the agents, over sockets in /var/lib/slipway of each machine: the agents then run as root, without capabilities")
+	flags.BoolVar(&i.choice.SeparateDrain, "separate-drain-driver", false,
+		"let the agents drain with the drain driver in separate pods ("+reasons.Docs+"deploy), instead of the built-in one; implies --third-party-drivers")
+	i.drains.AddFlags(flags)
 	flags.StringVar(&i.choice.Image, "image", "", "image of controller and agents (default: that of this version)")
 	flags.StringVar(&i.dryRun, "dry-run", "none", "client: say what would be applied; server: let the server check it, too, and change nothing")
 	flags.BoolVarP(&i.yes, "yes", "y", false, "do not ask")
@@ -139,6 +147,16 @@ func (i *install) check() error {
 	}
 	if i.choice.HostUser != release.HostUser && !i.choice.Host {
 		return cli.Usagef("--host-user is about slipway-host: it needs --host")
+	}
+	if i.choice.Mode == release.Central && (i.choice.ThirdPartyDrivers || i.choice.SeparateDrain) {
+		return cli.Usagef("--third-party-drivers and --separate-drain-driver are about agents: they need --mode=node")
+	}
+	if err := i.drains.Validate(); err != nil {
+		return cli.Usagef("%v", err)
+	}
+	i.choice.Drain = map[string]string{
+		release.DriverName: i.drains.DriverName, release.SLA: i.drains.SLA.String(),
+		"eviction-timeout": i.drains.EvictionTimeout.String(), "grace-period": strconv.FormatInt(i.drains.GracePeriodSeconds, 10),
 	}
 	if i.choice.HostUser < 0 {
 		return cli.Usagef("--host-user=%d is no user: use 0 or greater", i.choice.HostUser)

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -116,7 +117,7 @@ func (f driverFacts) rows() []driverRow {
 	for _, node := range f.nodes {
 		registered, known := nodestate.Drivers(&node)
 		if f.central {
-			registered, known = []string{draindriver.DefaultDriverName}, true
+			registered, known = []string{f.drainDriver()}, true
 		}
 		published := f.published(&node)
 		names := slices.Sorted(maps.Keys(published))
@@ -138,6 +139,16 @@ func (f driverFacts) rows() []driverRow {
 	}
 	slices.SortStableFunc(rows, func(a, b driverRow) int { return strings.Compare(a.Node, b.Node) })
 	return rows
+}
+
+// drainDriver returns the name of the driver in the controller, which Slipway's drain transition has.
+func (f driverFacts) drainDriver() string {
+	for _, t := range f.transitions {
+		if t.Name == lifecycleevent.DrainTransition {
+			return t.Spec.Driver
+		}
+	}
+	return draindriver.DefaultDriverName
 }
 
 // published returns the transitions for a node, by driver.

@@ -18,6 +18,12 @@ const (
 	nodeLeases       = "node-leases"
 )
 
+// The settings of the drain driver that its transitions have in them.
+const (
+	DriverName = "driver-name"
+	SLA        = "sla"
+)
+
 // LeaseNamespace is that of the Leases of nodes. Other tools have theirs in it as well: it
 // is created with the first of them, and never deleted.
 const LeaseNamespace = "kube-node-maintenance"

@@ -54,6 +54,12 @@ type Choice struct {
 	// as HostUser.
 	Host     bool
 	HostUser int64
+	// ThirdPartyDrivers: agents watch the host's folder for drivers of other pods.
+	ThirdPartyDrivers bool
+	// SeparateDrain: the drain driver is one of these, from deploy/.
+	SeparateDrain bool
+	// Drain are the settings of the drain driver, by flags; nil: those of config/.
+	Drain map[string]string
 	// Group is the API group of LifecycleEvents.
 	Group string
 	// Mutates: the server has MutatingAdmissionPolicies.
@@ -101,7 +107,10 @@ func New(files fs.FS, choice Choice) (Release, error) {
 		}
 	}
 	transitions, err := readAll(files, "transitions/"+choice.Group)
-	return Release{Objects: objects, Transitions: transitions}, err
+	if err != nil {
+		return Release{}, err
+	}
+	return Release{Objects: objects, Transitions: transitions}, withDrain(objects, transitions, choice)
 }
 
 // Everything is what any release may have put onto a cluster, in the order in which it is

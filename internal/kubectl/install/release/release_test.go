@@ -161,6 +161,72 @@ func TestSlipwayHostRunsAsWhoIsChosen(t *testing.T) {
 	}
 }
 
+func TestTheDrainDriverIsAsChosen(t *testing.T) {
+	settings := map[string]string{DriverName: "example.com/drain", SLA: "1h0m0s", "eviction-timeout": "10s", "grace-period": "5"}
+	wanted := []string{"--driver-name=example.com/drain", "--sla=1h0m0s", "--eviction-timeout=10s", "--grace-period=5"}
+	defaults := []string{"--driver-name=drain.slm.k8s.io", "--sla=5m0s", "--eviction-timeout=30s", "--grace-period=-1"}
+	for name, tc := range map[string]struct {
+		choice Choice
+		in     string // the workload that has the driver in it
+		args   []string
+		shared bool
+		driver string
+		slas   []string
+	}{
+		"as it comes": {Choice{Mode: Node}, Agents, defaults, false, "drain.slm.k8s.io", []string{"5m0s", "5m0s"}},
+		"in agents":   {Choice{Mode: Node, Drain: settings}, Agents, wanted, false, "example.com/drain", []string{"1h0m0s", "1h0m0s"}},
+		"in reduced agents": {
+			Choice{Mode: Node, Reduced: true, Drain: settings}, Agents, wanted, false, "example.com/drain", []string{"1h0m0s", "1h0m0s"},
+		},
+		"in the controller": {
+			Choice{Mode: Central, Drain: settings}, Controller, wanted, false, "example.com/drain", []string{"1h0m0s", "1h0m0s"},
+		},
+		"beside others": {Choice{Mode: Node, ThirdPartyDrivers: true}, Agents, defaults, true, "drain.slm.k8s.io", []string{"5m0s", "5m0s"}},
+		"in pods of its own": {
+			Choice{Mode: Node, SeparateDrain: true}, Agents, []string{"--builtin-drivers="}, true, "drain.slm.k8s.io", []string{"5m0s", "5m0s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.choice.Group, tc.choice.Mutates = kubernetes, true
+			r := newRelease(t, tc.choice)
+			at := slices.IndexFunc(r.Objects, func(o *unstructured.Unstructured) bool {
+				return o.GetName() == tc.in && (o.GetKind() == "DaemonSet" || o.GetKind() == "Deployment")
+			})
+			containers, err := containersOf(r.Objects[at])
+			if err != nil {
+				t.Fatal(err)
+			}
+			args, _, _ := unstructured.NestedStringSlice(containers[0], "args")
+			for _, want := range tc.args {
+				if !slices.Contains(args, want) {
+					t.Errorf("there is no %s in %v", want, args)
+				}
+			}
+			pod, _, _ := unstructured.NestedMap(r.Objects[at].Object, "spec", "template", "spec")
+			_, user := pod["securityContext"].(map[string]any)["runAsNonRoot"]
+			_, onHost := pod["volumes"].([]any)[0].(map[string]any)["hostPath"]
+			if onHost != tc.shared || user == tc.shared {
+				t.Errorf("sockets are on the host: %t; the pod is no root's: %t; want shared: %t", onHost, user, tc.shared)
+			}
+			var slas []string
+			for _, o := range r.Transitions {
+				if o.GetKind() != "LifecycleTransition" {
+					continue
+				}
+				if driver, _, _ := unstructured.NestedString(o.Object, "spec", "driver"); driver != tc.driver {
+					t.Errorf("%s is of driver %s", RefOf(o), driver)
+				}
+				if sla, has, _ := unstructured.NestedString(o.Object, "spec", "sla"); has {
+					slas = append(slas, sla)
+				}
+			}
+			if diff := cmp.Diff(tc.slas, slas); diff != "" {
+				t.Errorf("time limits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // What config/ has and no release is optional: guards, and what the reduced variant adds,
 // are in some.
 func TestEverythingHasWhatAnyReleaseHas(t *testing.T) {
