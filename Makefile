@@ -201,6 +201,10 @@ image: ## Build the image for amd64 and arm64 into dist/image, with a list of it
 image-check: image ## Build it again, from a clone and with an empty cache; compare; look at what is in it, and start it
 	@images/check.sh $(IMAGE_GO)
 
+.PHONY: driver-image-check
+driver-image-check: ## Build the image of Dockerfile from a clone, with buildah and this machine's Go, and start it (as root)
+	@deploy/check.sh
+
 .PHONY: image-push
 image-push: ## Push dist/image to TO=REPOSITORY:TAG; print its digest
 	@$(IMAGES) push $(call required,TO,ghcr.io/me/slipway:test)

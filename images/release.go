@@ -28,7 +28,7 @@ type release struct {
 }
 
 // programs has the programs of the chart. The drain driver is built into the first two, so that nodes do not pull it
-// a third time.
+// a third time; pods of its own have the image of Dockerfile.
 var programs = []string{"node-agent", "controller", "slipway-host"}
 
 // releaseOf is the release that a repository would be.

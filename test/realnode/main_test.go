@@ -24,6 +24,7 @@ const (
 	workloadImage = "local.test/workload:1"
 	agentImage    = "local.test/node-agent:1"
 	hostImage     = "local.test/slipway-host:1"
+	driverImage   = "local.test/drain-driver:1"
 )
 
 func TestMain(m *testing.M) { harness.MainOn(m, harness.Options{Bare: true}) }
@@ -88,6 +89,7 @@ func join(dir string) error {
 	defer func() { _ = os.RemoveAll(programs) }()
 	for image, source := range map[string]string{
 		workloadImage: "./test/realnode/workload", agentImage: "./cmd/node-agent", hostImage: "./cmd/slipway-host",
+		driverImage: "./cmd/drain-driver",
 	} {
 		program := filepath.Join(programs, filepath.Base(source))
 		if err := compile(source, program); err != nil {

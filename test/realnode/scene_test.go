@@ -37,6 +37,14 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	s := emptyScene(t)
+	s.start(installedDaemonSet(t, "install.yaml"), agentImage)
+	return s
+}
+
+// emptyScene is one without an agent.
+func emptyScene(t *testing.T) *scene {
+	t.Helper()
 	env, machine := realNode(t)
 	stories, err := os.MkdirTemp("", "slipway-stories-")
 	if err != nil {
@@ -51,19 +59,17 @@ func newScene(t *testing.T) *scene {
 	harness.AwaitNone[*corev1.Pod](t, env, &corev1.PodList{}, client.MatchingFields{"spec.nodeName": nodeName})
 	// A slipway-host that is gone for good has said what it does on the Node. Who uninstalls it takes that off.
 	env.Kubectl(t, "annotate", "node", nodeName, staticpod.HostAnnotation+"-", shutdown.DelayAnnotation+"-")
-	s.startAgent()
 	return s
 }
 
-// startAgent puts the DaemonSet that people install onto the cluster. It differs in what
-// this cluster lacks: a registry, and a way from pods to an API server that listens
-// on the loopback interface.
-func (s *scene) startAgent() {
+// start puts a DaemonSet that people install onto the cluster. It differs in what this
+// cluster lacks: a registry, and a way from pods to an API server that listens on the
+// loopback interface.
+func (s *scene) start(set *appsv1.DaemonSet, image string) {
 	s.t.Helper()
-	agents := installedDaemonSet(s.t, "install.yaml")
-	s.adapt(&agents.Spec.Template.Spec, agentImage)
-	s.create(agents)
-	s.awaitDaemonSet(agents)
+	s.adapt(&set.Spec.Template.Spec, image)
+	s.create(set)
+	s.awaitDaemonSet(set)
 }
 
 // adapt has a pod run here, with an image of ours.
