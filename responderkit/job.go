@@ -35,7 +35,8 @@ type job struct {
 	stopped  error // the cause of the stop; nil: not stopped
 	returned bool
 	failure  error
-	written  time.Time
+	beat     time.Time
+	followed bool // a change was written since the last heartbeat
 	complete bool // the completion was written
 }
 

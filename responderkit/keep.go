@@ -20,7 +20,7 @@ func (j *job) keep(ctx context.Context) {
 		if now.over {
 			return
 		}
-		entry, pause := next(now.facts, j.clock.Now())
+		entry, beats, pause := next(now.facts, j.clock.Now())
 		if now.stopped {
 			entry, pause = nil, forever
 		} else if rest := trouble.until.Sub(j.clock.Now()); entry != nil && rest > 0 {
@@ -30,7 +30,7 @@ func (j *job) keep(ctx context.Context) {
 			j.await(pause)
 			continue
 		}
-		err := j.write(ctx, now.seen, entry)
+		err := j.write(ctx, now.seen, entry, beats)
 		if err == nil {
 			trouble = freshTrouble()
 			continue
@@ -78,7 +78,8 @@ func (j *job) look() view {
 			progress: j.progress,
 			returned: j.returned,
 			failure:  j.failure,
-			written:  j.written,
+			beat:     j.beat,
+			followed: j.followed,
 		},
 		seen:    j.seen,
 		stopped: j.stopped != nil,
@@ -104,13 +105,13 @@ func (j *job) await(pause time.Duration) {
 }
 
 // write writes the entry. After a conflict it reads the Eviction again.
-func (j *job) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus) error {
+func (j *job) write(ctx context.Context, seen *evictionv1alpha1.Eviction, entry *evictionv1alpha1.ResponderStatus, beats bool) error {
 	after, err := j.evictions.write(ctx, seen, entry)
 	logger := klog.FromContext(ctx)
 	switch {
 	case err == nil:
 		logger.V(2).Info("Written", "entry", entry)
-		j.hasWritten(entry)
+		j.hasWritten(entry, beats)
 		j.see(after)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
@@ -136,9 +137,12 @@ func (j *job) lookAgain(ctx context.Context, seen *evictionv1alpha1.Eviction, re
 	return err
 }
 
-func (j *job) hasWritten(entry *evictionv1alpha1.ResponderStatus) {
+func (j *job) hasWritten(entry *evictionv1alpha1.ResponderStatus, beats bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.written = j.clock.Now()
+	j.followed = !beats
+	if beats {
+		j.beat = j.clock.Now()
+	}
 	j.complete = entry.CompletionTime != nil
 }

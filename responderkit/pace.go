@@ -16,6 +16,9 @@ const (
 	heartbeatEvery = 3 * time.Minute
 	// heartbeatGap is the minimum time between two heartbeats that the API recommends.
 	heartbeatGap = 20 * time.Second
+	// changeDelay delays a change soon after a heartbeat. One such change is written without
+	// another heartbeat, further changes with the next one.
+	changeDelay = 2 * time.Second
 	// serverSkew is the server's limit for the difference of a time from its own.
 	serverSkew = 30 * time.Second
 	// maxMessage is in characters.
@@ -31,39 +34,49 @@ type facts struct {
 	// returned: the run has returned, with or without an error.
 	returned bool
 	failure  error
-	// written is the time of the last write by this process.
-	written time.Time
+	// beat is the time of the last heartbeat that this process wrote.
+	beat time.Time
+	// followed: a change was written since that heartbeat.
+	followed bool
 }
 
-// next returns the entry to write now. If it is nil, the duration is the time until the
-// next write, if there is no change before.
-func next(f facts, now time.Time) (*evictionv1alpha1.ResponderStatus, time.Duration) {
+// next returns the entry to write now, and whether it has a new heartbeat. If it is nil, the
+// duration is the time until the next write, if there is no change before.
+func next(f facts, now time.Time) (write *evictionv1alpha1.ResponderStatus, beats bool, wait time.Duration) {
 	entry := *f.entry.DeepCopy()
 	entry.Message = message(f)
 	entry.ExpectedCompletionTime = expected(f, now)
 	if f.returned {
 		stamp := timestamp(f.entry, now)
 		entry.CompletionTime = &stamp
-		return &entry, 0
+		return &entry, false, 0
 	}
+	changed := text(entry.Message) != text(f.entry.Message) || !entry.ExpectedCompletionTime.Equal(f.entry.ExpectedCompletionTime)
 	gap := heartbeatEvery
-	if text(entry.Message) != text(f.entry.Message) || !entry.ExpectedCompletionTime.Equal(f.entry.ExpectedCompletionTime) {
+	if changed {
 		gap = heartbeatGap
 	}
-	if wait := lastWrite(f, now).Add(gap).Sub(now); wait > 0 {
-		return nil, wait
+	last := lastBeat(f, now)
+	if wait = last.Add(gap).Sub(now); wait <= 0 {
+		stamp := timestamp(f.entry, now)
+		entry.HeartbeatTime = &stamp
+		return &entry, true, 0
 	}
-	stamp := timestamp(f.entry, now)
-	entry.HeartbeatTime = &stamp
-	return &entry, 0
+	if !changed || f.followed {
+		return nil, false, wait
+	}
+	if wait = min(wait, last.Add(changeDelay).Sub(now)); wait > 0 {
+		return nil, false, wait
+	}
+	return &entry, false, 0
 }
 
-// lastWrite returns the time of the last heartbeat, also of an earlier process. It ignores
+// lastBeat returns the time of the last heartbeat, also of an earlier process. It ignores
 // a time that is further ahead than clocks may differ.
-func lastWrite(f facts, now time.Time) time.Time {
+func lastBeat(f facts, now time.Time) time.Time {
 	seen := f.entry.HeartbeatTime
-	if seen == nil || !seen.After(f.written) || seen.Sub(now) > serverSkew {
-		return f.written
+	if seen == nil || !seen.After(f.beat) || seen.Sub(now) > serverSkew {
+		return f.beat
 	}
 	return seen.Time
 }

@@ -101,7 +101,7 @@ func length(t *testing.T, d *datadriven.TestData, key string) time.Duration {
 // passUntil writes what is to be written until then.
 func (s *story) passUntil(end time.Time) {
 	for s.entry.CompletionTime == nil {
-		entry, wait := next(s.facts, s.now)
+		entry, beats, wait := next(s.facts, s.now)
 		if entry == nil {
 			if s.now.Add(wait).After(end) {
 				break
@@ -110,7 +110,10 @@ func (s *story) passUntil(end time.Time) {
 			continue
 		}
 		s.tell(*entry)
-		s.entry, s.written = *entry, s.now
+		s.entry, s.followed = *entry, !beats
+		if beats {
+			s.beat = s.now
+		}
 	}
 	s.now = end
 }
@@ -166,7 +169,7 @@ func TestWhatIsWrittenIsAlwaysAcceptable(t *testing.T) {
 				ExpectedCompletion: server.Add(time.Duration(rapid.IntRange(-600, 600).Draw(t, "expected")) * time.Second),
 			}
 			now := server.Add(skew)
-			entry, wait := next(f, now)
+			entry, beats, wait := next(f, now)
 			if entry == nil {
 				if wait <= 0 || wait > heartbeatEvery+serverSkew {
 					t.Fatalf("it waits %s", wait)
@@ -174,11 +177,16 @@ func TestWhatIsWrittenIsAlwaysAcceptable(t *testing.T) {
 				continue
 			}
 			check(t, f.entry, *entry, server)
-			if beat := entry.HeartbeatTime.Time; !lastHeartbeat.IsZero() && now.Sub(lastHeartbeat) < heartbeatGap {
+			if f.followed && !beats {
+				t.Fatal("two changes are written after one heartbeat")
+			}
+			if beat := entry.HeartbeatTime.Time; beats && !lastHeartbeat.IsZero() && now.Sub(lastHeartbeat) < heartbeatGap {
 				t.Fatalf("heartbeat at %s after one at %s", beat, lastHeartbeat)
 			}
-			lastHeartbeat = now
-			f.entry, f.written = *entry, now
+			f.entry, f.followed = *entry, !beats
+			if beats {
+				f.beat, lastHeartbeat = now, now
+			}
 		}
 	})
 }

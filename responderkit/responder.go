@@ -34,8 +34,8 @@ import (
 // although Kubernetes may already treat it as silent.
 //
 // report sends the progress. It may be called from any goroutine, after each change; it
-// does not block. The kit writes a change at once, or 20 s after the last heartbeat, as the
-// API recommends.
+// does not block. The kit writes the first change after a heartbeat within 2 s, and further
+// changes with the next heartbeat, 20 s after the last one, as the API recommends.
 //
 // ctx carries a logger that names the Eviction and the pod (klog.FromContext).
 type RunFunc func(ctx context.Context, e Eviction, report func(Progress)) error

@@ -43,8 +43,9 @@ func newEviction(name string, state evictionv1alpha1.ResponderStateType, uid typ
 			Pod: &evictionv1alpha1.EvictionPodReference{Name: "cart-0", UID: "pod-" + uid},
 		}},
 		Status: evictionv1alpha1.EvictionStatus{
-			TargetResponders: []evictionv1alpha1.TargetResponder{{Name: own, State: state}},
-			Responders:       []evictionv1alpha1.ResponderStatus{{Name: own}},
+			ObservedGeneration: new(int64(1)),
+			TargetResponders:   []evictionv1alpha1.TargetResponder{{Name: own, State: state}},
+			Responders:         []evictionv1alpha1.ResponderStatus{{Name: own}},
 		},
 	}
 }

@@ -28,6 +28,7 @@ func isTurnOf(name string, e *evictionv1alpha1.Eviction) (bool, error) {
 	case state == evictionv1alpha1.ResponderStateInterrupted:
 		return false, ErrInterrupted
 	case state != evictionv1alpha1.ResponderStateActive,
+		e.Status.ObservedGeneration == nil, // the evictionrequest-controller has not seen it
 		isTrue(e, evictionv1alpha1.EvictionConditionFailed),
 		entryOf(name, e).CompletionTime != nil,
 		e.Spec.Target.Pod == nil: // an unknown kind of target

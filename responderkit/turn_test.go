@@ -26,6 +26,9 @@ func TestWhoseTurnItIs(t *testing.T) {
 		"completed":              {state: evictionv1alpha1.ResponderStateCompleted, want: ErrGone},
 		"none of its responders": {state: evictionv1alpha1.ResponderStateActive, want: ErrGone, change: func(e *evictionv1alpha1.Eviction) { e.Status.TargetResponders[0].Name = "example.com/other" }},
 		"not initialized":        {state: evictionv1alpha1.ResponderStateActive, want: ErrGone, change: func(e *evictionv1alpha1.Eviction) { e.Status = evictionv1alpha1.EvictionStatus{} }},
+		"its controller has not seen it": {state: evictionv1alpha1.ResponderStateActive, want: ErrGone, change: func(e *evictionv1alpha1.Eviction) {
+			e.Status.ObservedGeneration = nil
+		}},
 		"completed, but not yet so": {state: evictionv1alpha1.ResponderStateActive, want: ErrGone, change: func(e *evictionv1alpha1.Eviction) {
 			e.Status.Responders[0].CompletionTime = &metav1.Time{Time: epoch}
 		}},

@@ -48,13 +48,24 @@ func (e *Evictor) Run(ctx context.Context) error {
 // run is the responder's turn for one pod.
 func (e *Evictor) run(ctx context.Context, of responderkit.Eviction, report func(responderkit.Progress)) error {
 	pod := types.NamespacedName{Namespace: of.Namespace, Name: of.PodName}
-	report(progressOf(drain.PodProgress{})) // it replaces the report from before a restart
-	return e.drainer.EvictPod(ctx, pod, of.PodUID, func(p drain.PodProgress) { report(progressOf(p)) })
+	tell := func(p drain.PodProgress) { report(progressOf(p, e.clock.Now())) }
+	tell(drain.PodProgress{}) // it replaces the report from before a restart
+	if err := e.drainer.EvictPod(ctx, pod, of.PodUID, tell); err != nil {
+		return err
+	}
+	report(responderkit.Progress{Message: "the pod has ended"})
+	return nil
 }
 
+// endsSoon is the estimate for a pod whose grace period is over. The server takes no time in the past.
+const endsSoon = 10 * time.Second
+
 // progressOf returns the Eviction's report about a pod.
-func progressOf(p drain.PodProgress) responderkit.Progress {
+func progressOf(p drain.PodProgress, now time.Time) responderkit.Progress {
 	progress := responderkit.Progress{Message: "evicting the pod", ExpectedCompletion: p.Ends}
+	if !p.Ends.IsZero() && p.Ends.Before(now.Add(endsSoon)) {
+		progress.ExpectedCompletion = now.Add(endsSoon)
+	}
 	switch {
 	case p.Blocker.Reason != "":
 		progress.Message = "waiting: " + p.Blocker.Message

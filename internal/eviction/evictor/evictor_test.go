@@ -35,9 +35,18 @@ func TestWhatIsSaidOfAPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, progressOf(tc.progress)); diff != "" {
+			if diff := cmp.Diff(tc.want, progressOf(tc.progress, ends.Add(-time.Minute))); diff != "" {
 				t.Errorf("said (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A pod on no node, or with no grace period, ends at once: the server takes no estimate in the past.
+func TestAPodWhoseGracePeriodIsOverIsExpectedToEndSoon(t *testing.T) {
+	ends := time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
+	now := ends.Add(time.Minute)
+	if got := progressOf(drain.PodProgress{Ends: ends}, now).ExpectedCompletion; !got.After(now) {
+		t.Errorf("it is expected to end at %s", got)
 	}
 }
