@@ -70,6 +70,8 @@ predecessor.`,
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "elect a leader among several controllers; false: run only one controller")
 	flags.BoolVar(&options.EvictionRequests, "eviction-requests", false,
 		"act on EvictionRequests (KEP-4563), which no controller of Kubernetes does yet; requires the permissions in config/rbac/evictions")
+	flags.BoolVar(&options.EvictionController, "eviction-controller", true,
+		"with --eviction-requests, merge the requests into Evictions, and evict as the last responder; false where controllers of Kubernetes do both")
 	flags.BoolVar(&options.NodeLeases, "node-leases", false,
 		"acquire the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out of service, and hold it until the node returns; "+
 			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")

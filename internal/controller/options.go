@@ -33,6 +33,8 @@ type Options struct {
 	// EvictionRequests: the process is also the evictionrequest-controller, and runs Slipway's
 	// responders.
 	EvictionRequests bool
+	// EvictionController is false where Kubernetes' own controllers merge EvictionRequests into Evictions, and evict last.
+	EvictionController bool
 	// NodeLeases: the process acquires the lease of a node before Slipway cordons it, and holds
 	// it until the node has returned to service.
 	NodeLeases bool

@@ -114,20 +114,12 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 	return p.manager.Add(manager.RunnableFunc(m.Run))
 }
 
-// addEvictions adds the evictionrequest-controller, Slipway's responders, and the requester for
-// pods that drains leave to responders.
+// addEvictions adds Slipway's responders, the requester for pods that drains leave to responders, and, unless
+// Kubernetes has its own, the evictionrequest-controller and the last responder.
 func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	responds, extra, err := p.addSurge(self)
 	if err != nil {
 		return err
-	}
-	requests, err := evictioncontroller.New(self, p.judged, extra...)
-	if err != nil {
-		return fmt.Errorf("build the evictionrequest-controller: %w", err)
-	}
-	last, err := evictor.New(self, p.judged, p.observer.Drains())
-	if err != nil {
-		return fmt.Errorf("build the responder that evicts: %w", err)
 	}
 	drains, err := requester.New(ctx, requester.Options{
 		Self: self, Events: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Clock: p.clock, Responds: responds,
@@ -135,11 +127,18 @@ func (p *process) addEvictions(ctx context.Context, self *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("build the requester of evictions for drains: %w", err)
 	}
-	return errors.Join(
-		p.manager.Add(manager.RunnableFunc(requests.Run)),
-		p.manager.Add(until(requests.Yielded(), last.Run)),
-		p.manager.Add(manager.RunnableFunc(drains.Run)),
-	)
+	if err := p.manager.Add(manager.RunnableFunc(drains.Run)); err != nil || !p.options.EvictionController {
+		return err
+	}
+	requests, err := evictioncontroller.New(self, p.judged, p.observer.LeftToKubernetes, extra...)
+	if err != nil {
+		return fmt.Errorf("build the evictionrequest-controller: %w", err)
+	}
+	last, err := evictor.New(self, p.judged, p.observer.Drains())
+	if err != nil {
+		return fmt.Errorf("build the responder that evicts: %w", err)
+	}
+	return errors.Join(p.manager.Add(manager.RunnableFunc(requests.Run)), p.manager.Add(manager.RunnableFunc(last.Run)))
 }
 
 // addSurge adds the surge responder. It returns the test for pods that have a responder.
@@ -159,20 +158,4 @@ func (p *process) addSurge(self *rest.Config) (requester.Responds, []evictioncon
 	}
 	extra := []evictioncontroller.Responder{{EvictionResponder: surge.Itself(), Applies: s.Applies}}
 	return responds, extra, p.manager.Add(manager.RunnableFunc(s.Run))
-}
-
-// until runs a component until another one takes over.
-func until(yielded <-chan struct{}, run func(context.Context) error) manager.RunnableFunc {
-	return func(ctx context.Context) error {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		go func() {
-			select {
-			case <-yielded:
-				stop()
-			case <-ctx.Done():
-			}
-		}()
-		return run(ctx)
-	}
 }

@@ -45,7 +45,7 @@ var cases = map[string]func(*scene){
 		if got := stateOf(e, backup); got != evictionv1alpha1.ResponderStateCompleted {
 			s.t.Errorf("%s is %s", backup, got)
 		}
-		s.remove(pod) // and says no more: what it would say now, the controller says for it
+		s.remove(pod) // and says no more
 		s.awaitTold("drain", evicted, evictionv1alpha1.EvictionConditionReasonPodDeleted)
 		s.takeBack("drain")
 		s.awaitGone("pod-1-p")
@@ -55,11 +55,22 @@ var cases = map[string]func(*scene){
 		s.ask("drain", pod)
 		s.awaitActive("pod-1-p", backup)
 		s.remove(pod)
+		s.must(s.respond("pod-1-p", backup, completed(time.Now())))
 		s.awaitTold("drain", evicted, evictionv1alpha1.EvictionConditionReasonPodDeleted)
-		e := s.awaitEviction("pod-1-p", "has ended", func(e *evictionv1alpha1.Eviction) bool { return len(e.Status.Conditions) > 0 })
-		if got := stateOf(e, backup); got != evictionv1alpha1.ResponderStateCompleted {
-			s.t.Errorf("%s is %s", backup, got)
-		}
+		s.awaitEviction("pod-1-p", backup+" has reported", func(e *evictionv1alpha1.Eviction) bool {
+			return stateOf(e, backup) == evictionv1alpha1.ResponderStateCompleted
+		})
+	},
+	"a pod that goes, and its responder says nothing": func(s *scene) {
+		pod := s.pod("p", responder(backup, 20000))
+		s.ask("drain", pod)
+		s.awaitActive("pod-1-p", backup)
+		s.remove(pod)
+		s.awaitTold("drain", evicted, evictionv1alpha1.EvictionConditionReasonPodDeleted)
+		s.awaitEviction("pod-1-p", backup+" is Interrupted", func(e *evictionv1alpha1.Eviction) bool {
+			own := e.Status.Responders[0]
+			return stateOf(e, backup) == evictionv1alpha1.ResponderStateInterrupted && own.Name == backup && own.CompletionTime == nil
+		})
 	},
 	"two requesters, of which one withdraws, and then the other": func(s *scene) {
 		pod := s.pod("p", responder(backup, 20000))
@@ -132,7 +143,7 @@ var cases = map[string]func(*scene){
 		s.awaitTold("a", evicted, evictionv1alpha1.EvictionConditionReasonPodTerminal)
 		s.awaitEviction("pod-1-p", "has ended", func(e *evictionv1alpha1.Eviction) bool {
 			return has(e.Status.Conditions, evicted, evictionv1alpha1.EvictionConditionReasonPodTerminal) &&
-				stateOf(e, backup) == evictionv1alpha1.ResponderStateCompleted
+				stateOf(e, backup) == evictionv1alpha1.ResponderStateInterrupted
 		})
 	},
 	"eleven responders, none of which evicts": func(s *scene) {
@@ -144,6 +155,14 @@ var cases = map[string]func(*scene){
 		for _, r := range append(all, responder(evictionrequest.Evictor, 100)) {
 			s.awaitActive("pod-1-p", r.Name)
 			s.must(s.respond("pod-1-p", r.Name, completed(time.Now())))
+		}
+		s.awaitActive("pod-2-p", all[0].Name)
+	},
+	"a last responder that gives up twice": func(s *scene) {
+		s.ask("a", s.pod("p"))
+		for _, eviction := range []string{"pod-1-p", "pod-2-p"} {
+			s.awaitActive(eviction, evictionrequest.Evictor)
+			s.must(s.respond(eviction, evictionrequest.Evictor, completed(time.Now())))
 		}
 		s.awaitTold("a", failed, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder)
 	},
@@ -228,6 +247,6 @@ var timed = map[string]func(*scene, *testingclock.FakeClock){
 		now.Step(20 * time.Minute)
 		s.awaitActive("pod-1-p", evictionrequest.Evictor)
 		now.Step(20 * time.Minute)
-		s.awaitTold("a", failed, evictionv1alpha1.EvictionConditionReasonNoFurtherResponder)
+		s.awaitActive("pod-2-p", backup)
 	},
 }

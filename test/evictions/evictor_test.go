@@ -32,7 +32,7 @@ func TestTheResponderThatComesLast(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			g := newGround(t, p)
-			run(t, g.config(), clock.RealClock{})
+			g.control(t, clock.RealClock{})
 			last := &lastResponder{t: t, ground: g}
 			last.start()
 			t.Cleanup(func() { last.stop() })

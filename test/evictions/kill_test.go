@@ -83,10 +83,9 @@ func (g *ground) noWorkIsDoneTwice(t *testing.T) {
 	want := []string{
 		"create evictions " + eviction,
 		"patch evictions " + eviction, // b is an owner
-		// The turn of the first, b, a has withdrawn, the turn of the second, which is completed for
-		// it, and the end.
+		// The turn of the first, b, a has withdrawn, the turn of the second, and the end.
 		"update evictions/status " + eviction, "update evictions/status " + eviction, "update evictions/status " + eviction,
-		"update evictions/status " + eviction, "update evictions/status " + eviction, "update evictions/status " + eviction,
+		"update evictions/status " + eviction, "update evictions/status " + eviction,
 		// It awaits, has observed that a withdraws, and is over.
 		"update evictionrequests/status " + a, "update evictionrequests/status " + a, "update evictionrequests/status " + a,
 		"update evictionrequests/status " + b, "update evictionrequests/status " + b,

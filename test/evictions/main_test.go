@@ -42,6 +42,8 @@ type ground struct {
 	place
 	env     *harness.Env
 	clients kubernetes.Interface
+	// left receives a value for each decision to leave an Eviction to another controller; nil: none counts them.
+	left chan struct{}
 }
 
 // TestEvictions runs all tests on a cluster of either kind: with one controller, with a
@@ -90,23 +92,30 @@ func TestTime(t *testing.T) {
 	t.Run("it all is seen", func(t *testing.T) { seen.check(t, takesTime) })
 }
 
-// TestItYieldsToKubernetesOwn has a second controller write as that of Kubernetes does.
-func TestItYieldsToKubernetesOwn(t *testing.T) {
+// TestAForgedFieldManagerStopsOneEviction has another client write as Kubernetes' own controller: that Eviction is left to
+// it for as long as a controller could be silent, and no other one.
+func TestAForgedFieldManagerStopsOneEviction(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, place{"CRDs", false})
-	ended := run(t, g.asController(t), clock.RealClock{})
+	g.left = make(chan struct{}, 100)
+	now := testingclock.NewFakeClock(time.Now())
+	g.control(t, now)
 	s := g.scene(t)
 	s.ask("a", s.pod("p"))
 	e := s.awaitActive("pod-1-p", evictionrequest.Evictor)
 	e.Status.TargetResponders[0].State = evictionv1alpha1.ResponderStateInterrupted
 	_, err := g.clients.LifecycleV1alpha1().Evictions(e.Namespace).
-		UpdateStatus(t.Context(), e, metav1.UpdateOptions{FieldManager: evictionrequest.KubernetesController})
+		UpdateStatus(t.Context(), e, metav1.UpdateOptions{FieldManager: evictionrequest.KubernetesControllers[1]})
 	s.must(err)
 	select {
-	case <-ended: // then it does nothing any more
+	case <-g.left:
 	case <-time.After(patience):
-		t.Fatal("it goes on")
+		t.Fatal("the Eviction is not left to another controller")
 	}
+	s.ask("b", s.pod("q"))
+	s.awaitActive("pod-1-q", evictionrequest.Evictor)
+	now.Step(evictionrequest.HeartbeatDeadline + time.Minute)
+	s.awaitActive("pod-2-p", evictionrequest.Evictor)
 }
 
 func newGround(t *testing.T, p place) *ground {
@@ -152,25 +161,15 @@ func (g *ground) asController(t *testing.T) *rest.Config {
 func (g *ground) control(t *testing.T, c clock.WithTicker) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := start(ctx, t, g.asController(t), c)
+	ended := g.start(ctx, t, g.asController(t), c)
 	stop = func() { cancel(); <-ended }
 	t.Cleanup(stop)
 	return stop
 }
 
-// run has a controller at work until the test ends; the channel is closed when it does no
-// more before that.
-func run(t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
+func (g *ground) start(ctx context.Context, t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	ended := start(ctx, t, config, c)
-	t.Cleanup(func() { stop(); <-ended })
-	return ended
-}
-
-func start(ctx context.Context, t *testing.T, config *rest.Config, c clock.WithTicker) <-chan struct{} {
-	t.Helper()
-	controller, err := evictioncontroller.New(config, c)
+	controller, err := evictioncontroller.New(config, c, g.countLeft)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,4 +181,11 @@ func start(ctx context.Context, t *testing.T, config *rest.Config, c clock.WithT
 		}
 	}()
 	return ended
+}
+
+func (g *ground) countLeft() {
+	select {
+	case g.left <- struct{}{}:
+	default: // none counts, or enough are counted
+	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // hasNoClock is what Evictions and requests come to wherever the server has a clock, or has
-// none: all states but one, and each reason of each condition.
+// none: all states, and each reason of each condition.
 var hasNoClock = []string{
 	"Eviction: Failed AwaitingEviction",
 	"Eviction: Failed CanceledDueToNoRequesters",
@@ -42,6 +42,7 @@ var hasNoClock = []string{
 	"responder: Canceled",
 	"responder: Completed",
 	"responder: Inactive",
+	"responder: Interrupted",
 }
 
 // takesTime is what they come to when it passes.

@@ -14,8 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 
@@ -65,7 +69,7 @@ func (s *stage) untilThePodIsGone() {
 	wantTexts(s.t, trouble, "there is no pod missing in namespace "+s.namespace)
 	first := s.start("evict", "p", "--reason", "disk is failing")
 	first.out.await(s.t, s.namespace+"/p  example.com/backup is active since ", ", then example.com/migrate, "+evictionrequest.Evictor)
-	s.respond("p", "example.com/backup", func(r *evictionv1alpha1.ResponderStatus) {
+	s.respond("pod-1-p", "example.com/backup", func(r *evictionv1alpha1.ResponderStatus) {
 		r.HeartbeatTime, r.Message = &metav1.Time{Time: time.Now()}, new("7 of 12 GiB")
 	})
 	first.out.await(s.t, "example.com/backup is active", "last heartbeat at ", ": 7 of 12 GiB\n")
@@ -82,7 +86,7 @@ func (s *stage) untilThePodIsGone() {
 	_, trouble = s.run(5, "evict", "p", "--timeout=1s")
 	wantTexts(s.t, trouble, "Timed out.", "It continues in the cluster.")
 
-	s.respond("p", "example.com/backup", done)
+	s.respond("pod-1-p", "example.com/backup", done)
 	first.out.await(s.t, "example.com/migrate is active")
 	s.remove("p")
 	out, _ := first.end(0)
@@ -115,11 +119,12 @@ func (s *stage) failed() {
 	s.pod("r")
 	follower := s.start("evict", "r")
 	follower.out.await(s.t, evictionrequest.Evictor+" is active")
-	s.respond("r", evictionrequest.Evictor, done)
+	s.respond("pod-1-r", evictionrequest.Evictor, done)
+	s.respond("pod-2-r", evictionrequest.Evictor, done)
 	_, trouble := follower.end(3)
 	wantTexts(s.t, trouble, "error: pod r is not evicted: all responders have run", "'kubectl slipway evict r -n "+s.namespace+"' requests it again")
 	out, _ := s.run(0, "evictions", "-o", "wide")
-	wantTexts(s.t, out, "failed", "pod-1-r")
+	wantTexts(s.t, out, "failed", "pod-2-r")
 	again := s.start("evict", "r")
 	again.trouble.await(s.t, "An earlier request for pod r has ended; the command requests the eviction again.")
 	again.out.await(s.t, evictionrequest.Evictor+" is active")
@@ -195,7 +200,7 @@ func (s *stage) run(want int, arguments ...string) (out, trouble string) {
 // runEvictions has an evictionrequest-controller at work until the test ends.
 func (s *stage) runEvictions() {
 	s.t.Helper()
-	controller, err := evictioncontroller.New(s.config(), clock.RealClock{})
+	controller, err := evictioncontroller.New(s.config(), clock.RealClock{}, func() {})
 	s.must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -225,12 +230,18 @@ func (s *stage) remove(pod string) {
 	s.must(s.clients.CoreV1().Pods(s.namespace).Delete(s.t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 }
 
-// respond changes what a responder says of the eviction of a pod that goes on.
-func (s *stage) respond(pod, responder string, say func(*evictionv1alpha1.ResponderStatus)) {
+// respond changes what a responder says of an Eviction, when that has responders.
+func (s *stage) respond(eviction, responder string, say func(*evictionv1alpha1.ResponderStatus)) {
 	s.t.Helper()
 	api := s.clients.LifecycleV1alpha1().Evictions(s.namespace)
+	lister := cache.NewListWatchFromClient(s.clients.LifecycleV1alpha1().RESTClient(), "evictions", s.namespace, fields.OneTermEqualSelector("metadata.name", eviction))
+	_, err := watchtools.UntilWithSync(s.t.Context(), lister, &evictionv1alpha1.Eviction{}, nil, func(e watch.Event) (bool, error) {
+		seen, ok := e.Object.(*evictionv1alpha1.Eviction)
+		return ok && len(seen.Status.Responders) > 0, nil
+	})
+	s.must(err)
 	s.must(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		e, err := api.Get(s.t.Context(), "pod-1-"+pod, metav1.GetOptions{})
+		e, err := api.Get(s.t.Context(), eviction, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

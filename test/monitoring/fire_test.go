@@ -148,6 +148,11 @@ var situations = map[string]map[string]situation{
 		"not when it is mended": {delay("5x10 300x40"), 17 * time.Minute, nil},
 		"not what is enough":    {delay("60x40"), 30 * time.Minute, nil},
 	},
+	"SlipwayEvictionsLeft": {
+		"the first time": {"slipway_evictions_left_to_kubernetes_total _x20 1x40", 22 * time.Minute, []string{`{}`}},
+		"again":          {"slipway_evictions_left_to_kubernetes_total 1x20 2x40", 25 * time.Minute, []string{`{}`}},
+		"not for ever":   {"slipway_evictions_left_to_kubernetes_total _x20 1x60", 45 * time.Minute, nil},
+	},
 	"SlipwayControllerMissing": {
 		"nobody is there":       {`up 1x40`, 10 * time.Minute, []string{`{}`}},
 		"two that stand by":     {leading("0x40", "0x40"), 10 * time.Minute, []string{`{}`}},

@@ -95,7 +95,7 @@ func (g *ground) config() *rest.Config {
 // runEvictions has an evictionrequest-controller at work until the test ends.
 func (g *ground) runEvictions(t *testing.T) {
 	t.Helper()
-	controller, err := evictioncontroller.New(g.config(), clock.RealClock{})
+	controller, err := evictioncontroller.New(g.config(), clock.RealClock{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

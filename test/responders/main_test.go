@@ -128,7 +128,7 @@ func (s *server) run(t *testing.T, cases map[string]func(*testing.T, *server)) {
 // control has an evictionrequest-controller at work until stop, or the end of the test.
 func (s *server) control(t *testing.T, c clock.WithTicker) (stop func()) {
 	t.Helper()
-	controller, err := evictioncontroller.New(s.config(), c)
+	controller, err := evictioncontroller.New(s.config(), c, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (g *ground) controller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests, err := evictioncontroller.New(config, clock.RealClock{}, evictioncontroller.Responder{EvictionResponder: surgeroom.Itself(), Applies: s.Applies})
+	requests, err := evictioncontroller.New(config, clock.RealClock{}, func() {}, evictioncontroller.Responder{EvictionResponder: surgeroom.Itself(), Applies: s.Applies})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
@@ -42,9 +41,11 @@ type Controller struct {
 	evictions ownwrites.Informer[*evictionv1alpha1.Eviction]
 	pods      *podWatches
 	extra     []Responder
+	left      func()
 
-	yield   sync.Once
-	yielded chan struct{}
+	// ended has the targets of a pod's name that were seen deleted or completed, and when. One worker at a time has
+	// a name.
+	ended sync.Map // types.NamespacedName to map[types.UID]time.Time
 }
 
 // Applies reports whether a responder is for a pod that does not name it.
@@ -57,28 +58,25 @@ type Responder struct {
 	Applies Applies
 }
 
-// New returns a controller that acts with the given credentials, with extra responders. It sends no request.
-func New(config *rest.Config, c clock.WithTicker, extra ...Responder) (*Controller, error) {
+// New returns a controller that acts with the given credentials, with extra responders. It sends no request. It calls left
+// for each decision that leaves an Eviction to Kubernetes' own controller.
+func New(config *rest.Config, c clock.WithTicker, left func(), extra ...Responder) (*Controller, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // CRDs know no other
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build a client for EvictionRequests: %w", err)
 	}
-	return &Controller{clients: clients, clock: c, extra: extra, yielded: make(chan struct{})}, nil
+	return &Controller{clients: clients, clock: c, left: left, extra: extra}, nil
 }
 
-// Yielded is closed when Kubernetes' own controller works. Then this controller stops, and the last responder must
-// stop, too: Kubernetes has another one.
-func (c *Controller) Yielded() <-chan struct{} { return c.yielded }
-
-// Run works until ctx ends, or until it has yielded. It leaves no goroutine running.
+// Run works until ctx ends. It leaves no goroutine running.
 func (c *Controller) Run(ctx context.Context) (err error) {
 	if c.loop, err = loop.New(ctx, "evictionrequests", "pod", workers, c.clock, c); err != nil {
 		return err
 	}
 	defer c.loop.Close()
-	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(c.transform))
+	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(transform))
 	api := factory.Lifecycle().V1alpha1()
 	var errRequests, errEvictions error
 	c.requests, errRequests = ownwrites.NewInformer(api.EvictionRequests().Informer(), indexes[*evictionv1alpha1.EvictionRequest]())
@@ -86,16 +84,6 @@ func (c *Controller) Run(ctx context.Context) (err error) {
 	if err := errors.Join(errRequests, errEvictions); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-c.yielded:
-			log.FromContext(ctx).Info("Kubernetes' own evictionrequest-controller works; standing down until the next start")
-			stop()
-		case <-ctx.Done():
-		}
-	}()
 	c.pods = &podWatches{clients: c.clients, changed: c.podChanged, ready: c.wakeAll, watch: map[string]podWatch{}}
 	defer c.pods.close()
 	watches, err := loop.Watch(ctx, factory, c.changed, nil, c.requests, c.evictions)
@@ -163,12 +151,12 @@ func (c *Controller) hasRequests(index, value string) bool {
 	return err == nil && len(keys) > 0
 }
 
-// transform drops the managed fields of an object after it has looked for Kubernetes' own controller in them.
-func (c *Controller) transform(obj any) (any, error) {
-	if e, ok := obj.(*evictionv1alpha1.Eviction); ok && evictionrequest.IsOfKubernetes(e, c.clock.Now()) {
-		c.yield.Do(func() { close(c.yielded) })
-	}
-	if o, ok := obj.(metav1.Object); ok {
+// transform drops the managed fields that decisions do not need.
+func transform(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *evictionv1alpha1.Eviction:
+		evictionrequest.KeepLeader(o)
+	case metav1.Object:
 		o.SetManagedFields(nil)
 	}
 	return obj, nil

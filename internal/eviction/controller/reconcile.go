@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
@@ -44,6 +45,7 @@ func (c *Controller) Reconcile(ctx context.Context, pod types.NamespacedName) (r
 	if !c.hasRequests(cache.NamespaceIndex, pod.Namespace) {
 		c.pods.leave(pod.Namespace)
 	}
+	c.forgetEnded(pod, uids)
 	var wake time.Time
 	var failed []error
 	for _, uid := range uids {
@@ -74,10 +76,15 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 		if err != nil || !known {
 			return time.Time{}, err
 		}
+		facts.Ended = c.endedSince(facts)
 		if facts.Extra, err = c.extraFor(ctx, facts); err != nil {
 			return time.Time{}, err
 		}
 		decision := evictionrequest.Next(facts, c.clock.Now())
+		if decision.Yields {
+			log.FromContext(ctx).Info("Kubernetes' own evictionrequest-controller works on an Eviction of the pod", "podUID", target.UID, "until", decision.Wake)
+			c.left()
+		}
 		if decision.Step == nil {
 			return decision.Wake, nil
 		}
@@ -92,6 +99,34 @@ func (c *Controller) settle(ctx context.Context, target evictionrequest.Target) 
 		}
 	}
 	return time.Time{}, context.Cause(ctx)
+}
+
+// endedSince returns when the target was first seen deleted or completed; zero if it exists.
+func (c *Controller) endedSince(f evictionrequest.Facts) time.Time {
+	all, _ := c.ended.LoadOrStore(types.NamespacedName{Namespace: f.Target.Namespace, Name: f.Target.Name}, map[types.UID]time.Time{})
+	since := all.(map[types.UID]time.Time)
+	switch at, known := since[f.Target.UID]; {
+	case !f.HasEnded():
+		delete(since, f.Target.UID)
+	case known:
+		return at
+	default:
+		since[f.Target.UID] = c.clock.Now()
+	}
+	return since[f.Target.UID]
+}
+
+// forgetEnded forgets the targets of a name that no object mentions.
+func (c *Controller) forgetEnded(pod types.NamespacedName, mentioned []types.UID) {
+	all, known := c.ended.Load(pod)
+	if !known {
+		return
+	}
+	since := all.(map[types.UID]time.Time)
+	maps.DeleteFunc(since, func(uid types.UID, _ time.Time) bool { return !slices.Contains(mentioned, uid) })
+	if len(mentioned) == 0 {
+		c.ended.Delete(pod)
+	}
 }
 
 // targets returns the UIDs that requests or Evictions name under the pod's name.
@@ -185,7 +220,7 @@ func (c *Controller) gather(ctx context.Context, target evictionrequest.Target, 
 // extraFor returns the responders for the target that it does not name. They matter until the Eviction lists
 // all its responders.
 func (c *Controller) extraFor(ctx context.Context, f evictionrequest.Facts) (all []corev1.EvictionResponder, err error) {
-	if !f.Begins() {
+	if !f.Begins(c.clock.Now()) {
 		return nil, nil
 	}
 	for _, r := range c.extra {
@@ -222,7 +257,7 @@ func (c *Controller) perform(ctx context.Context, step evictionrequest.Step) err
 		return keep(c.evictions, "write labels and owners of Eviction", s.Eviction, adopted, err, faultpoint.EvictionAdopted)
 	case evictionrequest.WriteEviction:
 		changed := s.Eviction.DeepCopy()
-		changed.Status = s.Status
+		changed.Status, changed.ManagedFields = s.Status, nil // the server keeps its own
 		written, err := api.Evictions(changed.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
 		return keep(c.evictions, "write the status of Eviction", changed, written, err, faultpoint.EvictionWritten)
 	case evictionrequest.WriteRequest:

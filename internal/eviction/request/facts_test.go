@@ -79,7 +79,7 @@ func TestWhetherAnEvictionBegins(t *testing.T) {
 	} {
 		f := onePod()
 		tc.so(&f)
-		if got := f.Begins(); got != tc.want {
+		if got := f.Begins(epoch); got != tc.want {
 			t.Errorf("%s: it begins: %t", name, got)
 		}
 	}
@@ -97,12 +97,15 @@ func TestWithWhichEvictionItIsOver(t *testing.T) {
 	}{
 		"there is none":                        {false, nil, ""},
 		"the pod was evicted, for another":     {false, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, evicted)}, "pod-1-p"},
-		"it failed, which the requester knows": {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeNoResponder)}, "pod-1-p"},
-		"it failed, and another one asks":      {false, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeNoResponder)}, ""},
-		"one that should not have been there":  {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeSuperfluous)}, ""},
-		"one that runs":                        {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeAwaited)}, ""},
-		"one of which nothing is said yet":     {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0)}, ""},
-		"one that is being deleted":            {true, []*evictionv1alpha1.Eviction{deleted}, ""},
+		"it failed, which the requester knows": {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeNoResponder)}, ""},
+		"the second one failed, too": {true, []*evictionv1alpha1.Eviction{
+			theEviction("pod-1-p", time.Hour, outcomeNoResponder), theEviction("pod-2-p", 0, outcomeNoResponder),
+		}, "pod-2-p"},
+		"it failed, and another one asks":     {false, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeNoResponder)}, ""},
+		"one that should not have been there": {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeSuperfluous)}, ""},
+		"one that runs":                       {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0, outcomeAwaited)}, ""},
+		"one of which nothing is said yet":    {true, []*evictionv1alpha1.Eviction{theEviction("pod-1-p", 0)}, ""},
+		"one that is being deleted":           {true, []*evictionv1alpha1.Eviction{deleted}, ""},
 		"the newest of those that failed": {true, []*evictionv1alpha1.Eviction{
 			theEviction("pod-2-p", time.Minute, outcomeNoResponder), theEviction("pod-1-p", time.Hour, outcomeNoResponder),
 		}, "pod-2-p"},
@@ -121,27 +124,6 @@ func TestWithWhichEvictionItIsOver(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%s: got %q; want %q", name, got, tc.want)
-		}
-	}
-}
-
-// A requester that the controller never told anything may have had its Eviction.
-func TestWhetherAnEvictionServedARequest(t *testing.T) {
-	for name, tc := range map[string]struct {
-		owner types.UID
-		has   evictionv1alpha1.Requester
-		want  bool
-	}{
-		"it was for it":            {"r-a", evictionv1alpha1.Requester{Name: "example.com/a", Intent: evictionv1alpha1.RequesterIntentEviction}, true},
-		"it was another request's": {"r-b", evictionv1alpha1.Requester{Name: "example.com/a", Intent: evictionv1alpha1.RequesterIntentEviction}, false},
-		"it was another's":         {"r-a", evictionv1alpha1.Requester{Name: "example.com/b", Intent: evictionv1alpha1.RequesterIntentEviction}, false},
-		"it had been withdrawn":    {"r-a", evictionv1alpha1.Requester{Name: "example.com/a", Intent: evictionv1alpha1.RequesterIntentWithdrawn}, false},
-	} {
-		e := theEviction("pod-1-p", 0, outcomeNoResponder)
-		e.OwnerReferences = []metav1.OwnerReference{{UID: tc.owner}}
-		e.Status.Requesters = []evictionv1alpha1.Requester{tc.has}
-		if got := served(e, asker("a")); got != tc.want {
-			t.Errorf("%s: it served: %t", name, got)
 		}
 	}
 }
@@ -406,22 +388,5 @@ func TestHowAnEvictionStandsOfWhichNothingIsSaid(t *testing.T) {
 func TestAPodWithoutAnAnnotationHasNoRespondersOfItsOwn(t *testing.T) {
 	if all, err := RespondersOf(&corev1.Pod{}); len(all) > 0 || err != nil {
 		t.Errorf("got %v, %v", all, err)
-	}
-}
-
-func TestWhatSaysNothingOfKubernetesOwnController(t *testing.T) {
-	const turns = `{"f:status":{"f:targetResponders":{}}}`
-	for name, change := range map[string]func(*metav1.ManagedFieldsEntry){
-		"it wrote elsewhere":             func(m *metav1.ManagedFieldsEntry) { m.Subresource = "" },
-		"it is not said when it did":     func(m *metav1.ManagedFieldsEntry) { m.Time = nil },
-		"it is not said what it wrote":   func(m *metav1.ManagedFieldsEntry) { m.FieldsV1 = nil },
-		"it is another controller":       func(m *metav1.ManagedFieldsEntry) { m.Manager = "slipway" },
-		"it wrote too long ago to count": func(m *metav1.ManagedFieldsEntry) { m.Time = &metav1.Time{Time: epoch.Add(-20 * time.Minute)} },
-	} {
-		e := managed(KubernetesController, "status", turns, epoch)
-		change(&e.ManagedFields[0])
-		if IsOfKubernetes(e, epoch) {
-			t.Errorf("%s: it is taken for a sign of it", name)
-		}
 	}
 }

@@ -20,6 +20,8 @@ type Decision struct {
 	Step Step
 	// Wake is zero when only a change of the facts can lead to a step.
 	Wake time.Time
+	// Yields means that another controller works on an Eviction of the target, which is left to it until Wake.
+	Yields bool
 }
 
 // Step is one step. Repeating it is harmless.
@@ -68,6 +70,9 @@ func (Delete) isStep()        {}
 // Next returns the next step for a target.
 func Next(f Facts, now time.Time) Decision {
 	v := derive(f, now)
+	if until := v.ledUntil(); !until.IsZero() {
+		return Decision{Wake: until, Yields: true}
+	}
 	if names := v.doubtful(); len(names) > 0 {
 		return Decision{Step: Confirm{Requests: names}}
 	}
@@ -84,7 +89,7 @@ func Next(f Facts, now time.Time) Decision {
 		}
 		return decision
 	case v.over != nil:
-		return Decision{Step: v.report(outcomeOf(v.over))}
+		return Decision{Step: v.report(outcomeOf(v.over)), Wake: v.again}
 	default:
 		return v.begin()
 	}
@@ -145,12 +150,14 @@ func (v view) discard() Decision {
 // begin creates an Eviction, if it is wanted and possible.
 func (v view) begin() Decision {
 	switch {
-	case !slices.ContainsFunc(v.Requests, unsettled):
+	case !v.begins():
 		return Decision{}
 	case !v.wanted:
 		return Decision{Step: v.report(outcomeCanceled)}
 	case v.pod == nil && !v.Confirmed:
 		return Decision{Step: Confirm{}}
+	case v.pod == nil && v.last != nil:
+		return Decision{Step: v.report(outcomeEvicted(podGone(v.Target)))}
 	}
 	if why := v.invalid(); why != "" {
 		return Decision{Step: v.report(outcomeInvalid(why))}
@@ -167,7 +174,9 @@ func (v view) drive(e *evictionv1alpha1.Eviction) Decision {
 		!equality.Semantic.DeepEqual(adopt.Owners, e.OwnerReferences) {
 		return Decision{Step: adopt}
 	}
-	switch {
+	switch wait := v.lastReport(e); {
+	case v.targetEnded() && v.now.Before(wait):
+		return Decision{Wake: wait}
 	case v.pod == nil && !v.Confirmed:
 		return Decision{Step: Confirm{}}
 	case v.pod == nil:
@@ -219,6 +228,15 @@ func (v view) invalid() string {
 	default:
 		return ""
 	}
+}
+
+// lastReport returns the time until which the active responder can report after the end of the target.
+func (v view) lastReport(e *evictionv1alpha1.Eviction) time.Time {
+	active := activeOf(&e.Status)
+	if active == nil || statusOf(&e.Status, active.Name).CompletionTime != nil {
+		return time.Time{}
+	}
+	return v.Ended.Add(lastReportDelay)
 }
 
 func terminal(pod *corev1.Pod) bool {

@@ -22,12 +22,20 @@ func (v view) report(o outcome) Step {
 	}) {
 		status := *r.Status.DeepCopy()
 		status.ObservedGeneration = new(r.Generation)
-		o.applyTo(&status.Conditions, r.Generation, v.now)
+		if !permanent(r) {
+			o.applyTo(&status.Conditions, r.Generation, v.now)
+		}
 		if !equality.Semantic.DeepEqual(status, r.Status) {
 			return WriteRequest{Request: r, Status: status}
 		}
 	}
 	return nil
+}
+
+// permanent reports whether the outcome of a request does not change any more.
+func permanent(r *evictionv1alpha1.EvictionRequest) bool {
+	return apimeta.IsStatusConditionTrue(r.Status.Conditions, conditionEvicted) ||
+		failedFor(r.Status.Conditions, evictionv1alpha1.EvictionConditionReasonEvictionInvalid)
 }
 
 // observe returns the Eviction's status with its current requesters.
@@ -75,17 +83,15 @@ func (v view) turned(e *evictionv1alpha1.Eviction) (evictionv1alpha1.EvictionSta
 	return status, time.Time{}
 }
 
-// succeeded returns the status of an Eviction whose target was deleted. The server accepts the end only after the
-// active responder has completed: if it has not written that, the first step writes it, and the next one the end.
+// succeeded returns the status of an Eviction whose target has ended. An active responder that has not reported its
+// completion is Interrupted.
 func (v view) succeeded(e *evictionv1alpha1.Eviction, how reasoned) evictionv1alpha1.EvictionStatus {
 	status := v.observe(e)
 	if active := activeOf(&status); active != nil {
-		own := statusOf(&status, active.Name)
-		if own.CompletionTime == nil {
-			own.CompletionTime = notBefore(own.StartTime, v.now)
-			return status
-		}
 		active.State = evictionv1alpha1.ResponderStateCompleted
+		if statusOf(&status, active.Name).CompletionTime == nil {
+			active.State = evictionv1alpha1.ResponderStateInterrupted
+		}
 	}
 	outcomeEvicted(how).applyTo(&status.Conditions, e.Generation, v.now)
 	return status
@@ -129,9 +135,8 @@ func statusOf(status *evictionv1alpha1.EvictionStatus, name string) *evictionv1a
 // heartbeat returns when the responder last reported. Kubernetes' server accepts no time that is more than 30 s
 // ahead of the server's; a later time, which a CRD accepts, is ignored.
 func heartbeat(r *evictionv1alpha1.ResponderStatus, now time.Time) time.Time {
-	const ahead = 30 * time.Second
 	switch {
-	case r.HeartbeatTime != nil && !r.HeartbeatTime.After(now.Add(ahead)):
+	case r.HeartbeatTime != nil && !r.HeartbeatTime.After(now.Add(clockSkew)):
 		return r.HeartbeatTime.Time
 	case r.StartTime != nil:
 		return r.StartTime.Time
@@ -242,8 +247,12 @@ func hasEnded(e *evictionv1alpha1.Eviction) bool { return final(e.Status.Conditi
 
 // superfluous reports whether an Eviction was ended because it should not have existed.
 func superfluous(e *evictionv1alpha1.Eviction) bool {
-	c := apimeta.FindStatusCondition(e.Status.Conditions, conditionFailed)
-	return c != nil && c.Reason == string(evictionv1alpha1.EvictionConditionReasonEvictionInvalid)
+	return failedFor(e.Status.Conditions, evictionv1alpha1.EvictionConditionReasonEvictionInvalid)
+}
+
+func failedFor(conditions []metav1.Condition, reason evictionv1alpha1.EvictionConditionReason) bool {
+	c := apimeta.FindStatusCondition(conditions, conditionFailed)
+	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == string(reason)
 }
 
 func evicted(e *evictionv1alpha1.Eviction) bool {

@@ -36,26 +36,40 @@ func managed(manager, subresource, fields string, at time.Time) *evictionv1alpha
 	return e
 }
 
-func TestWhatShowsThatKubernetesOwnIsAtWork(t *testing.T) {
-	const turns, owners = `{"f:status":{"f:targetResponders":{}}}`, `{"f:metadata":{"f:ownerReferences":{}}}`
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	over := managed(KubernetesController, "status", turns, now)
-	outcomeCanceled.applyTo(&over.Status.Conditions, 1, now)
+// Anyone with access to the status can forge a field manager: what it shows is limited, and ends.
+func TestHowLongAnEvictionIsLeftToKubernetesOwnController(t *testing.T) {
+	const turns, owners, reports = `{"f:status":{"f:targetResponders":{}}}`, `{"f:metadata":{"f:ownerReferences":{}}}`, `{"f:status":{"f:responders":{}}}`
+	kubernetes := KubernetesControllers[1]
 	for name, tc := range map[string]struct {
-		eviction *evictionv1alpha1.Eviction
-		want     bool
+		manager, subresource, fields string
+		age                          time.Duration
+		ended                        bool
+		want                         time.Duration
 	}{
-		"it says whose turn it is":          {managed(KubernetesController, "status", turns, now.Add(-time.Minute)), true},
-		"it said so long ago":               {managed(KubernetesController, "status", turns, now.Add(-HeartbeatDeadline)), false},
-		"of an Eviction that has ended":     {over, false},
-		"its garbage collector":             {managed(KubernetesController, "", owners, now), false},
-		"a responder":                       {managed("example.com/backup", "status", turns, now), false},
-		"a responder by its name":           {managed(KubernetesController, "status", `{"f:status":{"f:responders":{}}}`, now), false},
-		"nobody is said to have written it": {&evictionv1alpha1.Eviction{}, false},
+		"it has written the active responder": {kubernetes, "status", turns, time.Minute, false, 19 * time.Minute},
+		"by its other name":                   {KubernetesControllers[0], "status", turns, 0, false, 20 * time.Minute},
+		"it wrote too long ago":               {kubernetes, "status", turns, 20 * time.Minute, false, 0},
+		"a time that only a forger writes":    {kubernetes, "status", turns, -time.Minute, false, 0},
+		"of an Eviction that has ended":       {kubernetes, "status", turns, 0, true, 0},
+		"its garbage collector":               {kubernetes, "", owners, 0, false, 0},
+		"a responder":                         {"example.com/backup", "status", turns, 0, false, 0},
+		"a responder by its name":             {kubernetes, "status", reports, 0, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := IsOfKubernetes(tc.eviction, now); got != tc.want {
-				t.Errorf("it is %t", got)
+			e := managed(tc.manager, tc.subresource, tc.fields, epoch.Add(-tc.age))
+			e.ManagedFields = append(e.ManagedFields, metav1.ManagedFieldsEntry{Manager: kubernetes, Subresource: "status"})
+			if tc.ended {
+				outcomeCanceled.applyTo(&e.Status.Conditions, 1, epoch)
+			}
+			f := onePod()
+			f.Evictions = []*evictionv1alpha1.Eviction{e}
+			d := Next(f, epoch)
+			if want := tc.want > 0; d.Yields != want || want && (d.Step != nil || d.Wake.Sub(epoch) != tc.want) {
+				t.Errorf("it yields: %t, until %s; want %s", d.Yields, d.Wake, tc.want)
+			}
+			KeepLeader(e)
+			if again := Next(f, epoch); again.Yields != d.Yields {
+				t.Error("without the other managed fields it decides otherwise")
 			}
 		})
 	}

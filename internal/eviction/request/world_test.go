@@ -28,7 +28,8 @@ type world struct {
 	uid       types.UID // of the target
 	tape      []asked
 	extra     []corev1.EvictionResponder
-	unseen    bool // the pod is gone, and the cache shows it still
+	unseen    bool                    // the pod is gone, and the cache shows it still
+	ended     map[types.UID]time.Time // when the targets were first seen deleted or completed
 	// behind are the requests that a cache shows still; nil for those that there are. before
 	// are those of earlier: of before the last command of a script.
 	behind, before map[string]*evictionv1alpha1.EvictionRequest
@@ -40,7 +41,7 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch, uid: uid("u1"),
+		now: epoch, uid: uid("u1"), ended: map[types.UID]time.Time{},
 		requests: map[string]*evictionv1alpha1.EvictionRequest{}, evictions: map[string]*evictionv1alpha1.Eviction{},
 	}
 }
@@ -77,6 +78,12 @@ func (w *world) facts(confirm *Confirm) Facts {
 		}
 		f.Taken = append(f.Taken, name)
 	}
+	if _, known := w.ended[w.uid]; !known && f.HasEnded() {
+		w.ended[w.uid] = w.now
+	} else if !f.HasEnded() {
+		delete(w.ended, w.uid)
+	}
+	f.Ended = w.ended[w.uid]
 	return f
 }
 

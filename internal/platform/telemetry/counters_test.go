@@ -79,6 +79,7 @@ func used(t *testing.T) *prometheus.Registry {
 	s.Drains().EvictedAfter(20 * time.Millisecond)
 	s.Calls().Called("d", "StartLifecycleTransition", "OK", time.Second)
 	s.ShutdownEnded("ShutdownFinished")
+	s.LeftToKubernetes()
 	host, err := NewHost(registry)
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,7 @@ type Source struct {
 	maintenances *Maintenances
 	leading      prometheus.Gauge
 	shutdowns    *prometheus.CounterVec
+	left         *prometheus.CounterVec
 }
 
 // New returns the source of a process.
@@ -60,6 +61,7 @@ func New(ctx context.Context, options Options) (*Source, error) {
 		s.fleet, s.maintenances = newFleetMetrics(r), newMaintenances(r, s.recorder(""))
 		s.leading = r.gauges("slipway_controller_leading").WithLabelValues()
 		s.shutdowns = r.counters("slipway_shutdowns_total")
+		s.left = r.counters("slipway_evictions_left_to_kubernetes_total")
 	}
 	if err := r.err(); err != nil {
 		s.Close()
@@ -103,6 +105,9 @@ func (s *Source) Oversees(node string, events []*lifecyclev1alpha1.LifecycleEven
 
 // ShutdownEnded counts a shutdown whose machine has booted again.
 func (s *Source) ShutdownEnded(reason string) { s.shutdowns.WithLabelValues(reason).Inc() }
+
+// LeftToKubernetes counts a decision that leaves an Eviction to Kubernetes' own controller.
+func (s *Source) LeftToKubernetes() { s.left.WithLabelValues().Inc() }
 
 // Close ends all observers. It drops unwritten core Events.
 func (s *Source) Close() { s.broadcaster.Shutdown() }

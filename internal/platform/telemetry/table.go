@@ -71,6 +71,8 @@ var table = []Metric{
 		"Duration of calls to lifecycle drivers. A driver may delay its answer to EndLifecycleTransition by 30 s.", "driver", "method"),
 	metric("slipway_driver_calls_total", Counter, loops,
 		"Finished calls to lifecycle drivers, by driver, method of the contract and gRPC code.", "driver", "method", "code"),
+	metric("slipway_evictions_left_to_kubernetes_total", Counter, controller,
+		"Decisions that left an Eviction of KEP-4563 to Kubernetes' own controller, because that seems to work on it."),
 	metric("slipway_health_check", Gauge, everywhere,
 		"1 if a check of /healthz (liveness) or /readyz (readiness) passes, 0 if it fails.", "probe", "check"),
 	metric("slipway_host_delay_seconds", Gauge, host,

@@ -108,7 +108,7 @@ func (i *install) run(ctx context.Context) error {
 		return err
 	}
 	style := i.Outlast()
-	if err := i.prepare(); err != nil {
+	if err := i.prepare(ctx); err != nil {
 		return err
 	}
 	if i.output.Format != cli.Human {
@@ -168,7 +168,7 @@ func (i *install) check() error {
 }
 
 // prepare finds out what is to be applied on this cluster.
-func (i *install) prepare() error {
+func (i *install) prepare(ctx context.Context) error {
 	var err error
 	if i.on, err = openInstaller(i.Tool); err != nil {
 		return err
@@ -185,6 +185,11 @@ func (i *install) prepare() error {
 	}
 	if i.choice.Group, err = i.on.Group(); err != nil {
 		return err
+	}
+	if i.choice.EvictionRequests {
+		if i.choice.KubernetesEvicts, err = i.on.KubernetesEvicts(ctx); err != nil {
+			return err
+		}
 	}
 	i.whatIsApplied, err = release.New(config.Files, i.choice)
 	return err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,6 +85,17 @@ func (c *Cluster) Group() (string, error) {
 		}
 	}
 	return lifecyclev1alpha1.GroupKubernetes, nil
+}
+
+// KubernetesEvicts reports whether the server has a role for its own evictionrequest-controller: it creates the roles
+// of the controllers that it expects.
+func (c *Cluster) KubernetesEvicts(ctx context.Context) (bool, error) {
+	const role = "system:controller:evictionrequest-controller"
+	_, err := c.kube.RbacV1().ClusterRoles().Get(ctx, role, metav1.GetOptions{})
+	if err == nil || apierrors.IsNotFound(err) {
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("read ClusterRole %s: %w", role, err)
 }
 
 // resource is where an object is served. The plural is guessed, and not looked up: what the

@@ -14,8 +14,9 @@ import (
 
 // The flags by which the controller does what is optional.
 const (
-	evictionRequests = "eviction-requests"
-	nodeLeases       = "node-leases"
+	evictionRequests   = "eviction-requests"
+	evictionController = "eviction-controller"
+	nodeLeases         = "node-leases"
 )
 
 // The settings of the drain driver that its transitions have in them.
@@ -34,6 +35,11 @@ func withOptions(files fs.FS, objects []*unstructured.Unstructured, choice Choic
 	if choice.EvictionRequests {
 		if objects, err = withOption(files, objects, "install-evictions.yaml", evictionRequests, choice); err != nil {
 			return nil, err
+		}
+		if choice.KubernetesEvicts {
+			if err := addArgument(objects, "--"+evictionController+"=false"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if choice.NodeLeases {
@@ -76,20 +82,28 @@ func withOption(files fs.FS, objects []*unstructured.Unstructured, file, flag st
 		builtIn := o.GetKind() == "CustomResourceDefinition" && choice.Group != lifecyclev1alpha1.GroupKubernetes
 		return builtIn || o.GetKind() == "Deployment"
 	})
+	if err := addArgument(objects, "--"+flag+"=true"); err != nil {
+		return nil, err
+	}
+	return slices.Insert(objects, 1, added...), nil // after the namespace
+}
+
+// addArgument gives the controller another argument.
+func addArgument(objects []*unstructured.Unstructured, argument string) error {
 	for _, o := range objects {
 		if o.GetKind() != "Deployment" || o.GetName() != Controller {
 			continue
 		}
 		containers, err := containersOf(o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, c := range containers {
 			args, _, _ := unstructured.NestedStringSlice(c, "args")
-			if err := unstructured.SetNestedStringSlice(c, append(args, "--"+flag+"=true"), "args"); err != nil {
-				return nil, err
+			if err := unstructured.SetNestedStringSlice(c, append(args, argument), "args"); err != nil {
+				return err
 			}
 		}
 	}
-	return slices.Insert(objects, 1, added...), nil // after the namespace
+	return nil
 }

@@ -48,6 +48,8 @@ type Choice struct {
 	Reduced bool
 	// EvictionRequests: the controller acts on them.
 	EvictionRequests bool
+	// KubernetesEvicts: the server has the evictionrequest-controller and the last responder itself.
+	KubernetesEvicts bool
 	// NodeLeases: the controller takes the leases of the nodes that Slipway works on.
 	NodeLeases bool
 	// Host: slipway-host on each machine holds its shutdown until the node is drained. It runs

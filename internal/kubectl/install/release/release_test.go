@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -37,6 +38,24 @@ func names(objects []*unstructured.Unstructured, kind string) (found []string) {
 		}
 	}
 	return found
+}
+
+func TestWhereKubernetesEvictsTheControllerLeavesThatToIt(t *testing.T) {
+	for evicts, want := range map[bool]string{true: "false", false: ""} {
+		for _, o := range newRelease(t, Choice{Mode: Node, Group: own, EvictionRequests: true, KubernetesEvicts: evicts}).Objects {
+			if o.GetKind() != "Deployment" {
+				continue
+			}
+			containers, err := containersOf(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args, _, _ := unstructured.NestedStringSlice(containers[0], "args")
+			if got := flagOf(corev1.Container{Args: args}, evictionController); got != want {
+				t.Errorf("where Kubernetes evicts (%t), --%s is %q; want %q", evicts, evictionController, got, want)
+			}
+		}
+	}
 }
 
 func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
