@@ -4,6 +4,7 @@ package driverkit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -19,8 +20,11 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
-// publisher creates absent transitions. It does not watch them: the next start publishes a
-// deleted transition again.
+// fieldManager marks the transitions that the kit has published.
+const fieldManager = "slipway-driverkit"
+
+// publisher creates absent transitions, and updates those that it has published before with
+// other fields. It does not watch them: the next start publishes a deleted transition again.
 type publisher struct {
 	driverName string
 	missing    []lifecyclev1alpha1.LifecycleTransition
@@ -91,12 +95,13 @@ func (p *publisher) publish(ctx context.Context) error {
 }
 
 // ensure creates the transition, unless it exists: all nodes publish the same transitions,
-// and one node is first.
+// and one node is first. It updates a transition that only drivers have written: an
+// administrator that changes a field owns the transition from then on.
 func (p *publisher) ensure(ctx context.Context, c client.Client, want *lifecyclev1alpha1.LifecycleTransition) error {
 	var have lifecyclev1alpha1.LifecycleTransition
 	err := c.Get(ctx, client.ObjectKeyFromObject(want), &have)
 	if apierrors.IsNotFound(err) {
-		if err = c.Create(ctx, want.DeepCopy()); err == nil || !apierrors.IsAlreadyExists(err) {
+		if err = c.Create(ctx, want.DeepCopy(), client.FieldOwner(fieldManager)); err == nil || !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		err = c.Get(ctx, client.ObjectKeyFromObject(want), &have)
@@ -107,9 +112,36 @@ func (p *publisher) ensure(ctx context.Context, c client.Client, want *lifecycle
 	case have.Spec.Driver != p.driverName:
 		return fmt.Errorf("%w: it exists with spec.driver %q, this driver is %q",
 			ErrForeignTransition, have.Spec.Driver, p.driverName)
-	case !equality.Semantic.DeepEqual(have.Spec, want.Spec):
-		klog.FromContext(ctx).Info("The transition exists with other fields than this driver defines; it stays unchanged",
-			"transition", want.Name, "have", have.Spec, "own", want.Spec)
+	case equality.Semantic.DeepEqual(have.Spec, want.Spec):
+		return nil
 	}
+	reason := "not published by this driver, or changed since"
+	if published(&have) {
+		changed := have.DeepCopy()
+		changed.Spec = *want.Spec.DeepCopy()
+		err := c.Update(ctx, changed, client.FieldOwner(fieldManager))
+		if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+			return err
+		}
+		reason = err.Error()
+	}
+	klog.FromContext(ctx).Info("The transition exists with other fields than this driver defines; it stays unchanged",
+		"transition", want.Name, "reason", reason, "have", have.Spec, "own", want.Spec)
 	return nil
+}
+
+// published reports whether only the kit has written the spec.
+func published(transition *lifecyclev1alpha1.LifecycleTransition) bool {
+	found := false
+	for _, entry := range transition.ManagedFields {
+		var fields map[string]json.RawMessage
+		if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil || fields["f:spec"] == nil {
+			continue
+		}
+		if entry.Manager != fieldManager {
+			return false
+		}
+		found = true
+	}
+	return found
 }

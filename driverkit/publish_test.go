@@ -38,12 +38,12 @@ func once(err error) func() error {
 
 // server is an API server with these transitions, that fails as it is told.
 type server struct {
-	exist               []lifecyclev1alpha1.LifecycleTransition
-	connect, get, write func() error
+	exist                       []lifecyclev1alpha1.LifecycleTransition
+	connect, get, write, update func() error
 }
 
 func (s server) client() client.WithWatch {
-	builder := fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupKubernetes).Scheme())
+	builder := fake.NewClientBuilder().WithReturnManagedFields().WithScheme(apigroup.In(lifecyclev1alpha1.GroupKubernetes).Scheme())
 	for _, transition := range s.exist {
 		builder = builder.WithObjects(&transition)
 	}
@@ -64,7 +64,26 @@ func (s server) client() client.WithWatch {
 			}
 			return c.Create(ctx, obj, opts...)
 		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if s.update != nil {
+				if err := s.update(); err != nil {
+					return err
+				}
+			}
+			return c.Update(ctx, obj, opts...)
+		},
 	}).Build()
+}
+
+// writtenBy is the transition, whose spec these have written.
+func writtenBy(transition lifecyclev1alpha1.LifecycleTransition, managers ...string) lifecyclev1alpha1.LifecycleTransition {
+	for _, manager := range managers {
+		transition.ManagedFields = append(transition.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: lifecyclev1alpha1.GroupKubernetes + "/" + lifecyclev1alpha1.Version,
+			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:sla":{}}}`)},
+		})
+	}
+	return transition
 }
 
 func TestPublish(t *testing.T) {
@@ -96,6 +115,32 @@ func TestPublish(t *testing.T) {
 			server:   server{exist: []lifecyclev1alpha1.LifecycleTransition{slower}},
 			want:     []lifecyclev1alpha1.LifecycleTransition{slower, transition("u", "d")},
 			wantLogs: 1,
+		},
+		"what this driver has published with other fields is updated": {
+			server: server{exist: []lifecyclev1alpha1.LifecycleTransition{writtenBy(slower, fieldManager)}},
+			want:   []lifecyclev1alpha1.LifecycleTransition{transition("t", "d"), transition("u", "d")},
+		},
+		"what an administrator has changed since is left alone, and said once": {
+			server:   server{exist: []lifecyclev1alpha1.LifecycleTransition{writtenBy(slower, fieldManager, "kubectl-edit")}},
+			want:     []lifecyclev1alpha1.LifecycleTransition{slower, transition("u", "d")},
+			wantLogs: 1,
+		},
+		"what may not be updated is left alone, and said once": {
+			server: server{
+				exist:  []lifecyclev1alpha1.LifecycleTransition{writtenBy(slower, fieldManager)},
+				update: func() error { return apierrors.NewForbidden(resource, "t", errors.New("no")) },
+			},
+			want:     []lifecyclev1alpha1.LifecycleTransition{slower, transition("u", "d")},
+			wantLogs: 1,
+		},
+		"an update that another node was quicker with is tried again": {
+			server: server{
+				exist:  []lifecyclev1alpha1.LifecycleTransition{writtenBy(slower, fieldManager)},
+				update: once(apierrors.NewConflict(resource, "t", errors.New("changed"))),
+			},
+			want:     []lifecyclev1alpha1.LifecycleTransition{transition("t", "d"), transition("u", "d")},
+			wantLogs: 1,
+			wantTook: time.Second,
 		},
 		"another node that was quicker is no conflict": {
 			server: server{
@@ -194,7 +239,7 @@ func transitions(t *testing.T, ctx context.Context, c client.Client) []lifecycle
 	}
 	for i := range list.Items {
 		list.Items[i].TypeMeta = metav1.TypeMeta{}
-		list.Items[i].ResourceVersion = ""
+		list.Items[i].ResourceVersion, list.Items[i].ManagedFields = "", nil
 	}
 	return list.Items
 }

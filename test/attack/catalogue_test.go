@@ -4,6 +4,7 @@ package attack
 
 import (
 	"context"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,17 @@ func changeTransition(name string) try {
 	return func(ctx context.Context, _ *scene, h hand) error {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":"example.com/attack"}}`))
 		return h.kinds.Patch(ctx, transitionOf(name), patch, client.DryRunAll)
+	}
+}
+
+func updateTransition(name string) try {
+	return func(ctx context.Context, _ *scene, h hand) error {
+		there := transitionOf(name)
+		if err := h.kinds.Get(ctx, client.ObjectKeyFromObject(there), there); err != nil {
+			return err
+		}
+		there.Spec.SLA = &metav1.Duration{Duration: time.Hour}
+		return h.kinds.Update(ctx, there, client.DryRunAll)
 	}
 }
 

@@ -26,6 +26,7 @@ var byADriver = map[string]attempt{
 	"publish for another, as a driver":   {driverOn, publishFor(ofB), byTransitions, agentB},
 	"withdraw, as a driver":              {driverOn, withdraw(ofA), byRBAC, agentA},
 	"change a transition, as a driver":   {driverOn, changeTransition(harness.Drain), byRBAC, boss},
+	"update a transition, as a driver":   {driverOn, updateTransition(harness.Drain), byTransitions, boss},
 	"get the agent's token, as a driver": {driverOn, makeToken("slipway-node-agent"), byRBAC, root},
 	"write a rule, as a driver":          {driverOn, writeRule("slipway-system"), byRBAC, boss},
 }

@@ -9,7 +9,10 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		transitions = "lifecycletransitions"
 		ofA         = "{metadata: {name: any}, spec: {nodeName: a}}"
 		ofB         = "{metadata: {name: any}, spec: {nodeName: b}}"
-		ofAll       = "{metadata: {name: any}, spec: {allNodes: true}}"
+		ofAll       = "{metadata: {name: any}, spec: {allNodes: true, driver: d}}"
+		slower      = "{metadata: {name: any}, spec: {nodeName: a, driver: d, sla: 1h}}"
+		foreign     = "{metadata: {name: any}, spec: {nodeName: a, driver: e}}"
+		drainOfA    = "{metadata: {name: drain.slm.k8s.io}, spec: {nodeName: a, driver: d}}"
 		refusal     = "spec.nodeName must be the node that the caller's token names"
 	)
 	everywhere := driverOnA.with("publish-everywhere")
@@ -23,6 +26,9 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		"an agent deletes one of all":           {request{agentOfA, transitions, ofAll, ""}, refusal},
 		"a driver, of its node":                 {request{driverOnA, transitions, "", ofA}, ""},
 		"a driver, of all":                      {request{driverOnA, transitions, "", ofAll}, refusal},
+		"a driver changes its own":              {request{driverOnA, transitions, "{metadata: {name: any}, spec: {nodeName: a, driver: d}}", slower}, ""},
+		"a driver takes that of another":        {request{driverOnA, transitions, foreign, slower}, "spec.driver: a driver changes no transition"},
+		"a driver changes the drain's":          {request{driverOnA, transitions, drainOfA, drainOfA}, "metadata.name: the transitions"},
 		"a driver changes one of all":           {request{driverOnA, transitions, ofAll, ofAll}, refusal},
 		"a pod with the right, of all":          {request{everywhere, transitions, "", ofAll}, ""},
 		"a pod with the right deletes it":       {request{everywhere, transitions, ofAll, ""}, ""},

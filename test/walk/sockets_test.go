@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -177,4 +178,35 @@ func TestADriverWithASlashInItsNameDrains(t *testing.T) {
 	event := node.Event(node.EventName("drain"), transition)
 	drained(t, env, h, event.Name)
 	node.AwaitPodsGone(client.MatchingLabels{"app": "slash"})
+}
+
+// A driver that restarts with another time limit writes it into the transitions that it has
+// published, until an administrator has written one.
+func TestADriverUpdatesWhatItHasPublished(t *testing.T) {
+	t.Parallel()
+	env := harness.Shared(t)
+	node := env.Node(t, "sla")
+	name := "example.com." + node.Name
+	kubeconfig := "--kubeconfig=" + env.Kubeconfig // may publish for all nodes
+	has := func(sla time.Duration) func(*lifecyclev1alpha1.LifecycleTransition) bool {
+		return func(t *lifecyclev1alpha1.LifecycleTransition) bool { return t.Spec.SLA.Duration == sla }
+	}
+	for _, sla := range []time.Duration{time.Minute, time.Hour} {
+		driver := node.Driver("", "--driver-name="+name, kubeconfig, "--sla="+sla.String())
+		for _, transition := range []string{name, name + "-uncordon"} {
+			harness.Await(t, env, "the transition has "+sla.String(), &lifecyclev1alpha1.LifecycleTransitionList{}, has(sla), harness.Named(transition))
+		}
+		driver.Stop()
+	}
+	env.Kubectl(t, "patch", "lifecycletransition", name, "--type=merge", `--patch={"spec":{"sla":"2h"}}`)
+	driver := node.Driver("", "--driver-name="+name, kubeconfig, "--sla=3h")
+	harness.Await(t, env, "the other transition has 3h", &lifecyclev1alpha1.LifecycleTransitionList{}, has(3*time.Hour), harness.Named(name+"-uncordon"))
+	driver.Stop()
+	var kept lifecyclev1alpha1.LifecycleTransition
+	if err := env.Client.Get(t.Context(), client.ObjectKey{Name: name}, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept.Spec.SLA.Duration; got != 2*time.Hour {
+		t.Errorf("the driver has changed the administrator's time limit to %s", got)
+	}
 }
