@@ -263,7 +263,7 @@ format: $(TOOLS)/.golangci-lint ## Format the Go code of all modules
 
 # Lines that are neither blank nor a comment; tests and generated code are left out. The
 # product may not grow back: docs/architecture.md.
-PRODUCT := api cmd drain driverkit internal nodelease responderkit
+PRODUCT := api cmd drain driverkit internal nodelease responderkit slipwayclient
 count_lines = git ls-files $(1) | grep '\.go$$' | grep -v -e '_test\.go$$' -e zz_generated -e '\.pb\.go$$' | xargs cat | grep -cvE '^[[:space:]]*(//.*)?$$'
 
 .PHONY: count

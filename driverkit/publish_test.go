@@ -24,6 +24,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 var resource = schema.GroupResource{Group: lifecyclev1alpha1.GroupKubernetes, Resource: "lifecycletransitions"}
@@ -179,7 +180,7 @@ func TestPublish(t *testing.T) {
 			wantTook: time.Second,
 		},
 		"the API not being installed yet is waited for": {
-			server:   server{connect: once(apigroup.ErrNotInstalled)},
+			server:   server{connect: once(slipwayclient.ErrNotInstalled)},
 			want:     []lifecyclev1alpha1.LifecycleTransition{transition("t", "d"), transition("u", "d")},
 			wantLogs: 1,
 			wantTook: time.Second,

@@ -16,12 +16,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
-// The transitions of Slipway's drain driver.
-const (
-	DrainTransition  = "drain.slm.k8s.io"
-	ReturnTransition = "drain.slm.k8s.io-uncordon"
-)
-
 // BindingNodeField is the field by which caches index events by node.
 const BindingNodeField = "spec.bindingNode"
 

@@ -16,7 +16,6 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // others lets the agents and the Job controller do one thing each, and says what they did.
@@ -81,7 +80,7 @@ func (w *world) agent(e *lifecyclev1alpha1.LifecycleEvent) string {
 		e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
 		w.condition(e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, lifecyclev1alpha1.ReasonClaimed, "")
 		return "agent: claims " + e.Name
-	case e.Spec.TransitionName == lifecycleevent.DrainTransition:
+	case e.Spec.TransitionName == lifecyclev1alpha1.DrainTransition:
 		return w.drive(e, n)
 	default:
 		return w.putBack(e, n)

@@ -22,7 +22,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 )
 
@@ -125,7 +124,7 @@ func newEvent(name, label, transition, node string, refs []Ref) *lifecyclev1alph
 
 // newDrain returns the event that takes a node out of service.
 func newDrain(node string, refs []Ref, parameters slipwayv1alpha1.DrainParameters) *lifecyclev1alpha1.LifecycleEvent {
-	e := newEvent(DrainName(node), LabelDrain, lifecycleevent.DrainTransition, node, refs)
+	e := newEvent(DrainName(node), LabelDrain, lifecyclev1alpha1.DrainTransition, node, refs)
 	e.Spec.SLA = &metav1.Duration{Duration: heldFor}
 	setParameters(e, parameters)
 	return e

@@ -15,13 +15,12 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
 // admit is what admission does with an event that is created.
 func (w *world) admit(e *lifecyclev1alpha1.LifecycleEvent) {
-	if w.guarded && e.Spec.TransitionName == lifecycleevent.DrainTransition {
+	if w.guarded && e.Spec.TransitionName == lifecyclev1alpha1.DrainTransition {
 		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: lifecyclev1alpha1.GateGuards})
 	}
 }
@@ -68,7 +67,7 @@ func (w *world) guard(e *lifecyclev1alpha1.LifecycleEvent) string {
 // transitions are those of the drain driver.
 func transitions() map[string]*lifecyclev1alpha1.LifecycleTransition {
 	back := &lifecyclev1alpha1.LifecycleTransition{}
-	back.Name, back.UID = lifecycleevent.ReturnTransition, types.UID(lifecycleevent.ReturnTransition)
+	back.Name, back.UID = lifecyclev1alpha1.ReturnTransition, types.UID(lifecyclev1alpha1.ReturnTransition)
 	back.Spec.End = lifecyclev1alpha1.StateMaintenanceComplete
 	return map[string]*lifecyclev1alpha1.LifecycleTransition{back.Name: back}
 }

@@ -12,7 +12,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -85,7 +84,7 @@ func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
 	steps, free := n.clearName(ReturnName(n.name))
 	o.steps = append(o.steps, steps...)
 	if free {
-		o.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, lifecycleevent.ReturnTransition, n.name, refs)})
+		o.do(CreateEvent{Event: newEvent(ReturnName(n.name), LabelReturn, lifecyclev1alpha1.ReturnTransition, n.name, refs)})
 	}
 }
 

@@ -35,8 +35,9 @@ var pureModules = []string{
 	"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/", "k8s.io/utils/ptr", "k8s.io/kubectl/pkg/util/podutils", "sigs.k8s.io/yaml", "sigs.k8s.io/json",
 	"github.com/go-logr/logr", // these helpers want a logger, which logs nothing
 	module + "api/",
-	module + "drain",     // its requests and previews
-	module + "nodelease", // the terms of a lease
+	module + "drain",         // its requests and previews
+	module + "nodelease",     // the terms of a lease
+	module + "slipwayclient", // the events that it asks for
 }
 
 // impure are packages of the standard library that act, or keep state between calls.

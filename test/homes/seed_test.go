@@ -36,6 +36,7 @@ func TestTheFilesAndCommandsOfTheServerSideDrain(t *testing.T) {
 			node.Agent("")
 			env.Deployment(t, "web", "seed", 3, harness.PodOptions{Gone: time.Second})
 			drainAndReturn(t, env, node)
+			runsTheProgram(t, env, node)
 		})
 	}
 }

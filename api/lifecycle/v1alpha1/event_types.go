@@ -156,6 +156,12 @@ const ReleaseClaimAnnotation = "slipway.dev/release-claim"
 // Guards do not hold its events.
 const StateMaintenanceComplete = "maintenance-complete"
 
+// DrainTransition and ReturnTransition are the transitions of Slipway's drain driver.
+const (
+	DrainTransition  = "drain.slm.k8s.io"
+	ReturnTransition = "drain.slm.k8s.io-uncordon"
+)
+
 // Gate holds an event back until its owner removes it.
 type Gate struct {
 	// name identifies the owner of the gate: a domain-prefixed key such as

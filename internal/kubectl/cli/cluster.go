@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/nodelease"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // Cluster is the cluster of the flags.
@@ -44,7 +45,7 @@ func (t *Tool) Reach() (Cluster, error) {
 }
 
 // Connect is [Tool.Reach], and finds Home. Without Slipway on the cluster, the error is
-// [apigroup.ErrNotInstalled], and the rest of the Cluster works.
+// [slipwayclient.ErrNotInstalled], and the rest of the Cluster works.
 func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
 	c, err := t.Reach()
 	if err != nil {
@@ -52,7 +53,7 @@ func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
 	}
 	c.Home, err = apigroup.Find(ctx, c.Config, c.HTTP)
 	switch {
-	case errors.Is(err, apigroup.ErrNotInstalled):
+	case errors.Is(err, slipwayclient.ErrNotInstalled):
 		return c, notInstalledError{}
 	case err != nil:
 		return c, fmt.Errorf("find Slipway on the cluster: %w", err)
@@ -61,14 +62,14 @@ func (t *Tool) Connect(ctx context.Context) (Cluster, error) {
 	}
 }
 
-// notInstalledError is [apigroup.ErrNotInstalled], with the remedy.
+// notInstalledError is [slipwayclient.ErrNotInstalled], with the remedy.
 type notInstalledError struct{}
 
 func (notInstalledError) Error() string {
 	return "Slipway is not on this cluster; 'kubectl slipway install' shows what it would create there, and asks"
 }
 
-func (notInstalledError) Unwrap() error { return apigroup.ErrNotInstalled }
+func (notInstalledError) Unwrap() error { return slipwayclient.ErrNotInstalled }
 
 // Client returns a client for Nodes and the kinds of Slipway.
 func (c Cluster) Client() (client.WithWatch, error) { return c.client(c.Config) }

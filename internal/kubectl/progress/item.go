@@ -30,8 +30,8 @@ type Item struct {
 	pace  pace
 	// reported are the blockers that are in the log.
 	reported map[string]bool
-	// last is the last change.
-	last *Change
+	// latest is the last change.
+	latest *Change
 	// missed: the watch was interrupted, so that it may not have shown everything.
 	missed bool
 	// read: the Node was read after the deletion of the event.
@@ -69,7 +69,7 @@ func (s *Item) Refused() []lifecyclev1alpha1.Blocker {
 // MissedEnd reports whether the event was deleted, and only the Node has the outcome. The watch may
 // have shown an older Node, so the caller reads it.
 func (s *Item) MissedEnd() bool {
-	return s.gone && !s.read && !s.event.Status.ClaimStatus.Terminal() && s.event.Status.Driver != nil
+	return !s.read && s.gone && s.last().NeedsNode()
 }
 
 // Ended reports whether the event has ended, or was deleted.

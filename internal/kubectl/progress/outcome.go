@@ -4,72 +4,31 @@ package progress
 
 import (
 	"reflect"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
-
-// Outcome is the end of an event. Without a phase, the watch has not shown the end.
-type Outcome struct {
-	Phase           lifecyclev1alpha1.ClaimStatus
-	Reason, Message string
-}
-
-// String returns the outcome in one line.
-func (o Outcome) String() string {
-	text := string(o.Phase)
-	if text == "" {
-		text = "Unknown"
-	}
-	if o.Reason != "" && o.Reason != text {
-		text += " (" + o.Reason + ")"
-	}
-	if o.Message != "" {
-		text += ": " + o.Message
-	}
-	return text
-}
-
-// Canceled reports whether the event was deleted before its end.
-func (o Outcome) Canceled() bool { return o.Reason == lifecyclev1alpha1.ReasonCanceled }
 
 // Outcome returns the end of the event, as far as the watch has shown it. After an interruption,
 // the condition of the Node has it.
-func (s *Item) Outcome() Outcome {
+func (s *Item) Outcome() slipwayclient.Outcome {
 	if s.event == nil {
-		return Outcome{}
+		return slipwayclient.Outcome{}
 	}
-	status := s.event.Status
-	outcome := Outcome{Phase: status.ClaimStatus}
-	if c := apimeta.FindStatusCondition(status.Conditions, lifecyclev1alpha1.ConditionFinished); c != nil {
-		outcome.Reason, outcome.Message = c.Reason, strings.TrimSpace(c.Message)
+	last := s.last()
+	if s.read {
+		last.Node = s.node
 	}
-	if !s.gone || status.ClaimStatus.Terminal() {
-		return outcome
-	}
-	switch c := s.nodeCondition(); {
-	case s.read && c != nil && c.Reason == status.Driver.End:
-		return Outcome{Phase: lifecyclev1alpha1.Succeeded}
-	case s.read && c != nil && c.Status == corev1.ConditionFalse:
-		outcome := Outcome{Phase: lifecyclev1alpha1.Failed, Reason: c.Reason, Message: strings.TrimSpace(c.Message)}
-		if c.Reason == lifecyclev1alpha1.ReasonSLAExpired {
-			outcome.Phase = lifecyclev1alpha1.SlaExpired
-		}
-		return outcome
-	case status.Driver != nil || s.missed:
-		return Outcome{Message: "the event was deleted, and its outcome is unknown"}
-	default:
-		return Outcome{
-			Phase: lifecyclev1alpha1.Failed, Reason: lifecyclev1alpha1.ReasonCanceled,
-			Message: "the event was deleted before it was claimed",
-		}
-	}
+	return last.Outcome()
+}
+
+// last is the last known state of the event.
+func (s *Item) last() slipwayclient.Last {
+	return slipwayclient.Last{Event: s.event, Gone: s.gone, Missed: s.missed}
 }
 
 // Change is an event after a change, for programs: one JSON object a change. The last of
@@ -118,10 +77,10 @@ func (s *Item) change(at time.Time) {
 	if c.Phase == "" && !c.Ended {
 		c.Phase = lifecyclev1alpha1.Pending
 	}
-	if s.last != nil && (s.last.Ended || reflect.DeepEqual(*s.last, c)) {
+	if s.latest != nil && (s.latest.Ended || reflect.DeepEqual(*s.latest, c)) {
 		return
 	}
-	s.last = &c
+	s.latest = &c
 	dated := c
 	dated.Time = metav1.NewMicroTime(at)
 	s.in.changes = append(s.in.changes, dated)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // usual are the flags' own values.
@@ -176,7 +177,7 @@ func TestOnlyWhatMakesADrainDoOtherwiseIsADifference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, Differences(there, wanted)); diff != "" {
+			if diff := cmp.Diff(tc.want, slipwayclient.Differences(there, wanted)); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}
 		})
@@ -184,7 +185,7 @@ func TestOnlyWhatMakesADrainDoOtherwiseIsADifference(t *testing.T) {
 }
 
 func TestAReturnTakesNoParameters(t *testing.T) {
-	event := Return("worker-1", "done")
+	event := slipwayclient.Return("worker-1", "done")
 	want := "bindingNode: worker-1\nreason: done\ntransitionName: drain.slm.k8s.io-uncordon\n"
 	if got := specOf(t, event); got != want || event.Name != "uncordon-worker-1" {
 		t.Errorf("%s is\n%s", event.Name, got)

@@ -15,7 +15,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // UsualSLA is the deadline of a drain without --sla and --timeout. kubectl drain has no limit; a
@@ -49,24 +49,9 @@ type Drain struct {
 	Allow []string
 }
 
-// DrainName returns the name of the event that drains a node. A node has at most one.
-func DrainName(node string) string { return "drain-" + node }
-
-// Return returns the event that returns a node to service.
-func Return(node, reason string) *lifecyclev1alpha1.LifecycleEvent {
-	return newEvent("uncordon-"+node, lifecycleevent.ReturnTransition, node, reason)
-}
-
-func newEvent(name, transition, node, reason string) *lifecyclev1alpha1.LifecycleEvent {
-	return &lifecyclev1alpha1.LifecycleEvent{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: node, Reason: reason},
-	}
-}
-
 // Event returns the event that drains a node, or an error about a flag.
 func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
-	event := newEvent(DrainName(node), lifecycleevent.DrainTransition, node, d.Reason)
+	event := slipwayclient.Drain(node, d.Reason)
 	event.Spec.SLA = &metav1.Duration{Duration: UsualSLA}
 	switch {
 	case d.SLA < 0:

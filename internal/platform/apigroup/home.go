@@ -14,22 +14,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
-
-// ErrNotInstalled means that neither group serves the two kinds.
-var ErrNotInstalled = errors.New("the API server serves LifecycleEvents neither in " +
-	lifecyclev1alpha1.GroupKubernetes + " nor in " + lifecyclev1alpha1.GroupSlipway +
-	": apply the CRDs of one of the two homes first")
 
 // Home is the API group that serves the two kinds.
 type Home struct {
@@ -39,26 +33,10 @@ type Home struct {
 // In is the home in a group that is known already.
 func In(group string) Home { return Home{group: group} }
 
-// Find asks the server in which group it serves LifecycleEvents. It prefers
-// lifecycle.k8s.io, and fails with [ErrNotInstalled] if there is none.
+// Find is [slipwayclient.FindGroup].
 func Find(ctx context.Context, config *rest.Config, client *http.Client) (Home, error) {
-	lister, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), client)
-	if err != nil {
-		return Home{}, fmt.Errorf("build a client to find the API home: %w", err)
-	}
-	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
-		resource := schema.GroupVersionResource{Group: group, Version: lifecyclev1alpha1.Version, Resource: "lifecycletransitions"}
-		_, err := lister.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-		switch {
-		case err == nil:
-			return Home{group: group}, nil
-		case apierrors.IsNotFound(err):
-			continue
-		default:
-			return Home{}, fmt.Errorf("list lifecycletransitions.%s: %w", group, err)
-		}
-	}
-	return Home{}, ErrNotInstalled
+	group, err := slipwayclient.FindGroup(ctx, config, client)
+	return Home{group: group}, err
 }
 
 // Group is the API group.
@@ -139,7 +117,7 @@ func (h *Watch) Failed(ctx context.Context, r *toolscache.Reflector, err error) 
 	case err == nil:
 		h.record(ctx, fmt.Sprintf("the API of LifecycleEvents has moved from %s to %s: restart this process to follow it",
 			h.home.Group(), found.Group()))
-	case errors.Is(err, ErrNotInstalled):
+	case errors.Is(err, slipwayclient.ErrNotInstalled):
 		h.record(ctx, h.goneMessage())
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // server answers a LIST of transitions with a status, by API group, and notes what it
@@ -56,7 +57,7 @@ func TestTheHomeIsTheGroupThatAnswersAList(t *testing.T) {
 		"slm.slipway.dev alone":  {status: map[string]int{kubernetes: 404, slipway: 200}, want: slipway},
 		"neither": {
 			status:    map[string]int{kubernetes: 404, slipway: 404},
-			wantError: func(err error) bool { return errors.Is(err, ErrNotInstalled) },
+			wantError: func(err error) bool { return errors.Is(err, slipwayclient.ErrNotInstalled) },
 		},
 		// An answer that says nothing of where they are must not be taken for a move.
 		"no right to list":          {status: map[string]int{kubernetes: 403, slipway: 200}, wantError: apierrors.IsForbidden},

@@ -20,7 +20,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
@@ -209,7 +208,7 @@ func (p *pursuit) toldOf(t *testing.T, statuses []string) *progress.Model {
 	var followed []progress.Asked
 	nodes := []string{"worker-1", "worker-2", "worker-3"}[:len(statuses)]
 	for _, node := range nodes {
-		followed = append(followed, progress.Asked{Node: node, Event: request.DrainName(node), Expected: true})
+		followed = append(followed, progress.Asked{Node: node, Event: "drain-" + node, Expected: true})
 	}
 	told := progress.New(followed...)
 	told.Begin(clitest.Noon)

@@ -10,16 +10,12 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // requester creates events, or finds them.
@@ -94,19 +90,19 @@ func (a requester) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.Li
 // conflict returns an error if an event cannot be created beside an existing one. An ended or canceled
 // event does not conflict.
 func conflict(there, wanted *lifecyclev1alpha1.LifecycleEvent) error {
-	if there.Status.ClaimStatus.Terminal() || there.DeletionTimestamp != nil {
+	if !slipwayclient.IsInWork(there) {
 		return nil
 	}
 	node := there.Spec.BindingNode
 	if there.Name == wanted.Name {
-		differences := request.Differences(there, wanted)
+		differences := slipwayclient.Differences(there, wanted)
 		if len(differences) == 0 {
 			return nil
 		}
 		return fmt.Errorf("%s exists with other parameters: %s. 'kubectl slipway status -w %s' follows it, 'kubectl slipway cancel %s' ends it",
 			whose(there), ui.Clean(strings.Join(differences, "; ")), node, node)
 	}
-	if node != wanted.Spec.BindingNode || wanted.Spec.TransitionName != lifecycleevent.ReturnTransition || there.Spec.TransitionName != lifecycleevent.DrainTransition {
+	if node != wanted.Spec.BindingNode || wanted.Spec.TransitionName != lifecyclev1alpha1.ReturnTransition || there.Spec.TransitionName != lifecyclev1alpha1.DrainTransition {
 		return nil
 	}
 	if names := cli.MaintenanceNames(node, there); len(names) > 0 {
@@ -138,38 +134,27 @@ func origin(event *lifecyclev1alpha1.LifecycleEvent) string {
 
 // ask creates an event, or finds the same one.
 func (a requester) ask(ctx context.Context, wanted *lifecyclev1alpha1.LifecycleEvent) (asked, error) {
-	for {
-		event := wanted.DeepCopy()
-		err := a.client.Create(ctx, event, a.options()...)
-		if err == nil {
-			return asked{event: event, isNew: true}, nil
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return asked{}, fmt.Errorf("create LifecycleEvent %s: %w", wanted.Name, err)
-		}
-		var there lifecyclev1alpha1.LifecycleEvent
-		err = a.client.Get(ctx, client.ObjectKeyFromObject(wanted), &there)
-		if apierrors.IsNotFound(err) {
-			continue // the API server has just deleted it
-		}
-		if err != nil {
-			return asked{}, fmt.Errorf("get LifecycleEvent %s: %w", wanted.Name, err)
-		}
-		if err := conflict(&there, wanted); err != nil {
-			return asked{}, err
-		}
-		if there.DeletionTimestamp == nil && !there.Status.ClaimStatus.Terminal() {
-			return asked{event: &there}, nil
+	var instead *lifecyclev1alpha1.LifecycleEvent
+	found := func(there *lifecyclev1alpha1.LifecycleEvent) error {
+		if err := conflict(there, wanted); err != nil || slipwayclient.IsInWork(there) {
+			return err
 		}
 		if a.dry {
-			return asked{event: wanted, isNew: true, instead: &there}, nil
+			instead = there
+			return errReplaces
 		}
-		fmt.Fprintln(a.notes, replacing(&there))
-		if err := a.remove(ctx, &there); err != nil {
-			return asked{}, err
-		}
+		fmt.Fprintln(a.notes, replacing(there))
+		return nil
 	}
+	event, isNew, err := slipwayclient.For(a.client).Request(ctx, wanted, found, a.options()...)
+	if errors.Is(err, errReplaces) {
+		return asked{event: wanted, isNew: true, instead: instead}, nil
+	}
+	return asked{event: event, isNew: isNew}, err
 }
+
+// errReplaces ends a dry run that would replace an event.
+var errReplaces = errors.New("a dry run replaces no event")
 
 func (a requester) options() []client.CreateOption {
 	if a.dry {
@@ -180,32 +165,5 @@ func (a requester) options() []client.CreateOption {
 
 // withdraw deletes this very event, which cancels it if it has not ended.
 func (a requester) withdraw(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
-	err := a.client.Delete(ctx, event, client.Preconditions{UID: &event.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete LifecycleEvent %s: %w", event.Name, err)
-	}
-	return nil
-}
-
-// remove withdraws an event, and waits until the API server has deleted it.
-func (a requester) remove(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent) error {
-	watcher, err := a.client.Watch(ctx, &lifecyclev1alpha1.LifecycleEventList{}, client.MatchingFields{"metadata.name": event.Name},
-		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: event.ResourceVersion}})
-	if err != nil {
-		return fmt.Errorf("watch LifecycleEvent %s: %w", event.Name, err)
-	}
-	defer watcher.Stop()
-	if err := a.withdraw(ctx, event); err != nil {
-		return err
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case seen, open := <-watcher.ResultChan():
-			if !open || seen.Type == watch.Deleted || seen.Type == watch.Error {
-				return nil // the next request to create it fails if it still exists
-			}
-		}
-	}
+	return slipwayclient.For(a.client).Withdraw(ctx, event)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
 	"github.com/slipway-k8s/slipway/internal/kubectl/progress"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 func TestAnEventIsOnlyCreatedWhereNoneIsInItsWay(t *testing.T) {
@@ -43,10 +43,10 @@ func TestAnEventIsOnlyCreatedWhereNoneIsInItsWay(t *testing.T) {
 		"a drain of another node is left alone":    {clitest.DrainOf(t, "worker-2"), worker1, nil},
 		"one that has ended is replaced":           {clitest.DrainOf(t, "worker-1", elsewhere, ended), worker1, nil},
 		"and so is one that is being canceled":     {clitest.DrainOf(t, "worker-1", canceled), worker1, nil},
-		"a return does not wait for a drain":       {clitest.DrainOf(t, "worker-1"), request.Return("worker-1", ""), []string{"only follow it", "cancel worker-1"}},
-		"but for that of its own node":             {clitest.DrainOf(t, "worker-2"), request.Return("worker-1", ""), nil},
-		"even where that goes by another's name":   {clitest.DrainOf(t, "worker-1", elsewhere), request.Return("worker-1", ""), nil},
-		"a drain waits for the return of its node": {request.Return("worker-1", ""), worker1, nil},
+		"a return does not wait for a drain":       {clitest.DrainOf(t, "worker-1"), slipwayclient.Return("worker-1", ""), []string{"only follow it", "cancel worker-1"}},
+		"but for that of its own node":             {clitest.DrainOf(t, "worker-2"), slipwayclient.Return("worker-1", ""), nil},
+		"even where that goes by another's name":   {clitest.DrainOf(t, "worker-1", elsewhere), slipwayclient.Return("worker-1", ""), nil},
+		"a drain waits for the return of its node": {slipwayclient.Return("worker-1", ""), worker1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := conflict(tc.there, tc.wanted)
@@ -203,7 +203,7 @@ func TestWhatWasBegunIsSaidWhereTheRestIsRefused(t *testing.T) {
 
 func TestNothingIsSaidToGoOnWhereNothingWasBegun(t *testing.T) {
 	p, printed := drainsOf(t, cli.Human, cli.DryRunNone)
-	p.requester.client = refuses{name: request.DrainName("worker-1")}
+	p.requester.client = refuses{name: "drain-worker-1"}
 	if err := p.begin(t.Context()); !errors.Is(err, clitest.ErrRefused) {
 		t.Errorf("it ends with %v", err)
 	}

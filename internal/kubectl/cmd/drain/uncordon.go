@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
-	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/nodelease"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // uncordonFlags are the flags of uncordon.
@@ -60,7 +60,7 @@ func (u *uncordonFlags) run(ctx context.Context, t *cli.Tool) error {
 		return err
 	}
 	for _, node := range nodes {
-		p.wanted = append(p.wanted, request.Return(node, u.reason))
+		p.wanted = append(p.wanted, slipwayclient.Return(node, u.reason))
 	}
 	p.verb = uncordoned
 	return p.run(ctx)

@@ -14,7 +14,6 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
 
 // planFile is the content of a file: a maintenance, or how to drain.
@@ -53,9 +52,9 @@ func readPlanFile(t *cli.Tool, name string) (file planFile, err error) {
 			file.parameters = event.Spec.Parameters.Raw
 		}
 		file.node = event.Spec.BindingNode
-		if name := event.Spec.TransitionName; err == nil && name != lifecycleevent.DrainTransition {
+		if name := event.Spec.TransitionName; err == nil && name != lifecyclev1alpha1.DrainTransition {
 			err = fmt.Errorf("transition %q is not %s; if it is still a drain, give only its parameters, of kind DrainParameters",
-				name, lifecycleevent.DrainTransition)
+				name, lifecyclev1alpha1.DrainTransition)
 		}
 	default:
 		err = fmt.Errorf("kind %q is none of: LifecycleEvent, DrainParameters, NodeMaintenance", kind.Kind)

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/survey"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // planMaintenance predicts an existing maintenance, or a maintenance in a file.
@@ -32,7 +33,7 @@ func planMaintenance(ctx context.Context, t *cli.Tool, p *planFlags) error {
 		}
 		return Forecast(ctx, t, c, m, p.output)
 	}
-	if errors.Is(err, apigroup.ErrNotInstalled) {
+	if errors.Is(err, slipwayclient.ErrNotInstalled) {
 		t.Notef("Slipway is not on this cluster: this is what the maintenance would do if it were.")
 		c.Home = apigroup.In(lifecyclev1alpha1.GroupSlipway)
 		return Forecast(ctx, t, c, p.wanted, p.output)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
-	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
+	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // versions are the versions of everything that is involved.
@@ -63,7 +63,7 @@ func addCluster(ctx context.Context, t *cli.Tool, v *versions) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		v.Unread = append(v.Unread, err.Error())
-	case err != nil && !errors.Is(err, apigroup.ErrNotInstalled):
+	case err != nil && !errors.Is(err, slipwayclient.ErrNotInstalled):
 		return err
 	}
 	v.APIGroup = c.Home.Group()

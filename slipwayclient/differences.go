@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package request
+package slipwayclient
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 )
 
-// Differences lists the differences between an existing event and a wanted one. If there are none, a
-// command follows the existing event. It ignores the reason, the requester, and guards that only the
-// existing event allows.
+// Differences lists the differences between an existing event and a wanted one. If there are none,
+// [Client.Request] returns the existing event. It ignores the reason, the requester, and guards that only
+// the existing event allows.
 func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	is, want := fields(&there.Spec), fields(&wanted.Spec)
 	keys := maps.Clone(is)
