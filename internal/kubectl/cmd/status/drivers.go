@@ -24,7 +24,6 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
-	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -144,7 +143,7 @@ func (f driverFacts) rows() []driverRow {
 // drainDriver returns the name of the driver in the controller, which Slipway's drain transition has.
 func (f driverFacts) drainDriver() string {
 	for _, t := range f.transitions {
-		if t.Name == lifecycleevent.DrainTransition {
+		if t.Name == lifecyclev1alpha1.DrainTransition {
 			return t.Spec.Driver
 		}
 	}
