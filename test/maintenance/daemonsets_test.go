@@ -25,8 +25,8 @@ type everywhere struct {
 	app string
 }
 
-// everywhere creates one, and waits until its pods run.
-func (c *scene) everywhere() *everywhere {
+// everywhere creates one, with changes, and waits until its pods run.
+func (c *scene) everywhere(changes ...func(*appsv1.DaemonSet)) *everywhere {
 	c.t.Helper()
 	e := &everywhere{c, c.group + "-everywhere"}
 	d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: e.app, Namespace: metav1.NamespaceDefault}}
@@ -37,6 +37,9 @@ func (c *scene) everywhere() *everywhere {
 	d.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{
 		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(2))},
+	}
+	for _, change := range changes {
+		change(d)
 	}
 	c.must(c.env.Client.Create(c.t.Context(), d))
 	c.t.Cleanup(func() { c.env.DeleteQuietly(d) })
@@ -127,6 +130,31 @@ func TestPodsOfDaemonSetsStayAwayUntilTheReturn(t *testing.T) {
 	d.awaitReady(3)
 	d.on(c.nodes[0])
 	d.unmarked(c.nodes[0])
+	m.Delete()
+	p.Stop()
+}
+
+// TestADaemonSetWithOnDeleteIsUpdatedByTheDrain: the pod of a node in maintenance returns with the new template (KEP-4212,
+// story 4). The pods of all other nodes stay.
+func TestADaemonSetWithOnDeleteIsUpdatedByTheDrain(t *testing.T) {
+	s := newStage(t)
+	c := s.scene(t, 2)
+	d := c.everywhere(func(d *appsv1.DaemonSet) {
+		d.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
+	})
+	other := d.on(c.nodes[1])
+	const image = "example.com/app:2"
+	d.update(image)
+	p := start(t, s.env, "")
+	m := c.maintain(somebody, ofDaemonSets(c))
+	m.AwaitNode(c.nodes[0], slipwayv1alpha1.NodeWorking, slipwayv1alpha1.ReasonWaitingForWork)
+	d.awaitAtTheGate(c.nodes[0])
+	c.done(c.nodes[0])
+	m.AwaitCompleted()
+	if got := d.on(c.nodes[0]).Spec.Containers[0].Image; got != image {
+		t.Errorf("after the return, the pod has image %s, want %s", got, image)
+	}
+	c.env.Untouched(t, other)
 	m.Delete()
 	p.Stop()
 }
