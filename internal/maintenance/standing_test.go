@@ -347,8 +347,11 @@ func TestWhatTheLastStepOfAPlanAsksFor(t *testing.T) {
 	if diff := cmp.Diff(want, Asked(m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	m.Spec.Drain = &slipwayv1alpha1.MaintenanceDrain{GracePeriodSeconds: new(int64(7)), Timeout: &metav1.Duration{Duration: time.Hour}}
-	want.GracePeriodSeconds = new(int64(7))
+	ladder := &slipwayv1alpha1.DrainEscalation{DeleteAfter: &metav1.Duration{Duration: time.Hour}}
+	m.Spec.Drain = &slipwayv1alpha1.MaintenanceDrain{
+		GracePeriodSeconds: new(int64(7)), Timeout: &metav1.Duration{Duration: time.Hour}, Escalation: ladder,
+	}
+	want.GracePeriodSeconds, want.Escalation = new(int64(7)), ladder
 	if diff := cmp.Diff(want, Asked(m)); diff != "" {
 		t.Errorf("with how pods leave: -want +got:\n%s", diff)
 	}

@@ -121,6 +121,7 @@ func drainParameters(targets []slipwayv1alpha1.DrainTarget, how *slipwayv1alpha1
 	if d := how.DeepCopy(); d != nil {
 		wanted.Mode, wanted.GracePeriodSeconds, wanted.PodTimeout = d.Mode, d.GracePeriodSeconds, d.PodTimeout
 		wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
+		wanted.Escalation = d.Escalation
 	}
 	return wanted
 }

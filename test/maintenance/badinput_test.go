@@ -83,6 +83,7 @@ func TestTheAPIServerRefusesBadMaintenances(t *testing.T) {
 			`{drainPlan: [{podType: All, podPriority: 1}]}`, []string{`podType: Unsupported value: "All"`},
 		},
 		"a drain of no time":    {`{drain: {timeout: 0s}}`, []string{"spec.drain.timeout must be greater than 0"}},
+		"a kill before its pod": {`{drain: {escalation: {killAfter: -1s}}}`, []string{"spec.drain.escalation.killAfter must not be negative"}},
 		"no time to end":        {`{drain: {gracePeriodSeconds: 0}}`, []string{"spec.drain.gracePeriodSeconds", "greater than or equal to 1"}},
 		"a guard that is none":  {`{allow: [Everything]}`, []string{`spec.allow[0]: Unsupported value: "Everything"`}},
 		"fewer tries than none": {`{retry: -1}`, []string{"spec.retry", "greater than or equal to 0"}},

@@ -114,6 +114,26 @@ func TestWhatADrainPlanCanSay(t *testing.T) {
 	})
 }
 
+func TestWhoMayHaveAMaintenanceOverrideBudgets(t *testing.T) {
+	const overrides = "spec.drain.escalation.deleteAfter needs"
+	drain := func(fields, more string) string { return maintenance("", ofPool, ", drain: {"+fields+"}"+more) }
+	may := alice.with("delete nodes")
+	plain, deleting := drain("gracePeriodSeconds: 5", ""), drain("escalation: {deleteAfter: 5m}", "")
+	refusals(t, "maintenances.yaml", map[string]refused{
+		"no escalation":               {request{may, maintenances, "", plain}, ""},
+		"a deletion":                  {request{may, maintenances, "", deleting}, overrides},
+		"a deletion, with the right":  {request{may.with("override-budgets"), maintenances, "", deleting}, ""},
+		"a deletion that never comes": {request{may, maintenances, "", drain("escalation: {deleteAfter: 0s}", "")}, ""},
+		"a kill alone":                {request{may, maintenances, "", drain("escalation: {killAfter: 5m}", "")}, ""},
+		"a deletion, later":           {request{may, maintenances, plain, deleting}, overrides},
+		"an earlier deletion":         {request{may, maintenances, deleting, drain("escalation: {deleteAfter: 1m}", "")}, overrides},
+		"a deletion that is there":    {request{may, maintenances, deleting, drain("escalation: {deleteAfter: 5m}", ", stage: Drain")}, ""},
+		"a deletion for other nodes":  {request{may, maintenances, deleting, strings.Replace(deleting, "blue", "green", 1)}, overrides},
+		"no deletion any more":        {request{may, maintenances, deleting, plain}, ""},
+		"delete it":                   {request{may, maintenances, deleting, ""}, ""},
+	})
+}
+
 func TestWhoIsWarnedOfAllNodes(t *testing.T) {
 	const warning = "spec.nodeSelector: this selects all nodes"
 	by := func(expressions string) string { return maintenance("", "{matchExpressions: ["+expressions+"]}", "") }

@@ -140,11 +140,21 @@ type DrainEscalation struct {
 	// PodDisruptionBudget when the PodDisruptionBudget allows a disruption. Condition
 	// BudgetsOverridden names the pods.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="spec.drain.escalation.deleteAfter must not be negative"
 	DeleteAfter *metav1.Duration `json:"deleteAfter,omitempty"`
 
 	// killAfter is the time after which the drain deletes a terminating pod again with a grace
 	// period of 1 s, counted from its first deletion. The kubelet still confirms the termination
 	// of its containers.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="spec.drain.escalation.killAfter must not be negative"
 	KillAfter *metav1.Duration `json:"killAfter,omitempty"`
 }

@@ -39,6 +39,10 @@ type MaintenanceDrain struct {
 	// +kubebuilder:validation:Pattern=`^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="spec.drain.volumeTimeout must be greater than 0"
 	VolumeTimeout *metav1.Duration `json:"volumeTimeout,omitempty"`
+	// escalation defines the treatment of pods that do not leave. Unset: no escalation. deleteAfter
+	// requires the verb override-budgets on lifecycleevents.
+	// +optional
+	Escalation *DrainEscalation `json:"escalation,omitempty"`
 	// timeout is the time limit for the drain of a node. After it, the node has failed, and stays
 	// cordoned. Unset: no limit.
 	// +optional

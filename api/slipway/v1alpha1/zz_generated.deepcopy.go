@@ -205,6 +205,11 @@ func (in *MaintenanceDrain) DeepCopyInto(out *MaintenanceDrain) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.Escalation != nil {
+		in, out := &in.Escalation, &out.Escalation
+		*out = new(DrainEscalation)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Timeout != nil {
 		in, out := &in.Timeout, &out.Timeout
 		*out = new(v1.Duration)

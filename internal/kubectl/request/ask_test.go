@@ -85,6 +85,16 @@ sla: 24h0m0s
 transitionName: drain.slm.k8s.io
 `,
 		},
+		"--delete-after and --kill-after": {
+			func(d *Drain) {
+				d.DeleteAfter, d.KillAfter, d.Force, d.DeleteEmptyDirData = 10*time.Minute, 5*time.Minute, true, true
+			}, `
+bindingNode: worker-1
+parameters: {apiVersion: slipway.dev/v1alpha1, escalation: {deleteAfter: 10m0s, killAfter: 5m0s}, kind: DrainParameters}
+sla: 24h0m0s
+transitionName: drain.slm.k8s.io
+`,
+		},
 		"--pod-selector, --reason and --allow": {
 			func(d *Drain) {
 				d.PodSelector, d.Reason, d.Allow = "app in (b,a),tier!=db,!x", "firmware", []string{"LastSchedulableNode"}

@@ -43,6 +43,8 @@ type Drain struct {
 	DeleteEmptyDirData bool
 	// DisableEviction deletes pods whose PodDisruptionBudgets allow no eviction.
 	DisableEviction bool
+	// DeleteAfter and KillAfter are the escalation. 0: never.
+	DeleteAfter, KillAfter time.Duration
 	// Reason explains the drain to people.
 	Reason string
 	// Allow lists guards that let the drain pass.
@@ -109,10 +111,30 @@ func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	if !d.DeleteEmptyDirData {
 		p.LocalStorage = slipwayv1alpha1.PodPolicyRefuse
 	}
-	if d.DisableEviction {
-		p.Escalation = &slipwayv1alpha1.DrainEscalation{DeleteAfter: &metav1.Duration{Duration: atOnce}}
+	if d.DeleteAfter < 0 || d.KillAfter < 0 {
+		return nil, errors.New("--delete-after, --kill-after: a time must not be negative; 0 means never")
 	}
+	after := d.DeleteAfter
+	if d.DisableEviction {
+		after = atOnce
+	}
+	p.Escalation = escalation(after, d.KillAfter)
 	return p, nil
+}
+
+// escalation returns the escalation of these times; nil for none.
+func escalation(deleteAfter, killAfter time.Duration) *slipwayv1alpha1.DrainEscalation {
+	var e slipwayv1alpha1.DrainEscalation
+	if deleteAfter > 0 {
+		e.DeleteAfter = &metav1.Duration{Duration: deleteAfter}
+	}
+	if killAfter > 0 {
+		e.KillAfter = &metav1.Duration{Duration: killAfter}
+	}
+	if e == (slipwayv1alpha1.DrainEscalation{}) {
+		return nil
+	}
+	return &e
 }
 
 // operators translates a selector of the command line. A missing label equals no value, in both.

@@ -30,7 +30,11 @@ func (c *Choice) AddFlags(command *cobra.Command) {
 	f.BoolVar(&c.ignoreDaemonSets, "ignore-daemonsets", false, "accepted, without effect: pods of DaemonSets always stay, and never block a drain")
 	f.IntVar(&c.GracePeriod, "grace-period", -1, "the time in seconds in which each pod ends, at least 1; -1: the pod's own")
 	f.StringVar(&c.PodSelector, "pod-selector", "", "only the pods with these labels")
+	f.DurationVar(&c.DeleteAfter, "delete-after", 0, "the time after which the drain deletes a pod whose eviction is refused, regardless of its PodDisruptionBudgets; "+
+		"needs the verb override-budgets on lifecycleevents; 0: never")
+	f.DurationVar(&c.KillAfter, "kill-after", 0, "the time after which the drain deletes a terminating pod again, with a grace period of 1 s; 0: never")
 	f.BoolVar(&c.DisableEviction, "disable-eviction", false, "delete pods whose PodDisruptionBudgets allow no eviction; such a drain needs the verb override-budgets on lifecycleevents")
+	command.MarkFlagsMutuallyExclusive("disable-eviction", "delete-after")
 }
 
 // AddMode adds --eviction-mode.
@@ -105,7 +109,7 @@ With -o json, each change is one JSON object on stdout. For more, see
 func (d *drainFlags) check() error {
 	if d.skipWait != 0 {
 		return cli.Usagef("--skip-wait-for-delete-timeout: a drain in the cluster waits until terminating pods have ended; " +
-			"leave the flag out, or see escalation.killAfter in " + reasons.Docs + "docs/drain-rules.md")
+			"leave the flag out, or use --kill-after")
 	}
 	d.Drain.Timeout = d.Waiting.Timeout
 	if _, err := d.Event("checked"); err != nil {

@@ -27,6 +27,7 @@ type maintainFlags struct {
 	spec    slipwayv1alpha1.NodeMaintenanceSpec
 	rollout slipwayv1alpha1.MaintenanceRollout
 	drain   slipwayv1alpha1.MaintenanceDrain
+	ladder  slipwayv1alpha1.DrainEscalation
 	work    slipwayv1alpha1.MaintenanceWork
 	window  slipwayv1alpha1.MaintenanceWindow
 	// together means that there is no rollout.
@@ -118,6 +119,9 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	optional(f, &m.drain.GracePeriodSeconds, "grace-period", "the time in seconds in which each pod ends; by default the pod's own", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 	optional(f, &m.drain.PodTimeout, "pod-timeout", "the time that a drain waits for a pod before it evicts the next pods", parseDuration)
 	optional(f, &m.drain.Timeout, "drain-timeout", "the time limit of the drain of a node", parseDuration)
+	optional(f, &m.ladder.DeleteAfter, "delete-after", "the time after which a drain deletes a pod whose eviction is refused, regardless of its PodDisruptionBudgets; "+
+		"needs the verb override-budgets on lifecycleevents; by default never", parseDuration)
+	optional(f, &m.ladder.KillAfter, "kill-after", "the time after which a drain deletes a terminating pod again, with a grace period of 1 s; by default never", parseDuration)
 	drain.AddMode(command, &m.drain.Mode)
 	f.BoolVar(&m.plan, "plan", false, "predict the order of the nodes and the blockers, and create nothing")
 	m.AddWaiting(command, "follow it to its end")

@@ -25,6 +25,7 @@ func TestEachFieldOfAMaintenanceCanBeAskedFor(t *testing.T) {
 		"spec.stage":        "stage", "spec.reason": "reason", "spec.allow": "allow-all-control-plane-nodes", "spec.hooks": "hook",
 		"spec.drain.mode": "eviction-mode", "spec.drain.gracePeriodSeconds": "grace-period",
 		"spec.drain.podTimeout": "pod-timeout", "spec.drain.timeout": "drain-timeout",
+		"spec.drain.escalation.deleteAfter": "delete-after", "spec.drain.escalation.killAfter": "kill-after",
 		"spec.rollout.maxUnavailable": "max-unavailable", "spec.rollout.topologyKey": "topology-key", "spec.rollout.perDomain": "per-domain",
 		"spec.rollout.batches": "batches", "spec.rollout.pauseAfter": "pause-after", "spec.rollout.failureThreshold": "failure-threshold",
 		"spec.rollout.maxPendingPods": "max-pending-pods",

@@ -34,6 +34,9 @@ func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance,
 	if !m.together {
 		spec.Rollout = &m.rollout
 	}
+	if m.ladder != (slipwayv1alpha1.DrainEscalation{}) {
+		m.drain.Escalation = &m.ladder
+	}
 	if m.drain != (slipwayv1alpha1.MaintenanceDrain{}) {
 		spec.Drain = &m.drain
 	}

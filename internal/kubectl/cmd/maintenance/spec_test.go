@@ -45,6 +45,8 @@ stage: Idle
 reason: firmware
 rollout: {}
 drain: {mode: Eviction, gracePeriodSeconds: 30, podTimeout: 1m0s, timeout: 1h0m0s}`,
+		"--kill-after=5m":                    `{stage: Drain, rollout: {}, drain: {escalation: {killAfter: 5m0s}}}`,
+		"--delete-after=10m --kill-after=5m": `{stage: Drain, rollout: {}, drain: {escalation: {deleteAfter: 10m0s, killAfter: 5m0s}}}`,
 	} {
 		made, err := parsed(t, "night a "+args).object(ten)
 		if err != nil {

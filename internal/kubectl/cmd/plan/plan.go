@@ -85,7 +85,7 @@ func (p *planFlags) addFlags(command *cobra.Command) {
 	f.StringVarP(&p.file, "filename", "f", "", "a file with a LifecycleEvent, DrainParameters or a NodeMaintenance instead of the flags; -: standard input")
 	f.StringVar(&p.maintenance, "maintenance", "", "the name of a NodeMaintenance, to predict the rest of it")
 	p.output = cli.AddShow(f)
-	for _, name := range []string{"force", "delete-emptydir-data", "grace-period", "pod-selector", "disable-eviction", "eviction-mode"} {
+	for _, name := range []string{"force", "delete-emptydir-data", "grace-period", "pod-selector", "disable-eviction", "delete-after", "kill-after", "eviction-mode"} {
 		command.MarkFlagsMutuallyExclusive("filename", "maintenance", name)
 	}
 }
