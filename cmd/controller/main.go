@@ -32,11 +32,16 @@ slipway.dev/guards from an event unless a guard objects (condition GuardsPassed)
 would take out the last schedulable node, or a second node of the control plane at a time,
 and does not list this in spec.allow.
 
-A cluster runs in one claim mode:
+A driver serves either one node or all nodes. The place of its registration decides who
+claims the events of its transitions:
 
-  node      the node-agent on each node claims the events of its node, and drains it
-  central   the controller claims the events of all nodes, and drains them itself: no
-            DaemonSet is needed, and one process has the permission to evict
+  with a node-agent        the agent, for its node
+  with the controller      the controller, for all nodes
+
+With --builtin-drivers=drain, the controller drains all nodes itself: agents are needed only
+for drivers on nodes, and one process has the permission to evict. Third-party drivers
+register in --plugin-registration-path. A driver that is registered in both places gets no
+events until one of the two is gone.
 
 Run two replicas: the leader works, and the other replica takes over within 15 s after a
 crash of the leader, and at once after its termination. It continues the work of its
@@ -45,7 +50,10 @@ predecessor.`,
   controller
 
   # Without agents; keep ended events for an hour:
-  controller --claim-mode=central --finished-event-ttl=1h
+  controller --builtin-drivers=drain --finished-event-ttl=1h
+
+  # With agents, and a driver for all nodes in another container of the pod:
+  controller --plugin-registration-path=/var/lib/slipway/plugins_registry
 
   # On your own machine, while no other controller runs:
   controller --kubeconfig=$HOME/.kube/config --leader-elect=false`,
@@ -64,7 +72,9 @@ predecessor.`,
 	daemon.Logging(command)
 	flags := command.Flags()
 	client.AddFlags(flags)
-	flags.StringVar((*string)(&options.ClaimMode), "claim-mode", string(controller.ClaimByNode), "claimer of events: node (the agents) or central (the controller)")
+	flags.StringSliceVar(&options.Builtin, "builtin-drivers", nil, "drivers that run in this process, for all nodes: "+controller.BuiltinDrain+", or none")
+	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", "",
+		"directory in which third-party drivers for all nodes register (default: none can)")
 	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the agents' pods, the Lease of the leader and the DrainRules of the cluster")
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "elect a leader among several controllers; false: run only one controller")
@@ -82,9 +92,9 @@ predecessor.`,
 		"with --eviction-requests, pods of Deployments whose replacement starts first: off; labelled (label slipway.dev/surge=true on "+
 			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,
-		"time for which the controller keeps events after it has ended them; in central mode, it ends all events")
+		"time for which the controller keeps events after it has ended them")
 	flags.StringVar(&options.SocketDir, "socket-dir", "",
-		"directory for the sockets of the drain driver in central mode, which only this process uses (default: the directory of temporary files)")
+		"directory for the sockets of built-in drivers, which only this process uses (default: the directory of temporary files)")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command

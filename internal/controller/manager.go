@@ -87,7 +87,7 @@ func slimNode(object any) (any, error) {
 	slim := &corev1.Node{TypeMeta: node.TypeMeta, ObjectMeta: slimMeta(node.ObjectMeta)}
 	slim.Labels = node.Labels // transitions select by them
 	for _, key := range []string{
-		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation,
+		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation, nodestate.DriversAnnotation,
 		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
 	} {
 		if value, has := node.Annotations[key]; has {

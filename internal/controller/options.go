@@ -11,21 +11,16 @@ import (
 	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 )
 
-// ClaimMode is the claimer of the events of a cluster.
-type ClaimMode string
-
-// The claim modes.
-const (
-	// ClaimByNode: the agent of each node claims its events.
-	ClaimByNode ClaimMode = "node"
-	// ClaimCentrally: the controller claims all events.
-	ClaimCentrally ClaimMode = "central"
-)
+// BuiltinDrain is the drain driver, as a value of --builtin-drivers.
+const BuiltinDrain = "drain"
 
 // Options are the settings of a controller process.
 type Options struct {
-	// ClaimMode applies to the whole cluster.
-	ClaimMode ClaimMode
+	// Builtin are the drivers that run in this process: BuiltinDrain, or none.
+	Builtin []string
+	// RegistrationDir is the directory in which central drivers register. Empty: only built-in
+	// drivers do, in a directory of this process.
+	RegistrationDir string
 	// Namespace is Slipway's own namespace, with the agents' pods and the Lease of the leader.
 	Namespace string
 	// LeaderElect elects a leader among several processes. If it is false, run only one process.
@@ -38,7 +33,7 @@ type Options struct {
 	// NodeLeases: the process acquires the lease of a node before Slipway cordons it, and holds
 	// it until the node has returned to service.
 	NodeLeases bool
-	// Drains are the settings of the drain driver in central mode.
+	// Drains are the settings of the built-in drain driver.
 	Drains draindriver.Settings
 	// StrictGuards also holds events of the only Node of a cluster.
 	StrictGuards bool
@@ -49,7 +44,7 @@ type Options struct {
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0" disables
 	// one.
 	HealthAddress, MetricsAddress string
-	// SocketDir is the parent of a new directory for the sockets of the driver in central mode.
+	// SocketDir is the parent of a new directory for the sockets of built-in drivers.
 	// Empty: the directory of temporary files.
 	SocketDir string
 }
@@ -57,8 +52,10 @@ type Options struct {
 // Validate reports all errors, with the names of the flags.
 func (o Options) Validate() error {
 	var errs []error
-	if o.ClaimMode != ClaimByNode && o.ClaimMode != ClaimCentrally {
-		errs = append(errs, fmt.Errorf("--claim-mode %q must be %s or %s", o.ClaimMode, ClaimByNode, ClaimCentrally))
+	for _, name := range o.Builtin {
+		if name != BuiltinDrain {
+			errs = append(errs, fmt.Errorf("--builtin-drivers: unknown driver %q; known: %s", name, BuiltinDrain))
+		}
 	}
 	if o.Namespace == "" {
 		errs = append(errs, errors.New("--namespace must not be empty"))
@@ -73,3 +70,6 @@ func (o Options) Validate() error {
 	}
 	return errors.Join(append(errs, o.Drains.Validate())...)
 }
+
+// centralDrivers returns whether drivers can register with the controller.
+func (o Options) centralDrivers() bool { return len(o.Builtin) > 0 || o.RegistrationDir != "" }

@@ -40,7 +40,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	}); err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Starting", "claimMode", options.ClaimMode, "home", found.Group())
+	log.FromContext(ctx).Info("Starting", "builtinDrivers", options.Builtin, "registrationDir", options.RegistrationDir, "home", found.Group())
 
 	p := &process{options: options, home: found, watch: apigroup.NewWatch(self, httpClient, found), clock: clock.RealClock{}, judged: judged, health: well}
 	if err := p.build(ctx, self); err != nil {
@@ -61,8 +61,8 @@ type process struct {
 	manager  manager.Manager
 	nodes    corev1client.NodeInterface
 	observer *telemetry.Source
-	fleet    *central.Fleet // nil in node mode
-	sockets  string         // directory of the sockets in central mode
+	fleet    *central.Fleet // nil without central drivers
+	sockets  string         // directory of the sockets of built-in drivers
 	health   *health.Process
 }
 

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,40 +36,53 @@ import (
 // requests; long work is in the drivers.
 const workers = 8
 
-// addLifecycle adds the overseer of all nodes and, in central mode, their agents. Only the
-// leader runs them.
+// addLifecycle adds the overseer of all nodes, the marker of transitions and, with central drivers,
+// the agents for these. Only the leader runs them.
 func (p *process) addLifecycle(self *rest.Config) error {
 	options := central.Options{
-		Namespace: p.options.Namespace, ClaimsCentrally: p.options.ClaimMode == ClaimCentrally, NodeLeases: p.options.NodeLeases, StrictGuards: p.options.StrictGuards,
+		Namespace: p.options.Namespace, CentralDrivers: p.options.centralDrivers(), NodeLeases: p.options.NodeLeases, StrictGuards: p.options.StrictGuards,
 		FinishedEventTTL: p.options.FinishedEventTTL, Home: p.home,
 		Cached: p.manager.GetCache(), Live: p.manager.GetAPIReader(), Recorder: record.New(p.manager.GetClient()),
 		Writer: p.writer, Observer: p.observer, Clock: p.clock,
 	}
 	err := loop.Add(p.manager, "overseer", p.health.Loop(central.NewOverseer(options)), 1, central.OverseerSources(p.manager.GetCache())...)
-	if err != nil || !options.ClaimsCentrally {
+	if err != nil {
 		return err
 	}
-	return p.addFleet(self, options)
+	marker := central.NewMarker(options)
+	if options.CentralDrivers {
+		if err := p.addFleet(self, options); err != nil {
+			return err
+		}
+		marker = p.fleet.Marker()
+	}
+	return loop.Add(p.manager, "marker", p.health.Loop(marker), 1, marker.Sources(p.manager.GetCache())...)
 }
 
-// addFleet adds the agents of all nodes, and the drain driver for them.
+// addFleet adds the agents for central drivers, and the built-in drivers.
 func (p *process) addFleet(self *rest.Config, options central.Options) (err error) {
-	if p.sockets, err = os.MkdirTemp(p.options.SocketDir, "slipway-"); err != nil {
-		return fmt.Errorf("make a directory for sockets (--socket-dir): %w", err)
+	registrationDir := p.options.RegistrationDir
+	if len(p.options.Builtin) > 0 {
+		if p.sockets, err = os.MkdirTemp(p.options.SocketDir, "slipway-"); err != nil {
+			return fmt.Errorf("make a directory for sockets (--socket-dir): %w", err)
+		}
+		registrationDir = cmp.Or(registrationDir, filepath.Join(p.sockets, "r"))
 	}
-	registrationDir := filepath.Join(p.sockets, "r")
 	p.fleet = central.NewFleet(options, registrationDir)
-	p.health.Check(health.Readiness, "drivers", p.driverMissing)
-	return errors.Join(
+	err = errors.Join(
 		loop.Add(p.manager, "agents", p.health.Loop(p.fleet), workers, p.fleet.Sources(p.manager.GetCache())...),
 		p.manager.Add(manager.RunnableFunc(p.fleet.Drivers().Run)),
-		p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			return draindriver.Serve(ctx, self, draindriver.Options{
-				Settings: p.options.Drains, BuiltIn: true, AnyNode: true, Namespace: p.options.Namespace,
-				DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir, Observer: p.observer.Drains(),
-			})
-		})),
 	)
+	if err != nil || len(p.options.Builtin) == 0 {
+		return err
+	}
+	p.health.Check(health.Readiness, "drivers", p.driverMissing)
+	return p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return draindriver.Serve(ctx, self, draindriver.Options{
+			Settings: p.options.Drains, BuiltIn: true, AnyNode: true, Namespace: p.options.Namespace,
+			DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir, Observer: p.observer.Drains(),
+		})
+	}))
 }
 
 // driverMissing returns an error while the leader's own driver is not registered. A standby

@@ -58,6 +58,11 @@ func HasForeignClaim(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	}
 }
 
+// RegisteredCentrally returns whether the controller has recorded that the driver of the transition is registered with it.
+func RegisteredCentrally(t *lifecyclev1alpha1.LifecycleTransition) bool {
+	return t.Annotations[lifecyclev1alpha1.RegisteredCentrallyAnnotation] == t.Spec.Driver
+}
+
 // ClaimerName returns the name of the event's claimer, for messages.
 func ClaimerName(e *lifecyclev1alpha1.LifecycleEvent) string {
 	if by := e.Status.ClaimedBy; by != nil {

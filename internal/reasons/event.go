@@ -33,11 +33,14 @@ var claimable = slices.Concat(
 			"There is no LifecycleTransition with the name in spec.transitionName.",
 			"start the driver that publishes it, or create the event again with the right name"),
 		stuck(lifecyclev1alpha1.ReasonDriverMissing,
-			"The driver of the transition is not registered on the node.",
+			"The driver of the transition is registered neither on the node nor with the controller.",
 			"start the driver on the node"),
 		stuck(lifecyclev1alpha1.ReasonDriverNotReady,
 			"The driver is registered on the node and does not answer. The event fails after 30 s.",
 			"look at the driver's log"),
+		stuck(lifecyclev1alpha1.ReasonDriverRegisteredTwice,
+			"The driver is registered both on the node and with the controller. Nobody claims the event.",
+			"stop the driver on the node, or the one in the controller's pod"),
 		passing(lifecyclev1alpha1.ReasonWaitingForTurn,
 			"Another event of the node comes first: Slipway works on one at a time.",
 			"wait for the other event, or delete the one of the two that is not wanted"),
@@ -51,6 +54,9 @@ var claimable = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionClaimable, "True",
 		fine(lifecyclev1alpha1.ReasonClaimed, "The event has been claimed."),
+		passing(lifecyclev1alpha1.ReasonLeavesTurn,
+			"The event has been claimed, and its driver is not called yet: the agent and the controller have claimed two events of the node at the same moment. The other event comes first.",
+			"wait for the other event, or delete the one of the two that is not wanted"),
 	),
 )
 
@@ -78,8 +84,8 @@ var claimed = slices.Concat(
 			"The agent is Ready, but has not ended the event within 2 min of its deadline or its deletion. The controller ends it.",
 			"look at the agent's log: it may lack permissions"),
 		stuck(lifecyclev1alpha1.ReasonClaimModeChanged,
-			"The event was claimed in central mode, and the controller runs in node mode now.",
-			"delete the event to cancel it, and create it again; or start the controller with its former claim mode"),
+			"The controller has claimed the event for a driver that was registered with it, and runs without such drivers now.",
+			"delete the event to cancel it, and create it again; or start the controller with its former drivers"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionStalled, "False",

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // notReturned is why the audit log may end with a cordon of ours.
 const notReturned = "a node that was drained stays cordoned until it is returned, which is not part of this test"
 
-const centrally = "--claim-mode=central"
+const centrally = "--builtin-drivers=drain"
 
 func quick() harness.PodOptions { return harness.PodOptions{Gone: time.Second} }
 

@@ -75,7 +75,7 @@ func (s *stage) controller(i int) *member {
 	m := s.member(i, "controller", credentials)
 	m.arguments = append(m.arguments, "--socket-dir="+m.dir, "--eviction-requests")
 	if s.central {
-		m.arguments = append(m.arguments, "--claim-mode=central")
+		m.arguments = append(m.arguments, "--builtin-drivers=drain")
 	}
 	m.run()
 	return m

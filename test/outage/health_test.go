@@ -136,7 +136,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 		l.Kill()
 	}
 	// A leader ends when it cannot renew its lease.
-	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--claim-mode=central")...)
+	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--builtin-drivers=drain")...)
 	alone.AwaitLog("Registered with the agent")
 
 	// These begin in the outage, with the credentials of those that were there before.

@@ -58,7 +58,7 @@ var seenOnCluster = []string{
 func TestWhatAPlanSaysOfANodeIsWhatAnEventDoes(t *testing.T) {
 	env := harness.Shared(t)
 	env.Kubectl(t, "apply", "-f", harness.File(t, "config", "rbac", "central"))
-	env.Controller(t, "leader", "", "--claim-mode=central").AwaitLeading()
+	env.Controller(t, "leader", "", "--builtin-drivers=drain").AwaitLeading()
 	var mu sync.Mutex
 	said := map[string]int{}
 	t.Run("nodes", func(t *testing.T) {

@@ -13,7 +13,10 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		slower      = "{metadata: {name: any}, spec: {nodeName: a, driver: d, sla: 1h}}"
 		foreign     = "{metadata: {name: any}, spec: {nodeName: a, driver: e}}"
 		drainOfA    = "{metadata: {name: drain.slm.k8s.io}, spec: {nodeName: a, driver: d}}"
+		marked      = "{metadata: {name: any, annotations: {slipway.dev/registered-centrally: d}}, spec: {allNodes: true, driver: d}}"
+		noted       = "{metadata: {name: any, annotations: {example.com/a: b}}, spec: {allNodes: true, driver: d}}"
 		refusal     = "spec.nodeName must be the node that the caller's token names"
+		onlyTheMark = "metadata.annotations: the controller changes only"
 	)
 	everywhere := driverOnA.with("publish-everywhere")
 	refusals(t, "transitions.yaml", map[string]refused{
@@ -44,9 +47,16 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		"a driver, with the name of the drain of a shutdown": {
 			request{driverOnA, transitions, "", "{metadata: {name: drain.slm.k8s.io-shutdown}, spec: {nodeName: a}}"}, "metadata.name: the transitions",
 		},
-		"a user, of all":                    {request{alice, transitions, "", ofAll}, ""},
-		"a user deletes one of some node":   {request{alice, transitions, ofB, ""}, ""},
-		"an agent, of none that it can say": {request{agentOfA, transitions, "", "{metadata: {}, spec: {}}"}, refusal},
+		"the controller marks one":                {request{controller, transitions, ofAll, marked}, ""},
+		"the controller removes the mark":         {request{controller, transitions, marked, ofAll}, ""},
+		"the controller annotates one otherwise":  {request{controller, transitions, ofAll, noted}, onlyTheMark},
+		"the controller removes an annotation":    {request{controller, transitions, noted, ofAll}, onlyTheMark},
+		"the controller changes the nodes of one": {request{controller, transitions, ofA, ofAll}, onlyTheMark},
+		"the controller creates one":              {request{controller, transitions, "", ofAll}, onlyTheMark},
+		"the controller deletes one":              {request{controller, transitions, ofAll, ""}, onlyTheMark},
+		"a user, of all":                          {request{alice, transitions, "", ofAll}, ""},
+		"a user deletes one of some node":         {request{alice, transitions, ofB, ""}, ""},
+		"an agent, of none that it can say":       {request{agentOfA, transitions, "", "{metadata: {}, spec: {}}"}, refusal},
 	})
 }
 

@@ -56,6 +56,9 @@ const (
 	// ReasonDriverNotReady means that the driver is registered but does not answer. The event
 	// fails after 30 s. It is also a reason of ConditionDriverAvailable and of ConditionFinished.
 	ReasonDriverNotReady = "DriverNotReady"
+	// ReasonDriverRegisteredTwice means that the driver is registered both on the node and with the
+	// controller. Nobody claims the event until one of the two is gone.
+	ReasonDriverRegisteredTwice = "DriverRegisteredTwice"
 	// ReasonWaitingForTurn means that another event of the node comes first.
 	ReasonWaitingForTurn = "WaitingForTurn"
 	// ReasonNodeNotFound means that no Node of that name exists (yet). After a minute, it is also
@@ -70,6 +73,10 @@ const (
 	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonClaimed means that the event has been claimed.
 	ReasonClaimed = "Claimed"
+	// ReasonLeavesTurn means that the event has been claimed, and that its driver is not called yet:
+	// the agent and the controller have claimed two events of the node at the same moment, and the
+	// other one comes first.
+	ReasonLeavesTurn = "LeavesTurn"
 )
 
 // Further reasons of ConditionStalled.
@@ -77,8 +84,8 @@ const (
 	// ReasonAgentNotResponding means that the agent is Ready, but has not ended the event 2 min
 	// after its deletion or its deadline.
 	ReasonAgentNotResponding = "AgentNotResponding"
-	// ReasonClaimModeChanged means that the controller claimed the event in central mode, but no
-	// longer runs in that mode.
+	// ReasonClaimModeChanged means that the controller claimed the event for a central driver, and
+	// now runs without central drivers.
 	ReasonClaimModeChanged = "ClaimModeChanged"
 	// ReasonAgentReady means that the agent has recovered. The condition is False.
 	ReasonAgentReady = "AgentReady"

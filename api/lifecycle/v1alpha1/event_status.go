@@ -130,7 +130,7 @@ type ClaimerKind string
 const (
 	// NodeAgent is the agent on the event's node.
 	NodeAgent ClaimerKind = "NodeAgent"
-	// Controller is the cluster's controller, in central mode.
+	// Controller is the cluster's controller, for drivers that are registered with it.
 	Controller ClaimerKind = "Controller"
 )
 

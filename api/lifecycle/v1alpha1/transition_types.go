@@ -7,6 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// RegisteredCentrallyAnnotation of a LifecycleTransition has the name of its driver while that driver
+// is registered with the controller. Then the controller claims the events of the transition, and the
+// agents do not. Only the controller writes it.
+const RegisteredCentrallyAnnotation = "slipway.dev/registered-centrally"
+
 // LifecycleTransition declares that a lifecycle driver can bring nodes from one state to another.
 // It is a catalogue entry: it starts no work, and its deletion does not affect claimed events.
 // Drivers publish their own transitions.

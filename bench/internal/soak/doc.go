@@ -3,7 +3,7 @@
 // Package soak puts Slipway under the load of a large cluster, and measures what holds: memory and CPU
 // from /proc, watch traffic from the API server's metrics, requests and invariants from its audit log.
 //
-//	Scale: 100, 300, NODES simulated nodes ─▶ controller at rest (--claim-mode=central)
+//	Scale: 100, 300, NODES simulated nodes ─▶ controller at rest (--builtin-drivers=drain)
 //	   ─▶ pods, PDBs ─▶ the controller drains 1, 20, … nodes at once
 //	   ─▶ 1, 20, … agents in one process, at rest; they drain 1, 20, … nodes at once
 //	   ─▶ tables, plots, linear regressions, and what those say of larger clusters

@@ -126,7 +126,7 @@ type Mode struct{ Folders, Flags []string }
 // The modes of a controller.
 var (
 	// Central: the controller drains all nodes itself.
-	Central = Mode{[]string{"rbac/central"}, []string{"--claim-mode=central"}}
+	Central = Mode{[]string{"rbac/central"}, []string{"--builtin-drivers=drain"}}
 	// Evicting: the controller acts on EvictionRequests.
 	Evicting = Mode{[]string{"rbac/evictions", "admission/evictions"}, []string{"--eviction-requests"}}
 )

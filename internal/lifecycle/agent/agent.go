@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +58,9 @@ type Config struct {
 	Cached Readers
 	Live   Readers // of the API server
 
+	// Central reads what the controller knows of the node's agent. Nil for an agent on its node.
+	Central func(context.Context, *corev1.Node) (*transition.Central, error)
+
 	Wake     func() // starts a pass
 	Drivers  Drivers
 	Calls    *dispatch.Dispatcher
@@ -97,7 +102,8 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
-		look := a.Observer.Look(facts.Events, facts.CordonedFor, now)
+		concerned := slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return !transition.Concerns(facts, e) })
+		look := a.Observer.Look(concerned, facts.CordonedFor, now)
 		decision := transition.Next(facts, now).Or(transition.Decision{Wake: look})
 		if decision.Step == nil {
 			return loop.Wait(decision.Wake, now), nil

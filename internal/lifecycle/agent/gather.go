@@ -38,7 +38,11 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		facts.Node = &node
 		facts.CordonedFor = nodestate.Owners(&node)
 	}
-	return facts, nil
+	if a.Central != nil {
+		node.Name = a.NodeName // also of a Node that does not exist
+		facts.Central, err = a.Central(ctx, &node)
+	}
+	return facts, err
 }
 
 // storable removes LeftToResponders from the answers for events for which the API server

@@ -132,12 +132,10 @@ func reachAnswered(s transition.WriteStatus) {
 	faultpoint.Reach(faultpoint.StartCalled)
 }
 
-// confirmClaim decides the claim again, on the events of the API server: the cache may lack
-// a claim of this agent or of an earlier one.
+// confirmClaim decides the claim again, on the state of the API server: the cache may lack a
+// claim of an earlier agent, or the registration of the driver with the other claimer.
 func (a *Agent) confirmClaim(ctx context.Context, s transition.WriteStatus) (transition.WriteStatus, error) {
-	from := a.Cached
-	from.Events = a.Live.Events
-	facts, err := a.gather(ctx, from)
+	facts, err := a.gather(ctx, a.Live)
 	if err != nil {
 		return s, err
 	}

@@ -23,16 +23,17 @@ import (
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
-// Name is the name of the controller's Lease, of its service account, and of the claimer in
-// central mode. All leaders have the same name.
+// Name is the name of the controller's Lease, of its service account, and of the controller as
+// a claimer. All leaders have the same name.
 const Name = "slipway-controller"
 
-// Fleet runs the agents of all nodes that have events, in central mode. Each node has its own
-// agent, from its first event to its last.
+// Fleet claims and drives the events of central drivers, with an agent for each node that has
+// events, from its first event to its last.
 type Fleet struct {
 	Options
 	drivers *plugins.Registry
 	waker   loop.Waker
+	marker  *Marker // wakes when the drivers change
 
 	mu     sync.Mutex
 	agents map[string]*agent.Agent
@@ -42,11 +43,15 @@ type Fleet struct {
 func NewFleet(options Options, registrationDir string) *Fleet {
 	f := &Fleet{Options: options, agents: map[string]*agent.Agent{}}
 	f.drivers = plugins.New(registrationDir, f.driversChanged)
+	f.marker = &Marker{Options: options, drivers: f.drivers}
 	return f
 }
 
 // Drivers returns the drivers that all nodes share. Its Run finds them.
 func (f *Fleet) Drivers() *plugins.Registry { return f.drivers }
+
+// Marker returns the marker of transitions whose driver is registered with the fleet.
+func (f *Fleet) Marker() *Marker { return f.marker }
 
 // Sources wake the agent of a node by its events and its Node, and all by transitions.
 func (f *Fleet) Sources(from cache.Cache) []source.TypedSource[string] {
@@ -116,9 +121,10 @@ func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name},
 		FinishedEventTTL: f.FinishedEventTTL,
 		HomeSince:        homeSince, Since: f.Clock.Now(), Clock: f.Clock,
-		Cached: readers(f.Cached),
-		Live:   readers(f.Live),
-		Wake:   wake, Drivers: f.drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
+		Cached:  readers(f.Cached),
+		Live:    readers(f.Live),
+		Central: f.ofAgent,
+		Wake:    wake, Drivers: f.drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
 		Recorder: f.Recorder, Node: writer, Observer: f.Observer.Node(node),
 	})
 	f.mu.Lock()
@@ -150,8 +156,9 @@ func (f *Fleet) nodes() []string {
 	return slices.Sorted(maps.Keys(f.agents))
 }
 
-// driversChanged wakes all agents.
+// driversChanged wakes the marker and all agents.
 func (f *Fleet) driversChanged() {
+	f.marker.wake()
 	for _, node := range f.nodes() {
 		f.waker.Wake(node)
 	}

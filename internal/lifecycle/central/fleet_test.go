@@ -26,6 +26,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/driverkit"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
@@ -67,7 +68,7 @@ func newFleet(t *testing.T, driver driverkit.Driver, objects ...client.Object) (
 	}
 	api := apiOf(objects...)
 	f := NewFleet(Options{
-		ClaimsCentrally: true, Home: apigroup.In(lifecyclev1alpha1.GroupSlipway), Clock: clock.RealClock{}, Observer: source,
+		CentralDrivers: true, Home: apigroup.In(lifecyclev1alpha1.GroupSlipway), Clock: clock.RealClock{}, Observer: source,
 		Cached: api, Live: api, Recorder: record.New(api),
 		Writer: func(node string) *nodestate.Writer {
 			return nodestate.NewWriter(nodesOver{api: api}, node, clock.RealClock{})
@@ -133,10 +134,10 @@ func (f *Fleet) drive(t *testing.T, queue workqueue.TypedRateLimitingInterface[s
 	}
 }
 
-// transitionOfD is a transition of the driver, for all nodes.
+// transitionOfD is a transition of the driver, for all nodes, with the mark of a driver that is registered.
 func transitionOfD() *lifecyclev1alpha1.LifecycleTransition {
 	return &lifecyclev1alpha1.LifecycleTransition{
-		ObjectMeta: metav1.ObjectMeta{Name: "drain"},
+		ObjectMeta: metav1.ObjectMeta{Name: "drain", Annotations: map[string]string{lifecyclev1alpha1.RegisteredCentrallyAnnotation: "d"}},
 		Spec:       lifecyclev1alpha1.LifecycleTransitionSpec{Driver: "d", Start: "begun", End: "done", AllNodes: new(true)},
 	}
 }
@@ -269,5 +270,56 @@ func TestADrainWhoseEventIsGoneIsEndedOnItsNode(t *testing.T) {
 	}
 	if _, err := f.Reconcile(t.Context(), "n"); err != nil || len(f.nodes()) > 0 {
 		t.Errorf("error %v, loops of %q are left; want none", err, f.nodes())
+	}
+}
+
+// An agent leaves an event to the controller only by the mark, so the controller claims none without it.
+func TestTheFleetClaimsEventsOfMarkedTransitions(t *testing.T) {
+	unmarked := transitionOfD()
+	unmarked.Annotations = nil
+	driver, ran := counting()
+	f, queue := newFleet(t, driver, unmarked, readyNode("a"), eventOn("a"))
+	f.drive(t, queue, func() bool {
+		queue.Add("a")
+		return f.drivers.Driver("d").Registered
+	})
+	if _, err := f.Reconcile(t.Context(), "a"); err != nil || len(ran()) > 0 {
+		t.Fatalf("error %v, runs %v before the mark", err, ran())
+	}
+	if _, err := f.Marker().Reconcile(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	queue.Add("a")
+	f.drive(t, queue, func() bool { return f.eventsLeft(t) == 0 })
+
+	if _, err := NewMarker(f.Options).Reconcile(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	var after lifecyclev1alpha1.LifecycleTransition
+	if err := f.Cached.Get(t.Context(), client.ObjectKeyFromObject(unmarked), &after); err != nil || lifecycleevent.RegisteredCentrally(&after) {
+		t.Errorf("error %v, annotations %v after a controller without drivers", err, after.Annotations)
+	}
+}
+
+// The list of drivers on a Node outlives the agent: without an agent it does not count.
+func TestADriverThatTheNodesAgentHasIsNotTheControllers(t *testing.T) {
+	node := readyNode("a")
+	node.Annotations = map[string]string{nodestate.DriversAnnotation: "d,e"}
+	agent, elsewhere := agentOn("a"), agentOn("b")
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    transition.Central
+	}{
+		"an agent is there":    {[]client.Object{agent}, transition.Central{NodeDrivers: []string{"d", "e"}}},
+		"agents are elsewhere": {[]client.Object{elsewhere}, transition.Central{Agentless: true}},
+		"the cluster has none": {nil, transition.Central{Agentless: true, Alone: true}},
+	} {
+		got, err := Options{Namespace: agent.Namespace, Cached: apiOf(tc.objects...)}.ofAgent(t.Context(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, *got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
 	}
 }

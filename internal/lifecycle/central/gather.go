@@ -13,6 +13,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
@@ -41,7 +42,7 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 // gatherNode returns the facts about the node itself.
 func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name string) (oversight.Facts, error) {
 	facts := oversight.Facts{
-		NodeName: name, Central: o.ClaimsCentrally, NodeLeases: o.NodeLeases, StrictGuards: o.StrictGuards, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
+		NodeName: name, Central: o.CentralDrivers, NodeLeases: o.NodeLeases, StrictGuards: o.StrictGuards, Since: o.since, FinishedEventTTL: o.FinishedEventTTL,
 	}
 	var err error
 	if facts.Events, err = loop.Events(ctx, from, name); err != nil {
@@ -50,14 +51,17 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	if len(facts.Events) == 0 {
 		return facts, nil
 	}
-	var pods corev1.PodList
-	err = from.List(ctx, &pods, client.InNamespace(o.Namespace),
-		client.MatchingLabels(oversight.AgentLabels()), client.MatchingFields{podNodeField: name})
+	pods, err := o.agentPods(ctx, from, client.MatchingFields{podNodeField: name})
 	if err != nil {
-		return facts, fmt.Errorf("list the agents' pods on node %s: %w", name, err)
+		return facts, err
 	}
-	for i := range pods.Items {
-		facts.AgentPods = append(facts.AgentPods, &pods.Items[i])
+	for i := range pods {
+		facts.AgentPods = append(facts.AgentPods, &pods[i])
+	}
+	if o.CentralDrivers {
+		if facts.Alone, err = o.isAlone(ctx, pods); err != nil {
+			return facts, err
+		}
 	}
 	var node corev1.Node
 	if err := from.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
@@ -67,6 +71,41 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	}
 	// An event copies its transition when it is claimed: the cache is enough.
 	facts.Transitions, err = loop.Transitions(ctx, o.Cached)
+	return facts, err
+}
+
+// agentPods returns the matching pods of agents.
+func (o Options) agentPods(ctx context.Context, from client.Reader, which ...client.ListOption) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := from.List(ctx, &pods, append(which, client.InNamespace(o.Namespace), client.MatchingLabels(oversight.AgentLabels()))...)
+	if err != nil {
+		return nil, fmt.Errorf("list the agents' pods: %w", err)
+	}
+	return pods.Items, nil
+}
+
+// isAlone returns whether the cluster has no agents. Agents on the node are enough to know that it has.
+func (o Options) isAlone(ctx context.Context, onNode []corev1.Pod) (bool, error) {
+	if len(onNode) > 0 {
+		return false, nil
+	}
+	pods, err := o.agentPods(ctx, o.Cached, client.Limit(1), client.UnsafeDisableDeepCopy)
+	return len(pods) == 0, err
+}
+
+// ofAgent returns the facts about the node's agent, for the controller as the other claimer. Drivers that the Node lists count
+// only while an agent's pod is there: the list outlives the agent.
+func (o Options) ofAgent(ctx context.Context, node *corev1.Node) (*transition.Central, error) {
+	pods, err := o.agentPods(ctx, o.Cached, client.MatchingFields{podNodeField: node.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
+	}
+	facts := &transition.Central{Agentless: len(pods) == 0}
+	if !facts.Agentless {
+		facts.NodeDrivers, _ = nodestate.Drivers(node)
+		return facts, nil
+	}
+	facts.Alone, err = o.isAlone(ctx, pods)
 	return facts, err
 }
 

@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Namespace is Slipway's own namespace, with the pods of the agents.
 	Namespace string
-	// ClaimsCentrally: the controller claims the events of all nodes, and no agents run on them.
-	ClaimsCentrally bool
+	// CentralDrivers: drivers can register with the controller, which claims the events of their transitions.
+	CentralDrivers bool
 	// NodeLeases: the controller acquires the lease of a node before its cordon.
 	NodeLeases bool
 	// StrictGuards is [oversight.Facts.StrictGuards].

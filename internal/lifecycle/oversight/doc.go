@@ -12,6 +12,6 @@
 // The conditions of the event record each finding with its time: after a crash at any point, Next returns the missing step, or
 // a step that is safe to repeat. Only the start of an agent's loss is in memory ([Sighting]), because the clocks of nodes may be
 // wrong: after a restart it starts again, unless a condition records it. Package transition defines the ends of events. Oversight
-// never performs the steps of a working agent, and leaves events of the controller, in central mode, to the agents of
+// never performs the steps of a working agent, and leaves events of central drivers to the agents of
 // lifecycle/central. An event of a third-party claimer is left to that claimer, until a person releases it.
 package oversight

@@ -40,8 +40,9 @@ type Facts struct {
 	OnlyNode   bool
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 
-	// Central: the controller claims the events, and not the agents.
-	Central bool
+	// Central: drivers can register with the controller, which drives the events that it claims. Alone: and the cluster has no
+	// agents, so that the controller also reports on events that nobody can claim.
+	Central, Alone bool
 	// NodeLeases: the controller holds the leases of nodes that are taken out.
 	NodeLeases bool
 	// StrictGuards: the guards hold an event of the only Node of a cluster, too.

@@ -94,19 +94,26 @@ func nodeReady(node *corev1.Node) bool {
 
 // claimerLoss returns nil while the claimer of the event, or its possible claimer, works.
 func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *Loss {
-	switch by := e.Status.ClaimedBy; {
-	case by == nil && f.Central:
-		return nil
-	case by == nil || by.Kind == lifecyclev1alpha1.NodeAgent:
+	switch {
+	case !isControllers(f, e):
 		return AgentLoss(f, now)
 	case f.Central:
 		return nil // this controller claimed it, or its predecessor
 	default:
 		return &Loss{
 			Reason: lifecyclev1alpha1.ReasonClaimModeChanged, Since: f.Since,
-			Message: "the event was claimed in central mode, and the controller does not run in that mode now",
+			Message: "the controller has claimed the event for a driver of its own, and now runs without drivers",
 		}
 	}
+}
+
+// isControllers returns whether the controller has claimed the event, or would claim it.
+func isControllers(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	if by := e.Status.ClaimedBy; by != nil {
+		return by.Kind == lifecyclev1alpha1.Controller
+	}
+	t, found := f.Transitions[e.Spec.TransitionName]
+	return f.Alone || f.Central && found && lifecycleevent.RegisteredCentrally(t)
 }
 
 // silence returns the loss of an agent that has not ended its event after the deadline or the deletion, or nil. A working agent
@@ -148,8 +155,7 @@ func overruled(e *lifecyclev1alpha1.LifecycleEvent) time.Time {
 // unattended returns whether the process that would wind the event up is dead. If not, the decision has the time of the next
 // check.
 func unattended(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) (bool, Decision) {
-	byController := e.Status.ClaimedBy == nil || e.Status.ClaimedBy.Kind == lifecyclev1alpha1.Controller
-	if f.Central && byController {
+	if f.Central && isControllers(f, e) {
 		return false, Decision{} // the loop of this node winds it up
 	}
 	if f.Node == nil {

@@ -42,7 +42,7 @@ var controllers = []string{
 // node's clock may be wrong.
 func noteAgent(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	loss := AgentLoss(f, now)
-	if loss == nil || f.Central {
+	if loss == nil || isControllers(f, e) {
 		return Decision{}
 	}
 	said := reasonOf(e, lifecyclev1alpha1.ConditionClaimable)

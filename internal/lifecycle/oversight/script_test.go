@@ -4,6 +4,8 @@ package oversight
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +22,8 @@ import (
 // TestScripts runs the text scripts in testdata. Each command does something to the
 // world and then performs Next's steps for all nodes until there is none.
 //
-//	mode central | node                 the controller restarts in that claim mode
+//	drivers central | none              the controller restarts, with drivers of its own or without
+//	central TRANSITION [missing]        the driver of the transition registers with the controller, or leaves it
 //	node NAME [control-plane] [tainted] [dedicated] [agentless]
 //	node NAME ready|unready|gone|cordon|uncordon
 //	agent NODE ready|unready|missing
@@ -64,6 +67,15 @@ func settle(w *world) string {
 			}
 			wake = waitUntil(wake).Or(waitUntil(decision.Wake)).Wake
 		}
+		for _, name := range slices.Sorted(maps.Keys(w.transitions)) {
+			decision := Mark(w.transitions[name], Registration{w.central, w.central && w.registered[name], w.missingSince[name]}, w.now)
+			if decision.Step != nil {
+				fmt.Fprintln(&out, describe(decision.Step))
+				w.perform("", decision.Step)
+				moved = true
+			}
+			wake = waitUntil(wake).Or(waitUntil(decision.Wake)).Wake
+		}
 		if moved {
 			continue
 		}
@@ -81,9 +93,12 @@ func settle(w *world) string {
 func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 	t.Helper()
 	switch d.Cmd {
-	case "mode":
+	case "drivers":
 		w.central = d.HasArg("central")
 		w.crash()
+	case "central":
+		w.registered[first(d)] = !d.HasArg("missing")
+		w.missingSince[first(d)] = w.now
 	case "node":
 		runNode(t, w, d)
 	case "agent":

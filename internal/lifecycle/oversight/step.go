@@ -43,14 +43,20 @@ type (
 	Delete struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
+	// MarkTransition marks a transition whose driver is registered with the controller, or removes the mark.
+	MarkTransition struct {
+		Transition *lifecyclev1alpha1.LifecycleTransition
+		Driver     string
+	}
 )
 
-func (WriteStatus) isStep()   {}
-func (RemoveGate) isStep()    {}
-func (MarkNode) isStep()      {}
-func (ReleaseCordon) isStep() {}
-func (Unprotect) isStep()     {}
-func (Delete) isStep()        {}
+func (WriteStatus) isStep()    {}
+func (RemoveGate) isStep()     {}
+func (MarkNode) isStep()       {}
+func (ReleaseCordon) isStep()  {}
+func (Unprotect) isStep()      {}
+func (Delete) isStep()         {}
+func (MarkTransition) isStep() {}
 
 // Ends returns whether the step ends its event.
 func (s WriteStatus) Ends() bool {

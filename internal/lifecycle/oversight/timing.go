@@ -17,6 +17,9 @@ const (
 	// SilentAfter limits the time between the deadline, or the deletion, of an event and its end by a Ready agent. A working
 	// agent needs some seconds. The clock of the node sets deadlines: an agent whose clock is this late counts as silent.
 	SilentAfter = 2 * time.Minute
+	// UnmarkAfter is the time between the deregistration of a central driver and the end of the mark on its transitions. A
+	// driver that restarts, or a new leader, registers earlier.
+	UnmarkAfter = 5 * time.Second
 	// CancelAfter limits the time for which an event is both canceled and stalled: after it, no agent is expected to undo the
 	// event's cordon.
 	CancelAfter = 2 * time.Minute

@@ -27,6 +27,7 @@ type world struct {
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	central     bool
+	registered  map[string]bool // whether the driver of a transition is registered with the controller
 	leases      bool
 	strict      bool
 	ttl         time.Duration
@@ -34,8 +35,9 @@ type world struct {
 	serial      int
 
 	// the controller's memory
-	since time.Time
-	lost  map[string]Sighting
+	since        time.Time
+	lost         map[string]Sighting
+	missingSince map[string]time.Time // of the drivers of transitions
 
 	// history is each claim status that an event has had, by UID.
 	history map[types.UID][]lifecyclev1alpha1.ClaimStatus
@@ -50,11 +52,11 @@ func newWorld() *world {
 		nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, cordons: map[string][]types.UID{},
 		events: map[string]*lifecyclev1alpha1.LifecycleEvent{}, transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
 		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
-		skew: map[string]time.Duration{},
+		skew: map[string]time.Duration{}, registered: map[string]bool{},
 	}
 	for name, end := range map[string]string{"drain": "drain-complete", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
 		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Start: name + "ing", End: end},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Driver: name + "-driver", Start: name + "ing", End: end},
 		}
 	}
 	w.crash()
@@ -62,13 +64,18 @@ func newWorld() *world {
 }
 
 // crash forgets what a controller that restarts does not know.
-func (w *world) crash() { w.since, w.lost = w.now, map[string]Sighting{} }
+func (w *world) crash() {
+	w.since, w.lost, w.missingSince = w.now, map[string]Sighting{}, map[string]time.Time{}
+	for name := range w.transitions {
+		w.missingSince[name] = w.now
+	}
+}
 
 // facts are those of a node, as package central gathers them.
 func (w *world) facts(node string) Facts {
 	f := Facts{
 		NodeName: node, Node: w.nodes[node], CordonedFor: w.cordons[node], Lost: w.lost[node],
-		Transitions: w.transitions, Central: w.central, NodeLeases: w.leases, StrictGuards: w.strict, Since: w.since, FinishedEventTTL: w.ttl,
+		Transitions: w.transitions, Central: w.central, Alone: w.central && len(w.pods) == 0, NodeLeases: w.leases, StrictGuards: w.strict, Since: w.since, FinishedEventTTL: w.ttl,
 	}
 	if pod := w.pods[node]; pod != nil {
 		f.AgentPods = []*corev1.Pod{pod}
@@ -254,6 +261,13 @@ func (w *world) apply(node string, step Step) {
 		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = nil })
 	case Delete:
 		w.deleteEvent(s.Event.Name)
+	case MarkTransition:
+		t := s.Transition.DeepCopy()
+		t.Annotations = map[string]string{lifecyclev1alpha1.RegisteredCentrallyAnnotation: s.Driver}
+		if s.Driver == "" {
+			t.Annotations = nil
+		}
+		w.transitions[t.Name] = t
 	default:
 		panic(fmt.Sprintf("unknown step %T", step))
 	}
@@ -282,6 +296,8 @@ func describe(step Step) string {
 		return "unprotect " + s.Event.Name
 	case Delete:
 		return "delete " + s.Event.Name
+	case MarkTransition:
+		return fmt.Sprintf("mark transition %s with %q", s.Transition.Name, s.Driver)
 	default:
 		return fmt.Sprintf("%T", step)
 	}

@@ -18,11 +18,10 @@ import (
 func sweep(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
 	decision := Decision{}
 	for _, e := range events {
-		unclaimed := e.Status.ClaimedBy == nil
 		over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil
 		switch {
-		case !over, !unclaimed && !ours(f, e), lifecycleevent.HasForeignClaim(e):
-		case protected(e) && unclaimed:
+		case !over, !concerns(f, e), lifecycleevent.HasForeignClaim(e):
+		case protected(e) && e.Status.ClaimedBy == nil:
 			decision = decision.Or(do(Unprotect{Event: e}))
 		case !protected(e) && e.DeletionTimestamp == nil:
 			decision = decision.Or(deleteAfterTTL(f, e, now))
@@ -44,7 +43,7 @@ func deleteAfterTTL(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time
 // forgetDrain marks the Node's drain as finished when its event no longer exists: a person has removed the event's
 // finalizer, or the CRD with all its objects.
 func forgetDrain(f *Facts, now time.Time) Decision {
-	if f.Node == nil {
+	if f.Node == nil || f.Central != nil && !f.Central.Agentless {
 		return Decision{}
 	}
 	uid := drainShown(f.Node)
@@ -59,12 +58,12 @@ func forgetDrain(f *Facts, now time.Time) Decision {
 // [DeregistrationTimeout]. Transitions of all nodes, or of a selector, stay: other nodes use them.
 func forgetTransitions(f *Facts, now time.Time) Decision {
 	decision := Decision{}
-	if f.Claimer.Kind != lifecyclev1alpha1.NodeAgent {
+	if f.Central != nil {
 		return decision // which drivers are on the node is for its agent to know
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Transitions)) {
 		t := f.Transitions[name]
-		if t.Spec.NodeName != f.NodeName || t.DeletionTimestamp != nil {
+		if t.Spec.NodeName != f.NodeName || t.DeletionTimestamp != nil || lifecycleevent.RegisteredCentrally(t) {
 			continue
 		}
 		driver := f.Drivers(t.Spec.Driver)

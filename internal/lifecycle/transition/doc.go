@@ -7,6 +7,7 @@
 //
 // The node's events are in work one at a time. Each phase has a file:
 //
+//	claims.go    which of the two claimers, agent or controller, an event concerns
 //	pending.go   Pending: wait for gates, transition, driver, turn; then claim
 //	claimed.go   Claimed: protect, call the driver, report, mark the Node
 //	ending.go    canceled, late, failed or succeeded: tell the driver, write the phase, release

@@ -22,6 +22,8 @@ type Facts struct {
 	CordonedFor []types.UID
 	// Claimer is the identity of this process. It drives only the events with that claimedBy.
 	Claimer lifecyclev1alpha1.Claimer
+	// Central is what only the controller knows. Nil for an agent.
+	Central *Central
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
 	// Transitions by name.
@@ -42,7 +44,17 @@ type Facts struct {
 	FinishedEventTTL time.Duration
 }
 
-// Driver is the state of a driver on the node.
+// Central is what the controller knows of the other claimer of the node's events, its agent.
+type Central struct {
+	// NodeDrivers are the drivers that are registered with the agent.
+	NodeDrivers []string
+	// Agentless: no agent runs on the node.
+	Agentless bool
+	// Alone: the cluster has no agents, and the controller reports on all events.
+	Alone bool
+}
+
+// Driver is the state of a driver that is registered with this process.
 type Driver struct {
 	Registered bool
 	// MissingSince is the time of the deregistration.

@@ -24,7 +24,7 @@ func admit(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) 
 	first := occupant(events)
 	awaited := map[string]bool{} // drivers that an older event is about to use
 	for _, e := range events {
-		if lifecycleevent.Phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil {
+		if lifecycleevent.Phase(e) != lifecyclev1alpha1.Pending || e.DeletionTimestamp != nil || !concerns(f, e) {
 			continue
 		}
 		decision = decision.Or(admitOne(f, e, first, awaited, now))
@@ -58,7 +58,15 @@ func admitOne(f *Facts, e, first *lifecyclev1alpha1.LifecycleEvent, awaited map[
 	driver := f.Drivers(t.Spec.Driver)
 	if !driver.Registered {
 		return note(e, lifecyclev1alpha1.ReasonDriverMissing,
-			fmt.Sprintf("driver %q is not registered on node %q", t.Spec.Driver, f.NodeName), now)
+			fmt.Sprintf("driver %q is not registered %s", t.Spec.Driver, f.place()), now)
+	}
+	central := lifecycleevent.RegisteredCentrally(t)
+	if f.Central == nil && central {
+		return note(e, lifecyclev1alpha1.ReasonDriverRegisteredTwice,
+			fmt.Sprintf("driver %q is registered on node %q, and also with the controller", t.Spec.Driver, f.NodeName), now)
+	}
+	if f.Central != nil && !central {
+		return Decision{} // first the transition tells the agents
 	}
 	foreign := first != nil && lifecycleevent.HasForeignClaim(first)
 	if foreign && e.Annotations[shutdown.Annotation] == "" { // the machine of a shutdown goes down in any case
@@ -87,14 +95,14 @@ func awaitReady(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, driver string, si
 			return waitUntil(noteAt)
 		}
 		return note(e, lifecyclev1alpha1.ReasonDriverNotReady,
-			fmt.Sprintf("driver %q is registered on node %q but does not answer", driver, f.NodeName), now)
+			fmt.Sprintf("driver %q is registered %s but does not answer", driver, f.place()), now)
 	}
 	failAt := noted.LastTransitionTime.Add(ReadinessTimeout)
 	if now.Before(failAt) {
 		return waitUntil(failAt)
 	}
 	return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonDriverNotReady,
-		fmt.Sprintf("driver %q is registered on node %q but did not answer for %s", driver, f.NodeName, ReadinessTimeout), now)
+		fmt.Sprintf("driver %q is registered %s but did not answer for %s", driver, f.place(), ReadinessTimeout), now)
 }
 
 // claimed returns the status of e after the claim under t.

@@ -23,6 +23,11 @@ import (
 //	transition NAME driver=D start=S end=E [node=N] [pool=P] [sla=D]
 //	event NAME transition=T [gate=G] [sla=D] [parameters=BYTES] [finalizer] [shutdown]
 //	foreign EVENT [PHASE]       a third-party controller claims it with the KEP's fields alone, or ends it
+//	controller [alone] [DRIVER ...]  we are the controller; the Node lists the drivers of its agent
+//	central DRIVER [missing]    the controller records on transitions that the driver is registered with it
+//	both OURS THEIRS [protects] we claim one event, the other claimer another one, in the same moment
+//	other EVENT protects|waits|gone
+//	                            what the other claimer does next
 //	edit NAME ungate | parameters=BYTES
 //	driver NAME registered|silent|missing
 //	answer EVENT [state=S] [error=E] [node=N] [malformed=M] [progress=D/T] [waits] [message=M]
@@ -88,6 +93,20 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 			phase = lifecyclev1alpha1.ClaimStatus(d.CmdArgs[1].Key)
 		}
 		w.claimForeign(first(d), phase)
+	case "controller":
+		w.central = &Central{Alone: d.HasArg("alone"), Agentless: d.HasArg("alone")}
+		for _, arg := range d.CmdArgs {
+			if arg.Key != "alone" {
+				w.central.NodeDrivers = append(w.central.NodeDrivers, arg.Key)
+			}
+		}
+	case "central":
+		w.markCentral(first(d), !d.HasArg("missing"))
+	case "both":
+		w.claimBy(w.claimer(), first(d), "")
+		w.claimBy(w.rival(), d.CmdArgs[1].Key, append(d.CmdArgs, datadriven.CmdArg{})[2].Key)
+	case "other":
+		w.claimBy(w.rival(), first(d), d.CmdArgs[1].Key)
 	case "driver":
 		w.setDriver(first(d), !d.HasArg("missing"), d.HasArg("silent"))
 	case "answer":

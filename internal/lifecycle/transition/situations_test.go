@@ -477,7 +477,10 @@ func TestATransitionIsForgottenByItsNodesAgentOnly(t *testing.T) {
 		"it is another node's":        {func(_ *situation, t *lifecyclev1alpha1.LifecycleTransition) { t.Spec.NodeName = "other" }, ""},
 		"it is being deleted":         {func(_ *situation, t *lifecyclev1alpha1.LifecycleTransition) { t.DeletionTimestamp = &metav1.Time{} }, ""},
 		"the controller has its node": {func(s *situation, _ *lifecyclev1alpha1.LifecycleTransition) {
-			s.facts.Claimer = lifecyclev1alpha1.Claimer{Kind: "Controller", Identity: "c"}
+			s.facts.Claimer, s.facts.Central = controller, &Central{Alone: true, Agentless: true}
+		}, ""},
+		"its driver serves it from the controller": {func(_ *situation, t *lifecyclev1alpha1.LifecycleTransition) {
+			t.Annotations = map[string]string{lifecyclev1alpha1.RegisteredCentrallyAnnotation: "d"}
 		}, ""},
 	} {
 		s := underWay()

@@ -54,10 +54,12 @@ func (w *work) next() Decision {
 			return w.endEarly(*end)
 		}
 	}
+	decision := Decision{}
 	if !protected(w.event) && w.event.DeletionTimestamp == nil {
-		return do(Protect{Event: w.event})
+		decision = w.takeTurn()
+	} else {
+		decision = w.drive()
 	}
-	decision := w.drive()
 	if sla := w.event.Status.SLA; sla != nil {
 		decision = decision.Or(waitUntil(sla.Time))
 	}

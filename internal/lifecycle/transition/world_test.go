@@ -28,6 +28,8 @@ type world struct {
 	homeSince   time.Time
 	ttl         time.Duration
 
+	central *Central // nil: we are the agent
+
 	registered map[string]bool
 	silent     map[string]bool // registered, but does not answer
 
@@ -45,6 +47,8 @@ type world struct {
 const nodeName = "worker-1"
 
 var claimer = lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: nodeName}
+
+var controller = lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: "slipway-controller"}
 
 func newWorld() *world {
 	epoch := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -73,12 +77,62 @@ func (w *world) crash() {
 
 func (w *world) facts() Facts {
 	return Facts{
-		NodeName: nodeName, Node: w.node, CordonedFor: w.cordonedFor, Claimer: claimer,
+		NodeName: nodeName, Node: w.node, CordonedFor: w.cordonedFor, Claimer: w.claimer(), Central: w.central,
 		Since:  w.missingSince["*"],
 		Events: slices.Collect(maps.Values(w.events)), Transitions: w.transitions,
 		Drivers: w.driver, Calls: w.calls, ReportedAt: w.reportedAt,
 		HomeSince: w.homeSince, FinishedEventTTL: w.ttl,
 	}
+}
+
+func (w *world) claimer() lifecyclev1alpha1.Claimer {
+	if w.central != nil {
+		return controller
+	}
+	return claimer
+}
+
+// markCentral records on the driver's transitions that it is registered with the controller, or that it is not.
+func (w *world) markCentral(driver string, registered bool) {
+	for name, t := range w.transitions {
+		if t.Spec.Driver == driver {
+			t = t.DeepCopy()
+			delete(t.Annotations, lifecyclev1alpha1.RegisteredCentrallyAnnotation)
+			if registered {
+				metav1.SetMetaDataAnnotation(&t.ObjectMeta, lifecyclev1alpha1.RegisteredCentrallyAnnotation, driver)
+			}
+			w.transitions[name] = t
+		}
+	}
+}
+
+// rival is the other claimer of the node.
+func (w *world) rival() lifecyclev1alpha1.Claimer {
+	if w.central != nil {
+		return claimer
+	}
+	return controller
+}
+
+// claimBy claims an event for one of the two claimers, which then protects the event, waits, or ends it.
+func (w *world) claimBy(by lifecyclev1alpha1.Claimer, name, then string) {
+	if then == "gone" {
+		delete(w.events, name)
+		return
+	}
+	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
+		driver := w.transitions[e.Spec.TransitionName].Spec
+		e.Status.ClaimStatus, e.Status.ClaimedBy = lifecyclev1alpha1.Claimed, &by
+		e.Status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: driver.Driver, Start: driver.Start, End: driver.End}
+		reason := lifecyclev1alpha1.ReasonClaimed
+		switch then {
+		case "protects":
+			e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+		case "waits":
+			reason = lifecyclev1alpha1.ReasonLeavesTurn
+		}
+		lifecycleevent.SetCondition(&e.Status, e, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, reason, "", w.now)
+	})
 }
 
 func (w *world) driver(name string) Driver {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -83,6 +84,17 @@ func (r *Recorder) Delete(ctx context.Context, seen *lifecyclev1alpha1.Lifecycle
 // DeleteTransition deletes a transition.
 func (r *Recorder) DeleteTransition(ctx context.Context, seen *lifecyclev1alpha1.LifecycleTransition) error {
 	return wrap("delete", seen, r.client.Delete(ctx, seen.DeepCopy(), asSeen(seen)))
+}
+
+// Annotate sets an annotation of a transition; an empty value removes it.
+func (r *Recorder) Annotate(ctx context.Context, seen *lifecyclev1alpha1.LifecycleTransition, key, value string) error {
+	changed := seen.DeepCopy()
+	delete(changed.Annotations, key)
+	if value != "" {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, key, value)
+	}
+	err := r.client.Patch(ctx, changed, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
+	return wrap("annotate", seen, err)
 }
 
 func asSeen(object client.Object) client.Preconditions {

@@ -25,7 +25,8 @@ import (
 const (
 	// HomeAnnotation records the API group from which the node's events were read last.
 	HomeAnnotation = "slipway.dev/api-home"
-	// DriversAnnotation lists the registered drivers, for administrators only.
+	// DriversAnnotation lists the drivers that are registered with the node's agent, for administrators and for the controller,
+	// which claims no event for one of them.
 	DriversAnnotation = "slipway.dev/drivers"
 	// LeaseAnnotation records the holder of the node's lease, and the purpose.
 	LeaseAnnotation = nodelease.Annotation

@@ -79,7 +79,7 @@ that group itself. Without --yes and without a terminal, nothing is applied.`,
 
 func (i *install) addFlags(flags *pflag.FlagSet) {
 	i.output = cli.AddOutput(flags, cli.JSON, cli.YAML, cli.Name)
-	flags.StringVar(&i.mode, "mode", string(release.Node), "what does the work: node (an agent on each node) or central (the controller, for all nodes)")
+	flags.StringVar(&i.mode, "mode", string(release.Node), "place of the drain driver: node (with an agent on each node) or central (with the controller, for all nodes)")
 	flags.BoolVar(&i.choice.Reduced, "reduced", false,
 		"give the agents weaker permissions, for servers without constrained impersonation: a stolen token of an agent can evict all pods")
 	flags.BoolVar(&i.choice.EvictionRequests, "eviction-requests", false,
@@ -195,8 +195,8 @@ func (i *install) prepare(ctx context.Context) error {
 	return err
 }
 
-// preview asks the server, once it is clear that the caller may install, and that it would
-// not be two claim modes at the same time.
+// preview asks the server, once it is clear that the caller may install, and that the drain
+// driver would not be in two places.
 func (i *install) preview(ctx context.Context) ([]installer.Item, error) {
 	missing, err := i.on.Missing(ctx, i.whatIsApplied.All(), "get", "create", "patch")
 	if err != nil {

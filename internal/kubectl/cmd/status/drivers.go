@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	draindriver "github.com/slipway-k8s/slipway/internal/drainer/driver"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -74,7 +74,11 @@ func (l driverList) text(style ui.Style, _ bool) string {
 		if !row.Ready {
 			ready = ui.Cell{Text: "no", Tone: ui.Bad}
 		}
-		rows = append(rows, []ui.Cell{{Text: row.Node}, {Text: cli.OrDash(row.Driver)}, ready, {Text: cli.OrDash(strings.Join(row.Transitions, ", "))}})
+		place := ""
+		if row.Central {
+			place = " (central)"
+		}
+		rows = append(rows, []ui.Cell{{Text: row.Node}, {Text: cli.OrDash(row.Driver) + place}, ready, {Text: cli.OrDash(strings.Join(row.Transitions, ", "))}})
 		if row.Message != "" {
 			rows = append(rows, []ui.Cell{{}, {}, {}, {Text: row.Message, Tone: ui.Warn}})
 		}
@@ -94,15 +98,17 @@ type driverFacts struct {
 	// agents are the pods of agents, if podsRead.
 	agents   []corev1.Pod
 	podsRead bool
-	// central: the controller serves all nodes, with the drain driver.
-	central bool
-	now     time.Time
+	// alone: the controller drains all nodes, and there are no agents.
+	alone bool
+	now   time.Time
 }
 
 // driverRow is a driver on a node: it is registered there, or its transitions are for the node.
 type driverRow struct {
-	Node        string   `json:"node"`
-	Driver      string   `json:"driver,omitempty"`
+	Node   string `json:"node"`
+	Driver string `json:"driver,omitempty"`
+	// Central means that the driver is registered with the controller, for all nodes.
+	Central     bool     `json:"central,omitempty"`
 	Transitions []string `json:"transitions,omitempty"`
 	// Ready means that events of its transitions can be claimed.
 	Ready bool `json:"ready"`
@@ -115,10 +121,10 @@ func (f driverFacts) rows() []driverRow {
 	var rows []driverRow
 	for _, node := range f.nodes {
 		registered, known := nodestate.Drivers(&node)
-		if f.central {
-			registered, known = []string{f.drainDriver()}, true
+		if f.alone {
+			registered = nil // of an agent that no longer runs
 		}
-		published := f.published(&node)
+		published, central := f.published(&node)
 		names := slices.Sorted(maps.Keys(published))
 		for _, name := range registered {
 			if published[name] == nil {
@@ -130,7 +136,7 @@ func (f driverFacts) rows() []driverRow {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			row := driverRow{Node: node.Name, Driver: name, Transitions: published[name]}
+			row := driverRow{Node: node.Name, Driver: name, Central: central[name], Transitions: published[name]}
 			row.Message = f.trouble(&node, row, slices.Contains(registered, name), known)
 			row.Ready = row.Message == ""
 			rows = append(rows, row)
@@ -140,40 +146,35 @@ func (f driverFacts) rows() []driverRow {
 	return rows
 }
 
-// drainDriver returns the name of the driver in the controller, which Slipway's drain transition has.
-func (f driverFacts) drainDriver() string {
-	for _, t := range f.transitions {
-		if t.Name == lifecyclev1alpha1.DrainTransition {
-			return t.Spec.Driver
-		}
-	}
-	return draindriver.DefaultDriverName
-}
-
-// published returns the transitions for a node, by driver.
-func (f driverFacts) published(node *corev1.Node) map[string][]string {
-	found := map[string][]string{}
+// published returns the transitions for a node, by driver, and the drivers that are registered with the controller.
+func (f driverFacts) published(node *corev1.Node) (found map[string][]string, central map[string]bool) {
+	found, central = map[string][]string{}, map[string]bool{}
 	for _, t := range f.transitions {
 		if transition.Applies(&t, node) {
 			found[t.Spec.Driver] = append(found[t.Spec.Driver], t.Name)
+			central[t.Spec.Driver] = central[t.Spec.Driver] || lifecycleevent.RegisteredCentrally(&t)
 		}
 	}
 	for _, names := range found {
 		slices.Sort(names)
 	}
-	return found
+	return found, central
 }
 
 // trouble returns the reason why a driver is not ready, or "".
 func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known bool) string {
 	loss := f.loss(node)
 	switch {
+	case row.Central && registered && (!f.podsRead || len(f.agentsOn(node)) > 0):
+		return "registered on this node and with the controller: nobody claims its events until one of the two is gone"
+	case row.Central:
+		return ""
+	case f.alone:
+		return "not registered with the controller, and there are no agents"
 	case loss != "":
 		return loss
 	case !known:
 		return "the agent has not written yet which drivers are registered"
-	case !registered && f.central:
-		return "the controller has no such driver: in central mode, it drains, and no more"
 	case !registered:
 		return "not registered on this node: start the driver there"
 	case len(row.Transitions) == 0:
@@ -183,22 +184,26 @@ func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known
 	}
 }
 
-// loss describes the trouble of the node's agent, or returns "". Central mode has no agents.
+// loss describes the trouble of the node's agent, or returns "".
 func (f driverFacts) loss(node *corev1.Node) string {
-	if f.central || !f.podsRead {
+	if f.alone || !f.podsRead {
 		return ""
 	}
-	var pods []*corev1.Pod
+	lost := oversight.AgentLoss(oversight.Facts{NodeName: node.Name, Node: node, AgentPods: f.agentsOn(node)}, f.now)
+	if lost == nil {
+		return ""
+	}
+	return lost.Advice()
+}
+
+// agentsOn returns the pods of agents on the node.
+func (f driverFacts) agentsOn(node *corev1.Node) (pods []*corev1.Pod) {
 	for i := range f.agents {
 		if f.agents[i].Spec.NodeName == node.Name {
 			pods = append(pods, &f.agents[i])
 		}
 	}
-	lost := oversight.AgentLoss(oversight.Facts{NodeName: node.Name, Node: node, AgentPods: pods}, f.now)
-	if lost == nil {
-		return ""
-	}
-	return lost.Advice()
+	return pods
 }
 
 // readDriverFacts reads the facts; unread lists the facts that the caller may not read.
@@ -220,11 +225,11 @@ func readDriverFacts(ctx context.Context, t *cli.Tool, names []string) (facts dr
 		return facts, nil, fmt.Errorf("list the LifecycleTransitions: %w", err)
 	}
 	facts.transitions = transitions.Items
-	namespace, err := facts.readInstallation(ctx, c)
+	namespace, central, err := readInstallation(ctx, c)
 	if apierrors.IsForbidden(err) {
 		unread, err = append(unread, err.Error()), nil
 	}
-	if err != nil || facts.central {
+	if err != nil {
 		return facts, unread, err
 	}
 	var pods corev1.PodList
@@ -233,21 +238,21 @@ func readDriverFacts(ctx context.Context, t *cli.Tool, names []string) (facts dr
 		return facts, append(unread, "whether the agents are well: "+err.Error()), nil
 	}
 	facts.agents, facts.podsRead = pods.Items, err == nil
+	facts.alone = central && facts.podsRead && len(facts.agents) == 0
 	return facts, unread, err
 }
 
-// readInstallation finds the claim mode of the installation, and its namespace.
-func (f *driverFacts) readInstallation(ctx context.Context, c cli.Cluster) (namespace string, err error) {
+// readInstallation finds the namespace of the installation, and whether its controller drains.
+func readInstallation(ctx context.Context, c cli.Cluster) (namespace string, central bool, err error) {
 	on, err := installer.New(c.Config, c.HTTP)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	installed, err := on.Installed(ctx)
 	if err != nil || len(installed) == 0 {
-		return release.Namespace, err
+		return release.Namespace, false, err
 	}
-	f.central = installed[0].Mode == release.Central
-	return installed[0].Namespace, nil
+	return installed[0].Namespace, installed[0].Mode == release.Central, nil
 }
 
 // readNodes reads the Nodes of these names, or all.

@@ -46,6 +46,10 @@ func TestDriversSaysWhatIsWhereAndWhyItIsNotReady(t *testing.T) {
 	drains := []lifecyclev1alpha1.LifecycleTransition{
 		transitionOf("drain.slm.k8s.io-uncordon", "drain.slm.k8s.io", ""), transitionOf("drain.slm.k8s.io", "drain.slm.k8s.io", ""),
 	}
+	central := []lifecyclev1alpha1.LifecycleTransition{*drains[0].DeepCopy(), *drains[1].DeepCopy()}
+	for i := range central {
+		central[i].Annotations = map[string]string{lifecyclev1alpha1.RegisteredCentrallyAnnotation: "drain.slm.k8s.io"}
+	}
 	for name, list := range map[string]driverList{
 		"agents": {Drivers: driverFacts{
 			nodes: []corev1.Node{
@@ -66,8 +70,16 @@ func TestDriversSaysWhatIsWhereAndWhyItIsNotReady(t *testing.T) {
 		}.rows()},
 		"central": {Drivers: driverFacts{
 			nodes:       []corev1.Node{nodeThatSays("worker-1", "?")},
-			transitions: append(drains, transitionOf("firmware.example.com-worker-1", "firmware.example.com", "worker-1")),
-			central:     true,
+			transitions: append(central, transitionOf("firmware.example.com-worker-1", "firmware.example.com", "worker-1")),
+			alone:       true,
+		}.rows()},
+		"side-by-side": {Drivers: driverFacts{
+			nodes: []corev1.Node{
+				nodeThatSays("worker-1", "firmware.example.com"), nodeThatSays("worker-2", "drain.slm.k8s.io"), nodeThatSays("worker-3", "?"),
+			},
+			transitions: append(central, transitionOf("firmware.example.com", "firmware.example.com", "")),
+			agents:      []corev1.Pod{agentOn("worker-1", corev1.ConditionTrue), agentOn("worker-2", corev1.ConditionTrue)},
+			podsRead:    true, now: time.Unix(0, 0),
 		}.rows()},
 		"no-transitions": {Drivers: driverFacts{nodes: []corev1.Node{nodeThatSays("worker-1", "")}}.rows()},
 		"unread": {

@@ -112,7 +112,7 @@ func (v versions) text(style ui.Style, _ bool) string {
 		if i.AgentImage != "" {
 			add("", "the agents have another image: "+i.AgentImage, ui.Warn)
 		}
-		add("Claim mode:", claimMode(i), ui.Plain)
+		add("Drains:", drainMode(i), ui.Plain)
 	}
 	for _, what := range v.Unread {
 		add("Not read:", what, ui.Warn)
@@ -120,8 +120,8 @@ func (v versions) text(style ui.Style, _ bool) string {
 	return style.Columns(rows)
 }
 
-// claimMode describes the claim mode.
-func claimMode(i release.Installed) string {
+// drainMode describes where the drain driver runs.
+func drainMode(i release.Installed) string {
 	switch {
 	case i.Mode == release.Central:
 		return "central: the controller works for all nodes"

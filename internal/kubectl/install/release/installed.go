@@ -23,7 +23,7 @@ type Installed struct {
 	// the middle of an upgrade.
 	Image      string `json:"image"`
 	AgentImage string `json:"agentImage,omitempty"`
-	// Mode is who claims events.
+	// Mode is the place of the drain driver.
 	Mode Mode `json:"claimMode"`
 	// Reduced: the agents have the weaker rights. The workloads say only that the agents make
 	// use of them.
@@ -39,8 +39,8 @@ type Installed struct {
 func InstalledBy(controller *appsv1.Deployment, agents *appsv1.DaemonSet) Installed {
 	main := containerOf(controller.Spec.Template.Spec)
 	i := Installed{Namespace: controller.Namespace, Image: main.Image, Mode: Node}
-	if mode := flagOf(main, "claim-mode"); mode != "" {
-		i.Mode = Mode(mode)
+	if flagOf(main, "builtin-drivers") != "" || flagOf(main, "claim-mode") == string(Central) {
+		i.Mode = Central
 	}
 	i.EvictionRequests = flagOf(main, evictionRequests) == "true"
 	i.NodeLeases = flagOf(main, nodeLeases) == "true"
@@ -87,6 +87,6 @@ func (i Installed) Refuse(mode Mode) error {
 	if i.Mode == mode {
 		return nil
 	}
-	return fmt.Errorf("Slipway in namespace %s works in mode %s, and two modes must not claim at the same time: "+ //nolint:staticcheck // a name
+	return fmt.Errorf("Slipway in namespace %s has its drain driver in mode %s, and nobody claims drains while the driver is in two places: "+ //nolint:staticcheck // a name
 		"use --mode=%s, or 'kubectl slipway uninstall' before", i.Namespace, i.Mode, i.Mode)
 }

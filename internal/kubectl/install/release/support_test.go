@@ -68,15 +68,16 @@ func TestAnInstallationIsReadOffItsWorkloads(t *testing.T) {
 		want       Installed
 	}{
 		"agents": {
-			deployment("s:1", "--claim-mode=node"), daemonSet("s:1", "--act-as=node"),
+			deployment("s:1"), daemonSet("s:1", "--act-as=node"),
 			Installed{Namespace: Namespace, Image: "s:1", Mode: Node},
 		},
 		"the default mode": {deployment("s:1"), nil, Installed{Namespace: Namespace, Image: "s:1", Mode: Node}},
 		"the reduced variant, in the middle of an upgrade": {
-			deployment("s:2", "--claim-mode=node"), daemonSet("s:1", "--act-as=self"),
+			deployment("s:2"), daemonSet("s:1", "--act-as=self"),
 			Installed{Namespace: Namespace, Image: "s:2", AgentImage: "s:1", Mode: Node, Reduced: true},
 		},
-		"central": {deployment("s:1", "--claim-mode=node", "--claim-mode=central"), nil, Installed{Namespace: Namespace, Image: "s:1", Mode: Central}},
+		"central, by the former flag": {deployment("s:1", "--claim-mode=node", "--claim-mode=central"), nil, Installed{Namespace: Namespace, Image: "s:1", Mode: Central}},
+		"central":                     {deployment("s:1", "--builtin-drivers=drain"), nil, Installed{Namespace: Namespace, Image: "s:1", Mode: Central}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := InstalledBy(tc.controller, tc.agents)
