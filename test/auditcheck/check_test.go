@@ -104,6 +104,14 @@ func TestCheck(t *testing.T) {
 			script: begun().event("other", "Pending", "").event("other", "Claimed", "").end("drain").end("other"),
 			want:   []string{"claimed while drain was Claimed"},
 		},
+		"two claims of two claimers": {
+			script: begun().event("other", "Pending", "").eventOf("Controller", "other", "Claimed", "").end("drain").
+				eventOf("Controller", "other", "Claimed", protected).end("other"),
+		},
+		"two claimers at work": {
+			script: begun().event("other", "Pending", "").eventOf("Controller", "other", "Claimed", protected).end("drain").end("other"),
+			want:   []string{"began while drain was in work"},
+		},
 		"a claim before the one before it is wound up": {
 			script: begun().event("other", "Pending", "").event("drain", "Failed", protected).event("other", "Claimed", "").
 				event("drain", "Failed", "").end("other"),

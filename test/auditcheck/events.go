@@ -5,6 +5,7 @@ package auditcheck
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -86,6 +87,9 @@ func (c *checker) takeIn(r auditlog.Request, k string, known, o *event) {
 			c.judgeClaim(r, o)
 		}
 	}
+	if o.inWork() && (known == nil || !known.inWork()) && c.options.Ours(r) {
+		c.judgeTurn(r, o)
+	}
 	c.events[k] = o
 	c.judgeEvent(r, known, o)
 }
@@ -137,15 +141,37 @@ func (c *checker) judgeCanceled(r auditlog.Request, before, after *event) {
 
 func (e *event) protected() bool { return slices.Contains(e.Metadata.Finalizers, claimFinalizer) }
 
-// judgeClaim: no other event of the node is claimed, or has ended and is not wound up.
+// inWork returns whether the event's driver may be at work: it is claimed, and has the finalizer.
+func (e *event) inWork() bool {
+	return e.protected() && (e.Status.ClaimStatus == "Claimed" || slices.Contains(terminal, e.Status.ClaimStatus))
+}
+
+// judgeClaim: no other event of the node is claimed by the same kind of claimer, or has ended and is not wound up. The agent
+// and the controller may each claim an event at the same moment.
 func (c *checker) judgeClaim(r auditlog.Request, claimed *event) {
-	for _, other := range c.events {
-		if other.Metadata.UID == claimed.Metadata.UID || other.Spec.BindingNode != claimed.Spec.BindingNode {
-			continue
-		}
-		if other.Status.ClaimStatus == "Claimed" ||
-			slices.Contains(terminal, other.Status.ClaimStatus) && other.protected() {
+	for other := range c.others(claimed) {
+		if other.Status.ClaimedBy.Kind == claimed.Status.ClaimedBy.Kind && (other.Status.ClaimStatus == "Claimed" || other.inWork()) {
 			c.violated(r, "claimed while %s was %s", other.Metadata.Name, other.Status.ClaimStatus)
+		}
+	}
+}
+
+// judgeTurn: no other event of the node is in work.
+func (c *checker) judgeTurn(r auditlog.Request, begun *event) {
+	for other := range c.others(begun) {
+		if other.inWork() {
+			c.violated(r, "began while %s was in work", other.Metadata.Name)
+		}
+	}
+}
+
+// others returns the other events of the event's node.
+func (c *checker) others(of *event) iter.Seq[*event] {
+	return func(yield func(*event) bool) {
+		for _, other := range c.events {
+			if other.Metadata.UID != of.Metadata.UID && other.Spec.BindingNode == of.Spec.BindingNode && !yield(other) {
+				return
+			}
 		}
 	}
 }

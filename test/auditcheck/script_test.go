@@ -79,8 +79,12 @@ func (s *script) budget(allowed int) *script {
 }
 
 func (s *script) event(name, phase, finalizers string) *script {
+	return s.eventOf("NodeAgent", name, phase, finalizers)
+}
+
+func (s *script) eventOf(claimer, name, phase, finalizers string) *script {
 	return s.add(agent, "update", "lifecycleevents/status", name, "", fmt.Sprintf(
-		`{"kind":"LifecycleEvent","metadata":{"name":%q,"uid":%q,"finalizers":[%s]},"spec":{"bindingNode":"w1"},"status":{"claimStatus":%q,"claimedBy":{"kind":"NodeAgent","identity":"w1"}}}`, name, name, finalizers, phase))
+		`{"kind":"LifecycleEvent","metadata":{"name":%q,"uid":%q,"finalizers":[%s]},"spec":{"bindingNode":"w1"},"status":{"claimStatus":%q,"claimedBy":{"kind":%q,"identity":"w1"}}}`, name, name, finalizers, phase, claimer))
 }
 
 func (s *script) end(name string) *script {
