@@ -28,8 +28,8 @@ type Config struct {
 	// NodeName is required, unless AnyNode is set: the node of the driver. The kit rejects
 	// calls for another node.
 	NodeName string
-	// AnyNode is for a driver that serves all nodes in one process, as in Slipway's central
-	// mode. NodeName is then empty, and the kit rejects calls without a node.
+	// AnyNode is for a driver that serves all nodes in one process, and registers with
+	// Slipway's controller. NodeName is then empty, and the kit rejects calls without a node.
 	AnyNode bool
 
 	// DataDir contains a directory for each driver, with the driver's socket. The kit

@@ -74,7 +74,7 @@ predecessor.`,
 	client.AddFlags(flags)
 	flags.StringSliceVar(&options.Builtin, "builtin-drivers", nil, "drivers that run in this process, for all nodes: "+controller.BuiltinDrain+", or none")
 	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", "",
-		"directory in which third-party drivers for all nodes register (default: none can)")
+		"directory in which third-party drivers for all nodes register (default: only built-in drivers register)")
 	flags.StringVar(&options.Namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the agents' pods, the Lease of the leader and the DrainRules of the cluster")
 	flags.BoolVar(&options.LeaderElect, "leader-elect", true, "elect a leader among several controllers; false: run only one controller")

@@ -39,7 +39,7 @@ var claimable = slices.Concat(
 			"The driver is registered on the node and does not answer. The event fails after 30 s.",
 			"look at the driver's log"),
 		stuck(lifecyclev1alpha1.ReasonDriverRegisteredTwice,
-			"The driver is registered both on the node and with the controller. Nobody claims the event.",
+			"The driver is registered both on the node and with the controller, so neither its agent nor the controller claims the event.",
 			"stop the driver on the node, or the one in the controller's pod"),
 		passing(lifecyclev1alpha1.ReasonWaitingForTurn,
 			"Another event of the node comes first: Slipway works on one at a time.",
@@ -84,7 +84,7 @@ var claimed = slices.Concat(
 			"The agent is Ready, but has not ended the event within 2 min of its deadline or its deletion. The controller ends it.",
 			"look at the agent's log: it may lack permissions"),
 		stuck(lifecyclev1alpha1.ReasonClaimModeChanged,
-			"The controller has claimed the event for a driver that was registered with it, and runs without such drivers now.",
+			"The controller has claimed the event for a central driver, and now runs without central drivers.",
 			"delete the event to cancel it, and create it again; or start the controller with its former drivers"),
 	),
 	ofCondition(

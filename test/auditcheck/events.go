@@ -141,7 +141,7 @@ func (c *checker) judgeCanceled(r auditlog.Request, before, after *event) {
 
 func (e *event) protected() bool { return slices.Contains(e.Metadata.Finalizers, claimFinalizer) }
 
-// inWork returns whether the event's driver may be at work: it is claimed, and has the finalizer.
+// inWork returns whether Slipway may have called the event's driver: the event has been claimed, and has the finalizer.
 func (e *event) inWork() bool {
 	return e.protected() && (e.Status.ClaimStatus == "Claimed" || slices.Contains(terminal, e.Status.ClaimStatus))
 }

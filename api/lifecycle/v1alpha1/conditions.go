@@ -57,7 +57,7 @@ const (
 	// fails after 30 s. It is also a reason of ConditionDriverAvailable and of ConditionFinished.
 	ReasonDriverNotReady = "DriverNotReady"
 	// ReasonDriverRegisteredTwice means that the driver is registered both on the node and with the
-	// controller. Nobody claims the event until one of the two is gone.
+	// controller. The event can be claimed after one of the two has deregistered.
 	ReasonDriverRegisteredTwice = "DriverRegisteredTwice"
 	// ReasonWaitingForTurn means that another event of the node comes first.
 	ReasonWaitingForTurn = "WaitingForTurn"

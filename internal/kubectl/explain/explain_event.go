@@ -33,6 +33,9 @@ var conditionExplainers = map[string]explainer{
 	}},
 	lifecyclev1alpha1.ReasonDriverMissing:  {facts: explainDriver},
 	lifecyclev1alpha1.ReasonDriverNotReady: {facts: explainDriver},
+	lifecyclev1alpha1.ReasonDriverRegisteredTwice: {facts: explainDriver, remedies: []Remedy{
+		{"see where the driver is registered", "kubectl slipway drivers {NODE}"},
+	}},
 	lifecyclev1alpha1.ReasonWaitingForTurn: {facts: explainTurn},
 	lifecyclev1alpha1.ReasonNodeNotFound: {by: "Node {NODE}", remedies: []Remedy{
 		{"see which nodes exist: the name may be wrong", "kubectl get nodes"},

@@ -58,7 +58,7 @@ type Config struct {
 	Cached Readers
 	Live   Readers // of the API server
 
-	// Central reads what the controller knows of the node's agent. Nil for an agent on its node.
+	// Central gathers the controller's facts about the node's agent. Nil for an agent on its node.
 	Central func(context.Context, *corev1.Node) (*transition.Central, error)
 
 	Wake     func() // starts a pass

@@ -10,7 +10,7 @@
 //	        └── API server ◀── record, node/state, telemetry ◀───────────────┤
 //	        └── driver     ◀── dispatch ◀─────────────────────────────────────┘
 //
-// Each node runs an agent; in central mode, the controller has an agent for each node with
+// Each node runs an agent; for central drivers, the controller has an agent for each node with
 // events. The agent derives each step from current facts, so the end of the process loses no
 // state. Watches and drivers only start a pass of the loop. The agent decides nothing itself.
 //

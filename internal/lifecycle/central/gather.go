@@ -94,7 +94,7 @@ func (o Options) isAlone(ctx context.Context, onNode []corev1.Pod) (bool, error)
 }
 
 // ofAgent returns the facts about the node's agent, for the controller as the other claimer. Drivers that the Node lists count
-// only while an agent's pod is there: the list outlives the agent.
+// only while the node has a pod of an agent: the list outlives the agent.
 func (o Options) ofAgent(ctx context.Context, node *corev1.Node) (*transition.Central, error) {
 	pods, err := o.agentPods(ctx, o.Cached, client.MatchingFields{podNodeField: node.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {

@@ -41,7 +41,7 @@ type Facts struct {
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 
 	// Central: drivers can register with the controller, which drives the events that it claims. Alone: and the cluster has no
-	// agents, so that the controller also reports on events that nobody can claim.
+	// agents, so that the controller also reports on events without a claimer.
 	Central, Alone bool
 	// NodeLeases: the controller holds the leases of nodes that are taken out.
 	NodeLeases bool

@@ -102,7 +102,7 @@ func claimerLoss(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) *L
 	default:
 		return &Loss{
 			Reason: lifecyclev1alpha1.ReasonClaimModeChanged, Since: f.Since,
-			Message: "the controller has claimed the event for a driver of its own, and now runs without drivers",
+			Message: "the controller has claimed the event for a central driver, and now runs without central drivers",
 		}
 	}
 }

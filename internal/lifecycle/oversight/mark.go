@@ -12,7 +12,7 @@ import (
 type Registration struct {
 	// Possible: drivers can register with the controller.
 	Possible bool
-	// Registered and MissingSince are those of [transition.Driver].
+	// Registered and MissingSince have the meaning that they have in [transition.Driver].
 	Registered   bool
 	MissingSince time.Time
 }

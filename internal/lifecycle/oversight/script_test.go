@@ -28,7 +28,7 @@ import (
 //	node NAME ready|unready|gone|cordon|uncordon
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
-//	claim NAME [central] [sla=D]        its agent, or the loop of central mode, claims it
+//	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
 //	release NAME                        a person with that permission releases the claim
 //	strict                              the guards hold events of the only node, too

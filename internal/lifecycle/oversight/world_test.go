@@ -164,7 +164,7 @@ func (w *world) addEvent(name, node, transition string) *lifecyclev1alpha1.Lifec
 	return e
 }
 
-// claim is what an agent does, or the loop of central mode.
+// claim is what an agent does, or the controller for its drivers.
 func (w *world) claim(name string, kind lifecyclev1alpha1.ClaimerKind, sla time.Duration) {
 	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
 		t := w.transitions[e.Spec.TransitionName]

@@ -13,8 +13,8 @@ import (
 )
 
 // Two claimers act on the events of one node: its agent, for the drivers on the node, and the controller, for the drivers
-// that are registered with it. They never wait for each other's memory: the controller marks transitions, the agent lists
-// its drivers on the Node, and each reads what the other has written before it claims.
+// that are registered with it. They share no memory: the controller marks transitions, the agent lists its drivers on the
+// Node, and each reads the other's record before it claims.
 
 // Concerns returns whether this claimer acts on the event, or reports on it. No event concerns both claimers.
 func Concerns(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool { return concerns(&f, e) }
@@ -44,8 +44,8 @@ func (f *Facts) place() string {
 	return fmt.Sprintf("on node %q", f.NodeName)
 }
 
-// rival returns the event that the other claimer of the node has claimed, or nil.
-func rival(f *Facts) *lifecyclev1alpha1.LifecycleEvent {
+// otherClaim returns the event that the other claimer of the node has claimed, or nil.
+func otherClaim(f *Facts) *lifecyclev1alpha1.LifecycleEvent {
 	for _, e := range lifecycleevent.OldestFirst(f.Events) {
 		if e.Status.ClaimedBy == nil || ours(f, e) || lifecycleevent.HasForeignClaim(e) {
 			continue
@@ -59,14 +59,14 @@ func rival(f *Facts) *lifecyclev1alpha1.LifecycleEvent {
 
 // takeTurn protects a claimed event, after which its driver is called. Agent and controller may each have claimed an event at
 // the same moment. The later of the two claims was made in sight of the earlier one, so its claimer waits here: the controller
-// until the agent's event is over, and an agent until the controller's event is over or notes that it waits.
+// until the agent's event is over, and an agent until the controller's event is over or its condition shows that it waits.
 func (w *work) takeTurn() Decision {
 	note := func(reason, message string) Decision {
 		return writeIfChanged(w.event, PurposeNote, func(status *lifecyclev1alpha1.LifecycleEventStatus) {
 			lifecycleevent.SetCondition(status, w.event, lifecyclev1alpha1.ConditionClaimable, metav1.ConditionTrue, reason, message, w.now)
 		})
 	}
-	if other := rival(w.facts); other != nil && (w.facts.Central != nil || !leavesTurn(other)) {
+	if other := otherClaim(w.facts); other != nil && (w.facts.Central != nil || !leavesTurn(other)) {
 		return note(lifecyclev1alpha1.ReasonLeavesTurn,
 			fmt.Sprintf("LifecycleEvent %q, claimed by %s, comes first", other.Name, lifecycleevent.ClaimerName(other)))
 	}

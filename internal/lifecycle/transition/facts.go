@@ -22,7 +22,7 @@ type Facts struct {
 	CordonedFor []types.UID
 	// Claimer is the identity of this process. It drives only the events with that claimedBy.
 	Claimer lifecyclev1alpha1.Claimer
-	// Central is what only the controller knows. Nil for an agent.
+	// Central has the facts that only the controller needs. Nil for an agent.
 	Central *Central
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
@@ -44,7 +44,7 @@ type Facts struct {
 	FinishedEventTTL time.Duration
 }
 
-// Central is what the controller knows of the other claimer of the node's events, its agent.
+// Central has the controller's facts about the other claimer of the node's events, its agent.
 type Central struct {
 	// NodeDrivers are the drivers that are registered with the agent.
 	NodeDrivers []string

@@ -104,9 +104,9 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.markCentral(first(d), !d.HasArg("missing"))
 	case "both":
 		w.claimBy(w.claimer(), first(d), "")
-		w.claimBy(w.rival(), d.CmdArgs[1].Key, append(d.CmdArgs, datadriven.CmdArg{})[2].Key)
+		w.claimBy(w.otherClaimer(), d.CmdArgs[1].Key, append(d.CmdArgs, datadriven.CmdArg{})[2].Key)
 	case "other":
-		w.claimBy(w.rival(), first(d), d.CmdArgs[1].Key)
+		w.claimBy(w.otherClaimer(), first(d), d.CmdArgs[1].Key)
 	case "driver":
 		w.setDriver(first(d), !d.HasArg("missing"), d.HasArg("silent"))
 	case "answer":

@@ -106,8 +106,8 @@ func (w *world) markCentral(driver string, registered bool) {
 	}
 }
 
-// rival is the other claimer of the node.
-func (w *world) rival() lifecyclev1alpha1.Claimer {
+// otherClaimer is the other claimer of the node.
+func (w *world) otherClaimer() lifecyclev1alpha1.Claimer {
 	if w.central != nil {
 		return claimer
 	}

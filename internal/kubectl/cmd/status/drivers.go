@@ -166,7 +166,7 @@ func (f driverFacts) trouble(node *corev1.Node, row driverRow, registered, known
 	loss := f.loss(node)
 	switch {
 	case row.Central && registered && (!f.podsRead || len(f.agentsOn(node)) > 0):
-		return "registered on this node and with the controller: nobody claims its events until one of the two is gone"
+		return "registered on this node and with the controller: its events wait until one of the two has left"
 	case row.Central:
 		return ""
 	case f.alone:

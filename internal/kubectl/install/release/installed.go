@@ -87,6 +87,6 @@ func (i Installed) Refuse(mode Mode) error {
 	if i.Mode == mode {
 		return nil
 	}
-	return fmt.Errorf("Slipway in namespace %s has its drain driver in mode %s, and nobody claims drains while the driver is in two places: "+ //nolint:staticcheck // a name
+	return fmt.Errorf("Slipway in namespace %s has its drain driver in mode %s, and drains wait while the driver is in two places: "+ //nolint:staticcheck // a name
 		"use --mode=%s, or 'kubectl slipway uninstall' before", i.Namespace, i.Mode, i.Mode)
 }
