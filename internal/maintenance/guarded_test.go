@@ -33,7 +33,7 @@ func (w *world) guard(e *lifecyclev1alpha1.LifecycleEvent) string {
 	}
 	self := w.nodes[e.Spec.BindingNode]
 	f := oversight.Facts{
-		NodeName: e.Spec.BindingNode, Node: self.node, CordonedFor: self.cordonedFor, Central: true, Since: epoch,
+		NodeName: e.Spec.BindingNode, Node: self.node, CordonedFor: self.cordonedFor, Central: true, Alone: true, Since: epoch,
 		Events: []*lifecyclev1alpha1.LifecycleEvent{e}, Transitions: transitions(),
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {

@@ -54,12 +54,11 @@ func (w *work) next() Decision {
 			return w.endEarly(*end)
 		}
 	}
-	decision := Decision{}
+	next := w.drive
 	if !protected(w.event) && w.event.DeletionTimestamp == nil {
-		decision = w.takeTurn()
-	} else {
-		decision = w.drive()
+		next = w.takeTurn
 	}
+	decision := next()
 	if sla := w.event.Status.SLA; sla != nil {
 		decision = decision.Or(waitUntil(sla.Time))
 	}
