@@ -163,6 +163,8 @@ func (v *view) hooksOf(n *node, m *maintenance, point slipwayv1alpha1.HookPoint,
 	return s
 }
 
+// A user that holds a node may work on its machine, and so may another tool that has its lease: no work begins there.
+
 // If Slipway takes the leases of nodes, it works on a node only under its lease. It loses the lease if no
 // controller renews it, or if a third party breaks it. Then no work begins on the node, its targets do not
 // rise, its drain does not cordon it again, this controller does not cancel its drain, and the node does not
@@ -175,11 +177,13 @@ func (v *view) holder(n *node) (held nodelease.Held, is bool) {
 	return held, v.facts.Leases && held.Holder != "" && (held.Until.IsZero() || !v.alarm.now.After(held.FreeAfter()))
 }
 
-// leaseLost returns the reason for which Slipway must not work on a node; none, if it has the lease or
-// needs none.
-func (v *view) leaseLost(n *node) cause {
+// barred returns the reason for which Slipway must not work on a node; none, if no user holds the node, and Slipway
+// has the lease or needs none.
+func (v *view) barred(n *node) cause {
 	held, is := v.holder(n)
 	switch {
+	case n.HeldBy != "":
+		return n.heldByUser()
 	case !v.facts.Leases || !n.exists():
 		return cause{}
 	case is && held.Holder != nodelease.Slipway:
@@ -193,8 +197,16 @@ func (v *view) leaseLost(n *node) cause {
 	return cause{lifecyclev1alpha1.ReasonLeaseLost, "Slipway has lost the lease of the node, and takes it again before it continues"}
 }
 
-// leasedByOthers returns the lease of another tool on a node that waits.
-func (v *view) leasedByOthers(n *node) cause {
+// heldByUser returns the cause of a node that users hold.
+func (n *node) heldByUser() cause {
+	return cause{lifecyclev1alpha1.ReasonHeldByAnother, "the node is held by " + n.HeldBy}
+}
+
+// heldByOthers returns the users that hold a node that waits, or the lease of another tool.
+func (v *view) heldByOthers(n *node) cause {
+	if n.HeldBy != "" {
+		return n.heldByUser()
+	}
 	held, is := v.holder(n)
 	if !is || held.Holder == nodelease.Slipway {
 		return cause{}
@@ -202,9 +214,9 @@ func (v *view) leasedByOthers(n *node) cause {
 	return cause{lifecyclev1alpha1.ReasonHeldByAnother, leasedTo(held)}
 }
 
-// waitsForLease returns the same, and makes the next decision due when that lease expires.
-func (v *view) waitsForLease(n *node) cause {
-	why := v.leasedByOthers(n)
+// waitsForOthers returns the same, and makes the next decision due when the lease expires.
+func (v *view) waitsForOthers(n *node) cause {
+	why := v.heldByOthers(n)
 	if free := n.Lease.FreeAfter(); why.reason != "" && !free.IsZero() {
 		v.alarm.passed(free.Add(time.Millisecond))
 	}

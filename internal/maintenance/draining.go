@@ -47,7 +47,7 @@ func (c claim) fails(n *node, reason, format string, args ...any) move {
 func (p *plan) out(n *node) (o outcome) {
 	o = newOutcome()
 	if !p.needed(n) {
-		if !pending(n.drain) && p.awaitsLease(n, n.refs, &o) {
+		if !pending(n.drain) && p.isBarred(n, n.refs, &o) {
 			return o
 		}
 		return p.release(n)
@@ -236,7 +236,7 @@ func (p *plan) slows(n *node) cause {
 	case strings.HasPrefix(message, "Waiting"):
 		return cause{slipwayv1alpha1.ReasonWaitingForOthers, readable(message)}
 	default:
-		return p.leaseLost(n)
+		return p.barred(n)
 	}
 }
 
@@ -248,7 +248,7 @@ const (
 // cordonAgain makes the drain of a node cordon it again, if a third party has uncordoned it and the drain has
 // observed the last change: at once, and then at growing intervals.
 func (p *plan) cordonAgain(n *node, changed *lifecyclev1alpha1.LifecycleEvent) {
-	if !n.uncordoned() || n.drain.Status.ObservedGeneration != n.drain.Generation || p.leaseLost(n).reason != "" {
+	if !n.uncordoned() || n.drain.Status.ObservedGeneration != n.drain.Generation || p.barred(n).reason != "" {
 		return
 	}
 	times, last := cordonedAgain(n.drain)

@@ -77,6 +77,9 @@ type Node struct {
 	// Lease is the last known state of the node's lease. A lease without an end lasts until its holder
 	// releases it.
 	Lease nodelease.Held
+	// HeldBy names the users that hold the node (NodeHold), for messages; empty: none. The holds of maintenances do
+	// not count.
+	HeldBy string
 }
 
 // Record records on a Node that a maintenance has completed its part there.

@@ -36,6 +36,9 @@ func (w *world) guard(e *lifecyclev1alpha1.LifecycleEvent) string {
 		NodeName: e.Spec.BindingNode, Node: self.node, CordonedFor: self.cordonedFor, Central: true, Alone: true, Since: epoch,
 		Events: []*lifecyclev1alpha1.LifecycleEvent{e}, Transitions: transitions(),
 	}
+	if user := w.held[f.NodeName]; user != "" {
+		f.Holds = []*slipwayv1alpha1.NodeHold{{Spec: slipwayv1alpha1.NodeHoldSpec{NodeName: f.NodeName, EventUID: "theirs", User: user}}}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		if name != f.NodeName {
 			f.Peers = append(f.Peers, oversight.PeerOf(w.nodes[name].node, len(w.nodes[name].cordonedFor) > 0))

@@ -33,7 +33,7 @@ const (
 // waits for stage Complete. other is the name of a running Job on the node.
 func (p *plan) drained(n *node, c claim, other string) move {
 	since := latest(reachedAt(n.drain), c.Since)
-	lost := p.leaseLost(n)
+	lost := p.barred(n)
 	workType := c.m.workType()
 	began := c.worked() || workDone(n.drain) && workType == slipwayv1alpha1.WorkManual
 	switch {

@@ -41,6 +41,25 @@ func (w *world) lease(t *testing.T, d *datadriven.TestData) {
 	w.leases[node] = held
 }
 
+// hold is what a user does who drains a node, or returns it.
+func (w *world) hold(node, user string) {
+	if user == "free" {
+		delete(w.held, node)
+		return
+	}
+	if w.held == nil {
+		w.held = map[string]string{}
+	}
+	w.held[node] = user
+}
+
+func (w *world) heldBy(node string) string {
+	if user := w.held[node]; user != "" {
+		return fmt.Sprintf("user %q", user)
+	}
+	return ""
+}
+
 // holdLeases is what the controller does for the leases of nodes, one step for each.
 func (w *world) holdLeases() (did []string) {
 	if w.leases == nil {

@@ -102,7 +102,7 @@ func Look(f Facts, uid types.UID, now time.Time) (Outlook, error) {
 		}
 		slices.Sort(of.Others)
 		of.Ahead = len(of.Others) > 0 && n.drain != nil && drainplan.Exceeds(targetsOf(n.drain), m.plan)
-		of.Leased = s.leasedByOthers(n).message
+		of.Leased = s.heldByOthers(n).message
 		if r := n.recordOf(m); r != nil && r.State == RecordFailed {
 			of.Reason, of.Message = r.Reason, r.Message
 		}

@@ -57,7 +57,7 @@ func (p *plan) release(n *node) outcome {
 func (p *plan) unneeded(n *node) outcome {
 	o := newOutcome()
 	held := ParametersOf(n.drain).Hold
-	if held && claimed(n.drain) && p.awaitsLease(n, n.refs, &o) {
+	if held && claimed(n.drain) && p.isBarred(n, n.refs, &o) {
 		return o
 	}
 	if held {

@@ -50,6 +50,7 @@ import (
 //	leases                      from now on, Slipway takes the leases of nodes
 //	lease NODE HOLDER|free      HOLDER has it from now on, whoever had it; for=DURATION: and
 //	                            renews it no more
+//	hold NODE USER|free         the user holds the node from now on, or returns it
 //	pods NAME... [node=N] [of=CONTROLLER]
 //	                            there are such pods from now on, and they do not run; run: they do
 //	clock DURATION              time passes
@@ -135,6 +136,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.starveOrFeed(d)
 	case "leases":
 		w.leases = map[string]nodelease.Held{}
+	case "hold":
+		w.hold(name, d.CmdArgs[1].Key)
 	case "lease":
 		w.lease(t, d)
 	case "pods", "run":

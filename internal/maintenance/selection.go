@@ -51,7 +51,7 @@ func judged(v *view) *selection {
 		t := &turn{refusal: s.refused(m)}
 		t.holdUp = v.heldUp(m, t.refusal)
 		t.freeWaits = slices.ContainsFunc(m.selected, func(n *node) bool {
-			return v.leasedByOthers(n).reason == "" && n.stateFor(m) == rollout.Waiting
+			return v.heldByOthers(n).reason == "" && n.stateFor(m) == rollout.Waiting
 		})
 		s.of[m.UID] = t
 	}
@@ -255,7 +255,7 @@ func (s *selection) busy(n *node) bool {
 // unknown time. Once only leased nodes are left, they begin, and wait.
 func (s *selection) leavesTurn(n *node, m *maintenance) bool {
 	t := s.of[m.UID]
-	return m.Spec.Rollout != nil && t.holdUp.reason == "" && t.freeWaits && s.leasedByOthers(n).reason != ""
+	return m.Spec.Rollout != nil && t.holdUp.reason == "" && t.freeWaits && s.heldByOthers(n).reason != ""
 }
 
 // stateFor returns the state of a node in package rollout.

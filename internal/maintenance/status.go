@@ -72,7 +72,7 @@ func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
 	}
 	why := n.yielding(m)
 	if why.reason == "" && m.works() {
-		why = p.waitsForLease(n)
+		why = p.waitsForOthers(n)
 	}
 	return nodeStatus{phase: slipwayv1alpha1.NodeWaiting, cause: why}
 }

@@ -130,7 +130,7 @@ func drainParameters(targets []slipwayv1alpha1.DrainTarget, how *slipwayv1alpha1
 // that must not continue keeps its targets.
 func (p *plan) wantedTargets(n *node) []slipwayv1alpha1.DrainTarget {
 	planned, drains := p.drains.Targets[n.name]
-	lost := p.leaseLost(n).reason != ""
+	lost := p.barred(n).reason != ""
 	switch {
 	case n.drain == nil && drains:
 		return planned

@@ -78,7 +78,7 @@ func (n *node) clearName(name string) (steps []Step, free bool) {
 
 // putBack requests the return of a node, once Slipway has its lease.
 func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
-	if p.awaitsLease(n, refs, o) {
+	if p.isBarred(n, refs, o) {
 		return
 	}
 	steps, free := n.clearName(ReturnName(n.name))
@@ -88,9 +88,9 @@ func (p *plan) putBack(n *node, refs []Ref, o *outcome) {
 	}
 }
 
-// awaitsLease reports whether a node does not return because of a lost lease, and sets its statuses.
-func (p *plan) awaitsLease(n *node, refs []Ref, o *outcome) bool {
-	why := p.leaseLost(n)
+// isBarred reports whether a node does not return because of a lost lease, and sets its statuses.
+func (p *plan) isBarred(n *node, refs []Ref, o *outcome) bool {
+	why := p.barred(n)
 	if why.reason == "" {
 		return false
 	}

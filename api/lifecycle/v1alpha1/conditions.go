@@ -91,7 +91,7 @@ const (
 	ReasonAgentReady = "AgentReady"
 )
 
-// Reasons of ConditionGuardsPassed when it is True. When it is False, the reason is the [Guard].
+// Reasons of ConditionGuardsPassed when it is True. When it is False, the reason is the [Guard], or one of a hold.
 const (
 	// ReasonPassed means that no guard objects.
 	ReasonPassed = "Passed"
@@ -100,6 +100,13 @@ const (
 	// ReasonOnlyNode means that GuardLastSchedulableNode lets the event pass, because the cluster has
 	// exactly one Node: evicted pods stay Pending until the node returns to service.
 	ReasonOnlyNode = "OnlyNode"
+)
+
+// Further reasons of ConditionGuardsPassed when it is False. ReasonHeldByAnother is one, too: a user and a
+// NodeMaintenance do not have a node out of service together.
+const (
+	// ReasonTooManyHolds means that the node has as many NodeHolds as are allowed.
+	ReasonTooManyHolds = "TooManyHolds"
 )
 
 // Reasons of ConditionLeaseHeld.
@@ -128,6 +135,9 @@ const (
 	// ReasonClaimReleased means that a third-party controller had claimed the event, and a person
 	// released it ([ReleaseClaimAnnotation]).
 	ReasonClaimReleased = "ClaimReleased"
+	// ReasonHeldByOthers means that the event would have returned a node that other actors hold (NodeHold).
+	// The holds of its requester are released, and the node stays out of service.
+	ReasonHeldByOthers = "HeldByOthers"
 	// ReasonNodeGone means that the Node was deleted while the event was claimed.
 	ReasonNodeGone = "NodeGone"
 	// ReasonDriverFailed means that the driver answered with an error.

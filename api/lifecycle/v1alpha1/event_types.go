@@ -45,6 +45,7 @@ type LifecycleEvent struct {
 // LifecycleEventSpec defines the requested transition and its node.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
+// +kubebuilder:validation:XValidation:rule="has(self.actor) == has(oldSelf.actor)",message="spec.actor is immutable",fieldPath=".actor"
 // +kubebuilder:validation:XValidation:rule="has(self.sla) == has(oldSelf.sla)",message="spec.sla is immutable",fieldPath=".sla"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 // +kubebuilder:validation:XValidation:rule="!has(self.gates) || has(oldSelf.gates)",message="spec.gates can be removed, not added",fieldPath=".gates"
@@ -116,6 +117,14 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.requestedBy is immutable"
 	RequestedBy string `json:"requestedBy,omitempty"`
+
+	// actor distinguishes requesters that share a user, for example the pipelines of one service
+	// account. Only the same user and actor return the node (NodeHold of slipway.dev). An addition
+	// of Slipway.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.actor is immutable"
+	Actor string `json:"actor,omitempty"`
 }
 
 // Guard is a check that Slipway's controller makes before it removes [GateGuards].
@@ -151,6 +160,14 @@ const NoticeAnnotation = "slipway.dev/notice"
 // controller end the event as Failed, and delete it as any ended event. A person sets it, with any value,
 // when the claimer no longer exists; that requires the verb release-claims on lifecycleevents.
 const ReleaseClaimAnnotation = "slipway.dev/release-claim"
+
+// HoldFinalizer keeps an event that has a NodeHold until Slipway's controller has seen its end: the hold
+// of a drained node stays, the hold of a canceled event is released.
+const HoldFinalizer = "slipway.dev/hold"
+
+// StateDrainComplete is the end state of a transition that leaves the node out of service (KEP-5683): its
+// NodeHold outlives the event.
+const StateDrainComplete = "drain-complete"
 
 // StateMaintenanceComplete is the end state of a transition that returns a node (KEP-5683).
 // Guards do not hold its events.

@@ -50,7 +50,7 @@ const (
 // The states of the two transitions (KEP-5683).
 const (
 	DrainStarted        = "drain-started"
-	DrainComplete       = "drain-complete"
+	DrainComplete       = lifecyclev1alpha1.StateDrainComplete
 	Uncordoning         = "uncordoning"
 	MaintenanceComplete = lifecyclev1alpha1.StateMaintenanceComplete
 	// States of the drain before a shutdown.

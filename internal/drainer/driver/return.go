@@ -14,6 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/driverkit"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -27,8 +28,8 @@ const (
 
 // returnNode removes Slipway's cordons. If another owner has cordoned the node too, the event succeeds and names that owner.
 func (p *plugin) returnNode(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
-	if len(call.Parameters) > 0 {
-		return fmt.Errorf("spec.parameters: transition %q takes none", call.Transition)
+	if _, err := hold.ParametersOf(call.Parameters); err != nil { // the controller has acted on them
+		return err
 	}
 	var left *nodestate.Foreign
 	err := persist(ctx, report, func(ctx context.Context) (err error) {

@@ -32,9 +32,9 @@ func (a *Agent) perform(ctx context.Context, step transition.Step, facts transit
 		version, err = a.writeStatus(ctx, s)
 		return s.Event.UID, version, err
 	case transition.Protect:
-		return s.Event.UID, "", reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event))
+		return s.Event.UID, "", reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer))
 	case transition.Unprotect:
-		return s.Event.UID, "", a.Recorder.Unprotect(ctx, s.Event)
+		return s.Event.UID, "", a.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	case transition.Delete:
 		return s.Event.UID, "", reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
 	case transition.DeleteTransition:

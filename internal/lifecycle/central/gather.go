@@ -12,9 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
@@ -50,6 +52,14 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	}
 	if len(facts.Events) == 0 {
 		return facts, nil
+	}
+	facts.OfNode = facts.Events
+	var holds slipwayv1alpha1.NodeHoldList
+	if err := from.List(ctx, &holds, client.MatchingFields{hold.NodeField: name}); err != nil {
+		return facts, fmt.Errorf("list the holds of node %s: %w", name, err)
+	}
+	for i := range holds.Items {
+		facts.Holds = append(facts.Holds, &holds.Items[i])
 	}
 	pods, err := o.agentPods(ctx, from, client.MatchingFields{podNodeField: name})
 	if err != nil {
@@ -138,7 +148,7 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	}
 	facts.Lost = cached.Lost
 	// Without the other events: with fewer peers, the reasons for their waits could differ.
-	facts.Events = slices.DeleteFunc(facts.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
+	facts.Events = slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
 	if len(cached.Peers) > 0 {
 		if facts.PeerEvents, err = o.peerEvents(ctx, o.Live, cached.NodeName); err != nil {
 			return nil, err
@@ -216,6 +226,10 @@ func subject(step oversight.Step) whatFor {
 		}
 	case oversight.RemoveGate:
 		return whatFor{"let pass", s.Event.UID}
+	case oversight.TakeHold:
+		return whatFor{"take the hold of", s.Event.UID}
+	case oversight.ReleaseHold:
+		return whatFor{"release hold " + s.Hold.Name + " for", s.Event.UID}
 	}
 	return whatFor{}
 }

@@ -10,6 +10,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
 // perform performs one step.
@@ -24,14 +25,28 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		return o.writeStatus(ctx, facts.NodeName, s)
 	case oversight.RemoveGate:
 		log.FromContext(ctx).Info("Let pass by the guards", "event", s.Event.Name)
-		return o.Recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards)
+		var finalizers []string
+		if s.Holds {
+			finalizers = append(finalizers, lifecyclev1alpha1.HoldFinalizer)
+		}
+		return o.Recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards, finalizers...)
+	case oversight.ProtectHold:
+		return o.Recorder.Protect(ctx, s.Event, lifecyclev1alpha1.HoldFinalizer)
+	case oversight.UnprotectHold:
+		return o.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.HoldFinalizer)
+	case oversight.TakeHold:
+		log.FromContext(ctx).Info("The node is held", "event", s.Event.Name, "by", hold.Actor(s.Hold))
+		return o.Recorder.CreateHold(ctx, s.Hold)
+	case oversight.ReleaseHold:
+		log.FromContext(ctx).Info("The node is no longer held", "event", s.Hold.Spec.EventName, "by", hold.Actor(s.Hold), "releasedBy", s.Event.Name)
+		return o.Recorder.DeleteHold(ctx, s.Hold)
 	case oversight.MarkNode:
 		_, err := o.Writer(facts.NodeName).Mark(ctx, s.Conditions)
 		return err
 	case oversight.ReleaseCordon:
 		return o.Writer(facts.NodeName).Release(ctx, s.Event.UID)
 	case oversight.Unprotect:
-		return o.Recorder.Unprotect(ctx, s.Event)
+		return o.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	case oversight.Delete:
 		return o.Recorder.Delete(ctx, s.Event)
 	default:

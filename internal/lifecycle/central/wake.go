@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
@@ -35,6 +37,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 			}
 			return nil
 		}),
+		indexer.IndexField(ctx, &slipwayv1alpha1.NodeHold{}, hold.NodeField, func(o client.Object) []string { return nodeOfHold(o.(*slipwayv1alpha1.NodeHold)) }),
 		indexer.IndexField(ctx, &corev1.Pod{}, podNodeField, func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }),
 	)
 }
@@ -45,6 +48,7 @@ func OverseerSources(from cache.Cache) []source.TypedSource[string] {
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(loop.BindingNode)),
 		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(nodeWithEvents(from))),
 		source.TypedKind(from, &corev1.Pod{}, loop.NodesOf(nodeOfPod(from))),
+		source.TypedKind(from, &slipwayv1alpha1.NodeHold{}, loop.NodesOf(func(_ context.Context, h *slipwayv1alpha1.NodeHold) []string { return nodeOfHold(h) })),
 		// The guards decide on all of these.
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleEvent](from)), asLeaving()),
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleTransition](from))),
@@ -63,6 +67,8 @@ func nodeOfPod(cached client.Reader) func(context.Context, *corev1.Pod) []string
 		return loop.WithEvents(ctx, cached, p.Spec.NodeName)
 	}
 }
+
+func nodeOfHold(h *slipwayv1alpha1.NodeHold) []string { return []string{h.Spec.NodeName} }
 
 // guarded names the nodes with events that wait for the guards.
 func guarded[T client.Object](cached client.Reader) func(context.Context, T) []string {

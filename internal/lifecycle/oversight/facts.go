@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
 // AgentLabels returns the labels that only the agents' pods have.
@@ -31,6 +32,10 @@ type Facts struct {
 	Lost Sighting
 	// Events are those bound to the node.
 	Events []*lifecyclev1alpha1.LifecycleEvent
+	// OfNode are all events bound to the node, also where Events has only one of them.
+	OfNode []*lifecyclev1alpha1.LifecycleEvent
+	// Holds are the holds of actors on the node.
+	Holds []*hold.Hold
 	// Transitions by name.
 	Transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 

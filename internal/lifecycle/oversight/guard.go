@@ -28,6 +28,13 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	if !Guarded(e) || len(e.Spec.Gates) > 1 || leaseLost(f, e) {
 		return Decision{}
 	}
+	if returnsNode(f, e) {
+		return giveBack(f, e, now)
+	}
+	if reason, message := heldBack(f, e); reason != "" {
+		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, reason,
+			reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, reason, message), now)
+	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
 	for _, o := range objections(f, e) {
 		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && f.OnlyNode && !f.StrictGuards {
@@ -43,7 +50,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	// First the note: no other process writes the status before the gate is removed.
 	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
-		Or(do(RemoveGate{Event: e}))
+		Or(do(RemoveGate{Event: e, Holds: holds(f, e)}))
 }
 
 // leaseLost returns whether the event has passed the gate of leases, and another holder has acquired the node's lease since.
@@ -60,9 +67,6 @@ type objection struct {
 }
 
 func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
-	if returnsNode(f, e) {
-		return nil
-	}
 	var all []objection
 	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), Leaving(f)
 	// A node that accepts no pods now makes no difference.

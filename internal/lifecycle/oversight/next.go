@@ -29,15 +29,15 @@ func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision 
 	case lifecycleevent.HasForeignClaim(e):
 		return release(f, e, now)
 	case e.Status.ClaimStatus.Terminal():
-		return windUp(f, e, now)
+		return settleHold(f, e).Or(windUp(f, e, now))
 	case e.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
-		return watchOver(f, e, now)
+		return takeHold(f, e).Or(watchOver(f, e, now))
 	case e.DeletionTimestamp != nil:
-		return letGo(f, e, now)
+		return settleHold(f, e).Or(letGo(f, e, now))
 	case f.Node == nil:
 		return awaitNode(f, e, now)
 	default:
-		return guard(f, e, now).Or(noteAgent(f, e, now))
+		return guard(f, e, now).Or(takeHold(f, e)).Or(noteAgent(f, e, now))
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // TestScripts runs the text scripts in testdata. Each command does something to the
@@ -28,6 +30,7 @@ import (
 //	node NAME ready|unready|gone|cordon|uncordon
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
+//	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [release=All]
 //	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
 //	release NAME                        a person with that permission releases the claim
@@ -197,6 +200,14 @@ func runEvent(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 	if gate := arg(t, d, "gate", ""); gate != "" {
 		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: gate})
+	}
+	e.Spec.RequestedBy, e.Spec.Actor, e.Spec.Reason = arg(t, d, "by", ""), arg(t, d, "actor", ""), arg(t, d, "for", "")
+	if m := arg(t, d, "maintenance", ""); m != "" {
+		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
+		e.Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: fmt.Sprintf(`[{"uid":"%[1]s-uid","name":"%[1]s"}]`, m)}
+	}
+	if all := arg(t, d, "release", ""); all != "" {
+		e.Spec.Parameters = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"release":%q}`, all)}
 	}
 	if d.HasArg("finalizer") {
 		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}

@@ -9,6 +9,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/decision"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
 // Decision is one step, and the time of the next decision if no fact changes before.
@@ -23,8 +24,27 @@ type (
 		Event  *lifecyclev1alpha1.LifecycleEvent
 		Status lifecyclev1alpha1.LifecycleEventStatus
 	}
-	// RemoveGate lets an event pass the guards.
+	// RemoveGate lets an event pass the guards. Holds: it gets the finalizer for its hold in the same write.
 	RemoveGate struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+		Holds bool
+	}
+	// ProtectHold sets the finalizer on an event that was claimed without guards.
+	ProtectHold struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+	}
+	// TakeHold creates the hold of an event.
+	TakeHold struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+		Hold  *hold.Hold
+	}
+	// ReleaseHold deletes a hold, for an event that returns the node, or that has ended without effect.
+	ReleaseHold struct {
+		Event *lifecyclev1alpha1.LifecycleEvent
+		Hold  *hold.Hold
+	}
+	// UnprotectHold removes the finalizer of the hold from an event.
+	UnprotectHold struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
 	// MarkNode sets conditions of the Node.
@@ -57,6 +77,10 @@ func (ReleaseCordon) isStep()  {}
 func (Unprotect) isStep()      {}
 func (Delete) isStep()         {}
 func (MarkTransition) isStep() {}
+func (ProtectHold) isStep()    {}
+func (TakeHold) isStep()       {}
+func (ReleaseHold) isStep()    {}
+func (UnprotectHold) isStep()  {}
 
 // Ends returns whether the step ends its event.
 func (s WriteStatus) Ends() bool {

@@ -15,6 +15,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
 // world is a cluster as the controller sees it: objects, which survive a crash of the
@@ -26,6 +27,7 @@ type world struct {
 	cordons     map[string][]types.UID // by node
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
+	holds       []*hold.Hold
 	central     bool
 	registered  map[string]bool // whether the driver of a transition is registered with the controller
 	leases      bool
@@ -54,7 +56,7 @@ func newWorld() *world {
 		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
 		skew: map[string]time.Duration{}, registered: map[string]bool{},
 	}
-	for name, end := range map[string]string{"drain": "drain-complete", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
+	for name, end := range map[string]string{"drain": "drain-complete", "flash": "flashed", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
 		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Driver: name + "-driver", Start: name + "ing", End: end},
 		}
@@ -80,9 +82,14 @@ func (w *world) facts(node string) Facts {
 	if pod := w.pods[node]; pod != nil {
 		f.AgentPods = []*corev1.Pod{pod}
 	}
+	for _, h := range w.holds {
+		if h.Spec.NodeName == node {
+			f.Holds = append(f.Holds, h)
+		}
+	}
 	for _, e := range w.events {
 		if e.Spec.BindingNode == node {
-			f.Events = append(f.Events, e)
+			f.Events, f.OfNode = append(f.Events, e), append(f.OfNode, e)
 		} else {
 			f.PeerEvents = append(f.PeerEvents, e)
 		}
@@ -196,6 +203,10 @@ func touched(step Step) *lifecyclev1alpha1.LifecycleEvent {
 		return s.Event
 	case ReleaseCordon:
 		return s.Event
+	case TakeHold:
+		return s.Event
+	case ProtectHold:
+		return s.Event
 	case Unprotect:
 		return s.Event
 	case Delete:
@@ -247,7 +258,22 @@ func (w *world) apply(node string, step Step) {
 	case RemoveGate:
 		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) {
 			e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == lifecyclev1alpha1.GateGuards })
+			if s.Holds {
+				e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
+			}
 		})
+	case ProtectHold:
+		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) {
+			e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
+		})
+	case UnprotectHold:
+		w.change(s.Event, without(lifecyclev1alpha1.HoldFinalizer))
+	case TakeHold:
+		h := s.Hold.DeepCopy()
+		h.CreationTimestamp = metav1.NewTime(w.now)
+		w.holds = append(slices.Clone(w.holds), h)
+	case ReleaseHold:
+		w.holds = slices.DeleteFunc(slices.Clone(w.holds), func(h *hold.Hold) bool { return h.Name == s.Hold.Name })
 	case MarkNode:
 		n := w.nodes[node].DeepCopy()
 		for _, c := range s.Conditions {
@@ -258,7 +284,7 @@ func (w *world) apply(node string, step Step) {
 	case ReleaseCordon:
 		w.cordons[node] = slices.DeleteFunc(slices.Clone(w.cordons[node]), func(uid types.UID) bool { return uid == s.Event.UID })
 	case Unprotect:
-		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Finalizers = nil })
+		w.change(s.Event, without(lifecyclev1alpha1.ClaimProtectionFinalizer))
 	case Delete:
 		w.deleteEvent(s.Event.Name)
 	case MarkTransition:
@@ -270,6 +296,12 @@ func (w *world) apply(node string, step Step) {
 		w.transitions[t.Name] = t
 	default:
 		panic(fmt.Sprintf("unknown step %T", step))
+	}
+}
+
+func without(finalizer string) func(*lifecyclev1alpha1.LifecycleEvent) {
+	return func(e *lifecyclev1alpha1.LifecycleEvent) {
+		e.Finalizers = slices.DeleteFunc(e.Finalizers, func(f string) bool { return f == finalizer })
 	}
 }
 
@@ -287,6 +319,14 @@ func describe(step Step) string {
 		return text
 	case RemoveGate:
 		return "remove the gate of " + s.Event.Name
+	case ProtectHold:
+		return "protect the hold of " + s.Event.Name
+	case UnprotectHold:
+		return "unprotect the hold of " + s.Event.Name
+	case TakeHold:
+		return fmt.Sprintf("hold of %s: %s, %q", s.Event.Name, hold.Actor(s.Hold), s.Hold.Spec.Purpose)
+	case ReleaseHold:
+		return fmt.Sprintf("release the hold of %s, for %s", s.Hold.Spec.EventName, s.Event.Name)
 	case MarkNode:
 		c := s.Conditions[0]
 		return fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)

@@ -11,14 +11,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // ErrStale means that the object has changed since the step was decided, or no longer exists.
 var ErrStale = errors.New("the object has changed since")
 
-// Recorder writes events.
+// Recorder writes events, and the holds of events.
 type Recorder struct {
 	client client.Client
 }
@@ -48,26 +50,38 @@ func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.Life
 	return changed.ResourceVersion, err
 }
 
-// Protect sets the finalizer.
-func (r *Recorder) Protect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent) error {
+// Protect sets a finalizer.
+func (r *Recorder) Protect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, finalizer string) error {
 	changed := seen.DeepCopy()
-	changed.Finalizers = append(changed.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
+	controllerutil.AddFinalizer(changed, finalizer)
 	return wrap("set the finalizer of", seen, r.patch(ctx, changed, seen))
 }
 
-// Unprotect removes the finalizer.
-func (r *Recorder) Unprotect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent) error {
+// Unprotect removes a finalizer.
+func (r *Recorder) Unprotect(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, finalizer string) error {
 	changed := seen.DeepCopy()
-	changed.Finalizers = slices.DeleteFunc(changed.Finalizers,
-		func(f string) bool { return f == lifecyclev1alpha1.ClaimProtectionFinalizer })
+	controllerutil.RemoveFinalizer(changed, finalizer)
 	return wrap("remove the finalizer of", seen, r.patch(ctx, changed, seen))
 }
 
-// RemoveGate removes a gate.
-func (r *Recorder) RemoveGate(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, name string) error {
+// RemoveGate removes a gate, and sets finalizers in the same write.
+func (r *Recorder) RemoveGate(ctx context.Context, seen *lifecyclev1alpha1.LifecycleEvent, name string, finalizers ...string) error {
 	changed := seen.DeepCopy()
 	changed.Spec.Gates = slices.DeleteFunc(changed.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == name })
+	for _, finalizer := range finalizers {
+		controllerutil.AddFinalizer(changed, finalizer)
+	}
 	return wrap("remove gate "+name+" of", seen, r.patch(ctx, changed, seen))
+}
+
+// CreateHold creates the hold of an event.
+func (r *Recorder) CreateHold(ctx context.Context, hold *slipwayv1alpha1.NodeHold) error {
+	return wrap("create", hold, r.client.Create(ctx, hold.DeepCopy()))
+}
+
+// DeleteHold deletes a hold.
+func (r *Recorder) DeleteHold(ctx context.Context, seen *slipwayv1alpha1.NodeHold) error {
+	return wrap("delete", seen, r.client.Delete(ctx, seen.DeepCopy(), asSeen(seen)))
 }
 
 // patch writes the difference. Finalizers and gates are lists, which a merge patch

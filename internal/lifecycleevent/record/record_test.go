@@ -50,12 +50,12 @@ var writes = map[string]func(context.Context, *Recorder, *lifecyclev1alpha1.Life
 		return err
 	},
 	"set the finalizer of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
-		return r.Protect(ctx, e)
+		return r.Protect(ctx, e, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	},
 	"remove the finalizer of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		protected := e.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
-		return r.Unprotect(ctx, protected)
+		return r.Unprotect(ctx, protected, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	},
 	"remove gate slipway.dev/guards of": func(ctx context.Context, r *Recorder, e *lifecyclev1alpha1.LifecycleEvent) error {
 		gated := e.DeepCopy()
@@ -134,7 +134,7 @@ func TestADeletionIsOfWhatWasSeen(t *testing.T) {
 
 func TestOthersFinalizersAreLeftAlone(t *testing.T) {
 	recorder, c, seen := stage(t, interceptor.Funcs{})
-	if err := recorder.Protect(t.Context(), seen); err != nil {
+	if err := recorder.Protect(t.Context(), seen, lifecyclev1alpha1.ClaimProtectionFinalizer); err != nil {
 		t.Fatal(err)
 	}
 	protected := get(t, c)
@@ -142,7 +142,7 @@ func TestOthersFinalizersAreLeftAlone(t *testing.T) {
 	if diff := cmp.Diff(want, protected.Finalizers); diff != "" {
 		t.Errorf("after Protect (-want +got):\n%s", diff)
 	}
-	if err := recorder.Unprotect(t.Context(), protected); err != nil {
+	if err := recorder.Unprotect(t.Context(), protected, lifecyclev1alpha1.ClaimProtectionFinalizer); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"example.com/other"}, get(t, c).Finalizers); diff != "" {

@@ -3,11 +3,13 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,6 +25,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -62,7 +65,8 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 		nodes        corev1.NodeList
 		templates    corev1.PodTemplateList
 		seen         []*corev1.Node
-		errs         [6]error
+		holds        slipwayv1alpha1.NodeHoldList
+		errs         [7]error
 	)
 	list := func(list client.ObjectList, options ...client.ListOption) func() error {
 		return func() error {
@@ -78,6 +82,7 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 	facts.Jobs, errs[2] = newest(c.written.jobs, &jobs.Items, list(&jobs, inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()}))
 	seen, errs[3] = newest(c.written.nodes, &nodes.Items, list(&nodes))
 	errs[4] = list(&templates, inside)()
+	errs[6] = list(&holds)()
 	if c.Leases {
 		errs[5] = list(&leases, client.InNamespace(nodelease.Namespace))()
 	}
@@ -94,16 +99,29 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 			held[lease.Name] = holder
 		}
 	}
+	byNode := map[string][]*slipwayv1alpha1.NodeHold{}
+	for _, h := range pointers(holds.Items) {
+		byNode[h.Spec.NodeName] = append(byNode[h.Spec.NodeName], h)
+	}
 	budgets := c.watches.budgetsByNode()
 	for _, node := range seen {
 		n := maintenance.Node{
 			Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil,
-			Budgets: budgets[node.Name], Lease: held[node.Name], Records: c.recordsOn(ctx, node),
+			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: heldBy(byNode[node.Name]), Records: c.recordsOn(ctx, node),
 		}
 		n.Unready, n.Checked = c.watches.unreadyOn(node.Name)
 		facts.Nodes = append(facts.Nodes, n)
 	}
 	return facts, nil
+}
+
+// heldBy names the users that hold a node, the first one first.
+func heldBy(holds []*slipwayv1alpha1.NodeHold) string {
+	users := slices.DeleteFunc(holds, func(h *slipwayv1alpha1.NodeHold) bool { return h.Spec.Maintenance != "" })
+	slices.SortFunc(users, func(a, b *slipwayv1alpha1.NodeHold) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	return hold.Text(users)
 }
 
 // newest lists objects, and returns the newer of each and of its last written version.
@@ -177,6 +195,7 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 		watch("Nodes", &corev1.Node{}, nodeChanged, func(s ownwrites.Store) { c.written.nodes = ownwrites.New[*corev1.Node](s) }),
 		watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) }),
 		watch("PodTemplates", &corev1.PodTemplate{}, always, nil),
+		watch("NodeHolds", &slipwayv1alpha1.NodeHold{}, always, nil),
 	)
 	if c.Leases {
 		err = errors.Join(err, watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil))

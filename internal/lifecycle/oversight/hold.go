@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oversight
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
+	"github.com/slipway-k8s/slipway/internal/reasons"
+)
+
+// An event that takes the node out of service gets a finalizer together with the removal of its gate, and then a NodeHold.
+// The finalizer lasts until its end is known: then the hold is released, or outlives the event. The finalizer comes first,
+// so no hold can stay behind for an event that nobody sees end.
+
+// holds returns whether the event takes the node out of service for an actor. A shutdown has no hold: its boot ends it.
+func holds(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	_, ofShutdown := e.Annotations[shutdown.Annotation]
+	return !ofShutdown && !returnsNode(f, e)
+}
+
+func hasHoldFinalizer(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return slices.Contains(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
+}
+
+// holdOf returns the hold of an event, or nil.
+func holdOf(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *hold.Hold {
+	if i := slices.IndexFunc(f.Holds, func(h *hold.Hold) bool { return h.Spec.EventUID == e.UID }); i >= 0 {
+		return f.Holds[i]
+	}
+	return nil
+}
+
+// takeHold creates the hold of an event that the guards have let pass, or that was claimed without guards.
+func takeHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
+	switch {
+	case f.Node == nil, Guarded(e), !holds(f, e), holdOf(f, e) != nil:
+		return Decision{}
+	case hasHoldFinalizer(e):
+		return do(TakeHold{Event: e, Hold: hold.New(f.Node, e)})
+	case e.DeletionTimestamp == nil && e.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
+		return do(ProtectHold{Event: e})
+	default:
+		return Decision{}
+	}
+}
+
+// settleHold decides about the hold of an event that has ended, or that was deleted before its claim. The hold of a node
+// that stays out of service outlives its event.
+func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
+	if !hasHoldFinalizer(e) {
+		return Decision{}
+	}
+	h := holdOf(f, e)
+	if staysOut(e) {
+		return takeHold(f, e).Or(do(UnprotectHold{Event: e}))
+	}
+	if h != nil {
+		return do(ReleaseHold{Event: e, Hold: h})
+	}
+	return do(UnprotectHold{Event: e})
+}
+
+// staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled.
+func staysOut(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimedBy != nil && e.Status.Driver != nil &&
+		e.Status.Driver.End == lifecyclev1alpha1.StateDrainComplete &&
+		reasonOf(e, lifecyclev1alpha1.ConditionFinished) != lifecyclev1alpha1.ReasonCanceled
+}
+
+// giveBack releases the holds of the actor that returns the node, and lets the event pass if no hold is left. The hold of
+// an event in work stays until that event ends.
+func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
+	var others []*hold.Hold
+	var awaited *hold.Hold
+	for _, h := range f.Holds {
+		released, inWork := hold.ReleasedBy(h, e), inWork(f, h)
+		switch {
+		case released && !inWork:
+			return do(ReleaseHold{Event: e, Hold: h})
+		case !released, h.Spec.Maintenance != "" && !hold.OfMaintenance(e): // a maintenance ends its work only by itself
+			others = append(others, h)
+		default:
+			awaited = h
+		}
+	}
+	switch {
+	case len(others) > 0:
+		return finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHeldByOthers, reasons.Advised(
+			lifecyclev1alpha1.ConditionFinished, lifecyclev1alpha1.ReasonHeldByOthers,
+			fmt.Sprintf("node %q stays out of service: it is held by %s", f.NodeName, hold.Text(others))), now)
+	case awaited != nil:
+		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, lifecyclev1alpha1.ReasonWaitingForTurn,
+			fmt.Sprintf("LifecycleEvent %q comes first", awaited.Spec.EventName), now)
+	default:
+		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, lifecyclev1alpha1.ReasonPassed, "", now).
+			Or(do(RemoveGate{Event: e}))
+	}
+}
+
+// inWork returns whether the event of a hold has not ended.
+func inWork(f Facts, h *hold.Hold) bool {
+	return slices.ContainsFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+		return e.UID == h.Spec.EventUID && !e.Status.ClaimStatus.Terminal()
+	})
+}
+
+// heldBack returns the reason for which an event of a user waits while a maintenance has the node, and an event of a
+// maintenance while a user has it: both may work on the machine. It also limits the holds of a node.
+func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message string) {
+	if !holds(f, e) {
+		return "", ""
+	}
+	var others []*hold.Hold
+	for _, h := range f.Holds {
+		if (h.Spec.Maintenance != "") != hold.OfMaintenance(e) && h.Spec.EventUID != e.UID {
+			others = append(others, h)
+		}
+	}
+	switch passed := passedBefore(f, e); {
+	case len(others) > 0:
+		return lifecyclev1alpha1.ReasonHeldByAnother, fmt.Sprintf("node %q is held by %s", f.NodeName, hold.Text(others))
+	case passed != nil:
+		return lifecyclev1alpha1.ReasonHeldByAnother, fmt.Sprintf("LifecycleEvent %q comes first", passed.Name)
+	case len(f.Holds) >= hold.MaxOnNode && holdOf(f, e) == nil:
+		return lifecyclev1alpha1.ReasonTooManyHolds, fmt.Sprintf("node %q has %d holds, the limit", f.NodeName, len(f.Holds))
+	default:
+		return "", ""
+	}
+}
+
+// passedBefore returns an event that comes first: one of the other side that has passed the guards and has no hold yet, or
+// one that returns the node.
+func passedBefore(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *lifecyclev1alpha1.LifecycleEvent {
+	for _, other := range f.OfNode {
+		ends := other.Status.ClaimStatus.Terminal() || other.DeletionTimestamp != nil
+		if other.UID == e.UID || ends || lifecycleevent.HasForeignClaim(other) {
+			continue
+		}
+		returns := returnsNode(f, other) && (len(other.Spec.Gates) == 0 || len(other.Spec.Gates) == 1 && Guarded(other))
+		if returns || hasHoldFinalizer(other) && hold.OfMaintenance(other) != hold.OfMaintenance(e) {
+			return other
+		}
+	}
+	return nil
+}
