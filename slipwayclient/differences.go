@@ -36,6 +36,9 @@ func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 // fields returns the compared fields as texts.
 func fields(spec *lifecyclev1alpha1.LifecycleEventSpec) map[string]string {
 	all := map[string]string{"spec.transitionName": spec.TransitionName, "spec.bindingNode": spec.BindingNode}
+	if spec.Actor != "" {
+		all["spec.actor"] = spec.Actor
+	}
 	if spec.SLA != nil {
 		all["spec.sla"] = spec.SLA.Duration.String()
 	}

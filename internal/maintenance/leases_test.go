@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -43,14 +44,17 @@ func (w *world) lease(t *testing.T, d *datadriven.TestData) {
 
 // hold is what a user does who drains a node, or returns it.
 func (w *world) hold(node, user string) {
+	n := w.nodes[node]
+	n.node.Spec.Unschedulable = user != "free"
 	if user == "free" {
 		delete(w.held, node)
+		n.cordonedFor = nil
 		return
 	}
 	if w.held == nil {
 		w.held = map[string]string{}
 	}
-	w.held[node] = user
+	w.held[node], n.cordonedFor = user, []types.UID{"theirs"}
 }
 
 func (w *world) heldBy(node string) string {

@@ -237,7 +237,8 @@ func (s *selection) rolloutFacts(m *maintenance) rollout.Facts {
 		if state == rollout.Waiting && s.leavesTurn(n, m) {
 			state = rollout.HeldBack
 		}
-		outForOthers := refOf(n.refs, m.UID) == nil && (s.busy(n) || len(n.CordonedFor) > 0)
+		// A node that a user holds does not count: it would keep all others waiting for an unknown time.
+		outForOthers := refOf(n.refs, m.UID) == nil && n.HeldBy == "" && (s.busy(n) || len(n.CordonedFor) > 0)
 		facts.Nodes = append(facts.Nodes, rollout.Node{
 			Name: n.name, State: state, Domain: n.Labels[facts.Rollout.TopologyKey], ControlPlane: n.controlPlane(),
 			Down: !n.ready() || outForOthers, Budgets: n.Budgets,

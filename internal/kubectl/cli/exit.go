@@ -30,7 +30,7 @@ const ExitCodes = `Exit codes, of all commands:
     4  canceled: somebody ended it early
     5  timed out: it was not done when --timeout was over; as a rule it goes on in the cluster
     6  would block: 'plan' predicts that something would block
-    7  held by another: another holder has the lease of the node, or another party's cordon remains
+    7  held by another: another actor holds the node or has its lease, or another party's cordon remains
   130  interrupted: Ctrl-C or SIGTERM ended the command, and not what it has begun
 Where several nodes or pods end differently, the first of 1, 3, 4, 7 and 5 that occurs is the code.
 'lease acquire NODE -- COMMAND' ends with the exit code of the command.`

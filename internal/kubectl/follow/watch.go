@@ -39,6 +39,8 @@ type Scope struct {
 	Node string
 	// Nodes and Pods are watched as well, if the caller may watch them.
 	Nodes, Pods bool
+	// Holds adds all NodeHolds, if the caller may watch them, and the server has the kind.
+	Holds bool
 	// Maintenances adds all NodeMaintenances.
 	Maintenances bool
 	// EvictionsIn is a namespace. The scope is then its EvictionRequests and Evictions alone.
@@ -53,7 +55,7 @@ type watched struct {
 	field  string // selects objects, by value
 	value  string
 	in     string // namespace. Empty: all
-	// optional points to a field of the scope, false if the caller may not watch the kind.
+	// optional points to a field of the scope, false if the caller cannot watch the kind.
 	optional *bool
 }
 
@@ -81,6 +83,9 @@ func (s *Scope) kinds() []watched {
 	}
 	if s.Nodes {
 		kinds = append(kinds, watched{name: "Nodes", object: &corev1.Node{}, list: &corev1.NodeList{}, field: "metadata.name", value: s.Node, optional: &s.Nodes})
+	}
+	if s.Holds {
+		kinds = append(kinds, watched{name: "NodeHolds", object: &slipwayv1alpha1.NodeHold{}, list: &slipwayv1alpha1.NodeHoldList{}, optional: &s.Holds})
 	}
 	if s.Pods {
 		kinds = append(kinds, watched{name: "Pods", object: &corev1.Pod{}, list: &corev1.PodList{}, field: "spec.nodeName", value: s.Node, optional: &s.Pods})
@@ -200,7 +205,7 @@ func readable(ctx context.Context, reader client.WithWatch, group string, scope 
 		var unwatched *unwatchedError
 		switch _, events := kind.object.(*lifecyclev1alpha1.LifecycleEvent); {
 		case err == nil:
-		case kind.optional != nil && apierrors.IsForbidden(err):
+		case kind.optional != nil && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
 			*kind.optional = false
 		case events && errors.As(err, &unwatched):
 			return scope, fmt.Errorf("you may list LifecycleEvents and not watch them: the verb watch on lifecycleevents.%s is missing, which the role slipway-operator has: %w", group, err)

@@ -194,10 +194,13 @@ func TestOnlyWhatMakesADrainDoOtherwiseIsADifference(t *testing.T) {
 	}
 }
 
-func TestAReturnTakesNoParameters(t *testing.T) {
-	event := slipwayclient.Return("worker-1", "done")
-	want := "bindingNode: worker-1\nreason: done\ntransitionName: drain.slm.k8s.io-uncordon\n"
-	if got := specOf(t, event); got != want || event.Name != "uncordon-worker-1" {
-		t.Errorf("%s is\n%s", event.Name, got)
+func TestAReturnNamesItsActorAndReleasesAllHoldsOnRequest(t *testing.T) {
+	for want, event := range map[string]*lifecyclev1alpha1.LifecycleEvent{
+		"bindingNode: worker-1\nreason: done\ntransitionName: drain.slm.k8s.io-uncordon\n":                             Return("worker-1", By{Reason: "done"}, false),
+		"actor: blue\nbindingNode: worker-1\nparameters:\n  release: All\ntransitionName: drain.slm.k8s.io-uncordon\n": Return("worker-1", By{Actor: "blue"}, true),
+	} {
+		if got := specOf(t, event); got != want || event.Name != "uncordon-worker-1" {
+			t.Errorf("%s is\n%s", event.Name, got)
+		}
 	}
 }

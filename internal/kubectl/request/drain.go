@@ -15,6 +15,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
@@ -24,6 +25,14 @@ const UsualSLA = 24 * time.Hour
 
 // atOnce is the shortest escalation.deleteAfter: right after the server refuses an eviction.
 const atOnce = time.Millisecond
+
+// By holds the flags about the requester.
+type By struct {
+	// Reason explains the request to people.
+	Reason string
+	// Actor distinguishes actors that share a user.
+	Actor string
+}
 
 // Drain holds the flags of a drain. They mean the same as in kubectl drain.
 type Drain struct {
@@ -45,15 +54,25 @@ type Drain struct {
 	DisableEviction bool
 	// DeleteAfter and KillAfter are the escalation. 0: never.
 	DeleteAfter, KillAfter time.Duration
-	// Reason explains the drain to people.
-	Reason string
+	By
 	// Allow lists guards that let the drain pass.
 	Allow []string
+}
+
+// Return returns the event that returns a node to service. With all, it releases the holds of all actors.
+func Return(node string, by By, all bool) *lifecyclev1alpha1.LifecycleEvent {
+	event := slipwayclient.Return(node, by.Reason)
+	event.Spec.Actor = by.Actor
+	if all {
+		event.Spec.Parameters = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"release":%q}`, hold.ReleaseAll)}
+	}
+	return event
 }
 
 // Event returns the event that drains a node, or an error about a flag.
 func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	event := slipwayclient.Drain(node, d.Reason)
+	event.Spec.Actor = d.Actor
 	event.Spec.SLA = &metav1.Duration{Duration: UsualSLA}
 	switch {
 	case d.SLA < 0:

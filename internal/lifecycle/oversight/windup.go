@@ -36,12 +36,10 @@ func windUp(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisio
 // release ends an event that a third-party controller has claimed, once a person with that permission has released it.
 // Until then, only its claimer acts on the event.
 func release(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {
-	// Its hold would not be Slipway's to release.
-	if over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil; over && hasHoldFinalizer(e) {
-		if h := holdOf(f, e); h != nil {
-			return do(ReleaseHold{Event: e, Hold: h})
-		}
-		return do(UnprotectHold{Event: e})
+	// The guards have let it pass, so it has a hold, which ends when its claimer has ended the event.
+	letGo := e.DeletionTimestamp != nil && len(e.Finalizers) == 1
+	if over := e.Status.ClaimStatus.Terminal() || letGo; over && hasHoldFinalizer(e) {
+		return settleHold(f, e)
 	}
 	if _, released := e.Annotations[lifecyclev1alpha1.ReleaseClaimAnnotation]; !released {
 		return Decision{}

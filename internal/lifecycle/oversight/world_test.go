@@ -189,7 +189,9 @@ func (w *world) claim(name string, kind lifecyclev1alpha1.ClaimerKind, sla time.
 // claimForeign claims an event, or ends it, as a third-party controller does that knows only the KEP's fields.
 func (w *world) claimForeign(name string, phase lifecyclev1alpha1.ClaimStatus) {
 	w.change(w.events[name], func(e *lifecyclev1alpha1.LifecycleEvent) {
-		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}
+		if !protected(e) {
+			e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.ClaimProtectionFinalizer)
+		}
 		e.Status.ClaimStatus = phase
 	})
 }

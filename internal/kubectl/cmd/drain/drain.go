@@ -43,6 +43,12 @@ func AddMode(command *cobra.Command, into *slipwayv1alpha1.DrainMode) {
 		slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
 }
 
+// addBy adds --reason and --actor.
+func addBy(command *cobra.Command, by *request.By) {
+	command.Flags().StringVar(&by.Reason, "reason", "", "the reason, which other users can read")
+	command.Flags().StringVar(&by.Actor, "actor", "", "distinguishes actors that share a user, such as pipelines: only the same actor returns the node")
+}
+
 // drainFlags are the flags of kubectl drain and of a drain in the cluster.
 type drainFlags struct {
 	Choice
@@ -96,7 +102,7 @@ With -o json, each change is one JSON object on stdout. For more, see
 	f := command.Flags()
 	f.Lookup("timeout").Usage = "how long to wait, and the deadline of the drain in the cluster (unless --sla gives one); 0: without limit"
 	f.DurationVar(&d.SLA, "sla", 0, "the deadline of the drain in the cluster, from its claim; 0: --timeout, or "+request.UsualSLA.String()+" without it")
-	f.StringVar(&d.Reason, "reason", "", "the reason, which other users can read")
+	addBy(command, &d.By)
 	f.StringSliceVar(&d.Allow, "allow", nil, "guards that do not hold the drain: LastSchedulableNode, SecondControlPlaneNode")
 	f.IntVar(&d.skipWait, "skip-wait-for-delete-timeout", 0, "only 0: a drain waits until its pods have ended")
 	f.Int64Var(&d.chunkSize, "chunk-size", 0, "accepted, without effect: the cluster lists the pods")

@@ -12,15 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
+	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 	"github.com/slipway-k8s/slipway/nodelease"
-	"github.com/slipway-k8s/slipway/slipwayclient"
 )
 
 // uncordonFlags are the flags of uncordon.
 type uncordonFlags struct {
 	cli.Waiting
-	nodes  cli.Nodes
-	reason string
+	nodes cli.Nodes
+	by    request.By
+	all   bool
 }
 
 func newUncordon(t *cli.Tool) *cobra.Command {
@@ -31,6 +32,11 @@ func newUncordon(t *cli.Tool) *cobra.Command {
 		Long: `Requests the return of each of the nodes to service, and follows it. Slipway undoes its own
 cordons. A node that another party cordoned before stays cordoned: the command names that party,
 and ends with exit code 7. It refuses, with the same code, a node that another holder has leased.
+
+Each user that drains a node holds it ('kubectl get nodeholds'). The command releases your holds. While
+other users hold the node, or a maintenance does, it stays out of service: the command names them, and
+ends with exit code 7. With --release-all it releases the holds of all users. The hold of a maintenance
+ends with 'kubectl slipway maintenance abort'.
 
 While a node is being drained, uncordon is an error: 'kubectl slipway cancel' ends the drain, and
 undoes its cordon.`,
@@ -45,7 +51,8 @@ undoes its cordon.`,
 	}
 	u.nodes.AddTo(command, t)
 	u.AddWaiting(command, "follow the returns to their end")
-	command.Flags().StringVar(&u.reason, "reason", "", "the reason, which other users can read")
+	addBy(command, &u.by)
+	command.Flags().BoolVar(&u.all, "release-all", false, "release the holds of all users; needs the verb release-holds on lifecycleevents")
 	u.AddDryRun(command)
 	u.Output = cli.AddOutput(command.Flags(), cli.JSON, cli.YAML, cli.Name)
 	return command
@@ -60,7 +67,7 @@ func (u *uncordonFlags) run(ctx context.Context, t *cli.Tool) error {
 		return err
 	}
 	for _, node := range nodes {
-		p.wanted = append(p.wanted, slipwayclient.Return(node, u.reason))
+		p.wanted = append(p.wanted, request.Return(node, u.by, u.all))
 	}
 	p.verb = uncordoned
 	return p.run(ctx)

@@ -37,6 +37,8 @@ func judge(s *progress.Item, verb string, refused []lifecyclev1alpha1.Blocker, b
 		return verdict{cli.TimedOut, "", not + fmt.Sprintf("timed out. %s. %s", strings.TrimSuffix(outcome.Message, "."), next(s, verb))}
 	case outcome.Canceled():
 		return verdict{cli.Canceled, "", not + "canceled: " + outcome.Message}
+	case outcome.Reason == lifecyclev1alpha1.ReasonHeldByOthers:
+		return verdict{cli.Held, "", not + outcome.Message}
 	case outcome.Phase.Terminal():
 		return verdict{cli.Failed, "", not + fmt.Sprintf("%s. %s", outcome, next(s, verb))}
 	default:

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
@@ -38,14 +39,34 @@ type nodeStatus struct {
 	Reason      string `json:"reason,omitempty"`
 	// Maintenances are the names of the NodeMaintenances that the event is for.
 	Maintenances []string `json:"maintenances,omitempty"`
+	// Holds are the actors that have the node out of service.
+	Holds []holdStatus `json:"holds,omitempty"`
 	// CordonedFor are events of Slipway with a cordon of the node; CordonedByOthers names a third
 	// party with a cordon.
 	CordonedFor      []string `json:"cordonedFor,omitempty"`
 	CordonedByOthers string   `json:"cordonedByOthers,omitempty"`
 }
 
+// holdStatus is the hold of an actor on a node.
+type holdStatus struct {
+	User        string      `json:"user,omitempty"`
+	Actor       string      `json:"actor,omitempty"`
+	Maintenance string      `json:"maintenance,omitempty"`
+	Purpose     string      `json:"purpose,omitempty"`
+	Event       string      `json:"event"`
+	Since       metav1.Time `json:"since"`
+}
+
+// facts are what the overview is about. Nodes are nil for a caller that may not list them.
+type facts struct {
+	nodes  []*corev1.Node
+	events []*lifecyclev1alpha1.LifecycleEvent
+	holds  []*slipwayv1alpha1.NodeHold
+}
+
 // overview returns all nodes in or near maintenance, and all named nodes. The rest is in service.
-func overview(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent, named []string) []nodeStatus {
+func overview(f facts, named []string) []nodeStatus {
+	nodes, events := f.nodes, f.events
 	wanted := func(name string) bool { return named == nil || slices.Contains(named, name) }
 	var all []nodeStatus
 	for _, event := range events {
@@ -55,9 +76,13 @@ func overview(nodes []*corev1.Node, events []*lifecyclev1alpha1.LifecycleEvent, 
 	}
 	for _, node := range nodes {
 		has := slices.ContainsFunc(all, func(s nodeStatus) bool { return s.Node == node.Name })
-		if s := ofNode(node); !has && wanted(node.Name) && (named != nil || s.State != state.InService) {
+		held := slices.ContainsFunc(f.holds, func(h *slipwayv1alpha1.NodeHold) bool { return h.Spec.NodeName == node.Name })
+		if s := ofNode(node); !has && wanted(node.Name) && (named != nil || held || s.State != state.InService) {
 			all = append(all, s)
 		}
+	}
+	for i := range all {
+		all[i].addHolds(f.holds)
 	}
 	slices.SortStableFunc(all, func(a, b nodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(order(a.Phase), order(b.Phase)), cmp.Compare(a.Event, b.Event))
@@ -96,6 +121,22 @@ func ofEvent(event *lifecyclev1alpha1.LifecycleEvent, node *corev1.Node) nodeSta
 	}
 	s.addCordons(node)
 	return s
+}
+
+// addHolds adds the holds of the node, the oldest first. They explain a node without an event.
+func (s *nodeStatus) addHolds(holds []*slipwayv1alpha1.NodeHold) {
+	for _, h := range holds {
+		if h.Spec.NodeName == s.Node {
+			s.Holds = append(s.Holds, holdStatus{
+				User: h.Spec.User, Actor: h.Spec.Actor, Maintenance: h.Spec.Maintenance, Purpose: h.Spec.Purpose,
+				Event: h.Spec.EventName, Since: h.CreationTimestamp,
+			})
+		}
+	}
+	slices.SortFunc(s.Holds, func(a, b holdStatus) int { return cmp.Or(a.Since.Compare(b.Since.Time), cmp.Compare(a.Event, b.Event)) })
+	if s.Event == "" && len(s.Holds) > 0 {
+		s.Reason, s.Since = s.Holds[0].Purpose, &s.Holds[0].Since
+	}
 }
 
 func (s *nodeStatus) addCordons(node *corev1.Node) {

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
@@ -30,9 +32,10 @@ func newStatus(t *cli.Tool) *cobra.Command {
 	s := &statusFlags{nodes: cli.Nodes{Optional: true}}
 	command := &cobra.Command{
 		Use:   "status [NODE...] [-l SELECTOR]",
-		Short: "Show the nodes in or near maintenance: progress, blockers, requesters",
+		Short: "Show the nodes in or near maintenance: progress, blockers, requesters, holders",
 		Long: `Shows the nodes that have LifecycleEvents, are cordoned, or were drained; of named nodes also those
-in service. -o wide adds the reason and the LifecycleEvent. A report about an older spec of an event
+in service. WHO is the requester of an event and, after its end, the actors that hold the node
+('kubectl get nodeholds'). -o wide adds the reason and the LifecycleEvent. A report about an older spec of an event
 is marked (outdated).
 
 With -w, it redraws a terminal at each change; elsewhere, each change of a node is a line, or one JSON
@@ -70,11 +73,11 @@ func runStatus(ctx context.Context, t *cli.Tool, s *statusFlags) error {
 	if s.watch {
 		return watchStatus(ctx, t, c, s.output.Format, named)
 	}
-	nodes, events, err := listStatus(ctx, t, reader)
+	f, err := listStatus(ctx, t, reader)
 	if err != nil {
 		return err
 	}
-	all := overview(nodes, events, named)
+	all, nodes := overview(f, named), f.nodes
 	missing := notThere(nodes, all, named)
 	if missing != nil && len(all) == 0 {
 		return missing
@@ -111,17 +114,25 @@ func notThere(nodes []*corev1.Node, all []nodeStatus, named []string) error {
 
 const nodesUnread = "the list has only nodes with LifecycleEvents, and no cordons"
 
-// listStatus reads the facts of the overview. Nodes are nil for a caller that may not list them.
-func listStatus(ctx context.Context, t *cli.Tool, reader client.Reader) ([]*corev1.Node, []*lifecyclev1alpha1.LifecycleEvent, error) {
-	nodes, err := t.ListNodes(ctx, reader, nodesUnread)
-	if err != nil {
-		return nil, nil, err
+// listStatus reads the facts of the overview.
+func listStatus(ctx context.Context, t *cli.Tool, reader client.Reader) (f facts, err error) {
+	if f.nodes, err = t.ListNodes(ctx, reader, nodesUnread); err != nil {
+		return f, err
 	}
 	var events lifecyclev1alpha1.LifecycleEventList
 	if err := reader.List(ctx, &events); err != nil {
-		return nil, nil, fmt.Errorf("list LifecycleEvents: %w", err)
+		return f, fmt.Errorf("list LifecycleEvents: %w", err)
 	}
-	return nodes, cli.Pointers(events.Items), nil
+	var holds slipwayv1alpha1.NodeHoldList
+	err = reader.List(ctx, &holds)
+	switch {
+	case apierrors.IsForbidden(err):
+		t.Notef("You may not list NodeHolds, so drained nodes have no holders.")
+	case client.IgnoreNotFound(err) != nil: // an older installation has none
+		return f, fmt.Errorf("list NodeHolds: %w", err)
+	}
+	f.events, f.holds = cli.Pointers(events.Items), cli.Pointers(holds.Items)
+	return f, nil
 }
 
 // shortDelays names the nodes whose machines hardly wait for their drains at a shutdown, although

@@ -13,9 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
 	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
@@ -68,7 +70,7 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfStatus(t *testing.T) {
 	node.Status.Conditions = []corev1.NodeCondition{{
 		Type: lifecyclev1alpha1.NodeConditionLifecycleTransition, Status: corev1.ConditionFalse, Reason: clitest.Hostile, Message: clitest.Hostile,
 	}}
-	all := overview([]*corev1.Node{node}, events, nil)
+	all := overview(facts{nodes: []*corev1.Node{node}, events: events}, nil)
 	for name, style := range map[string]ui.Style{"no terminal": {}, "narrow": {Terminal: true, Width: 80, Height: 24}, "wide": {Terminal: true, Width: 500, Height: 24}} {
 		t.Run(name, func(t *testing.T) {
 			clitest.WantHarmless(t, statusTable(all, style, clitest.Noon, true, false))
@@ -99,19 +101,19 @@ func readStatus(t *testing.T) ([]*corev1.Node, []*lifecyclev1alpha1.LifecycleEve
 
 func TestWhatStatusShows(t *testing.T) {
 	nodes, events := readStatus(t)
-	all := overview(nodes, events, nil)
+	all := overview(facts{nodes: nodes, events: events}, nil)
 	for name, why := range map[string]bool{"status": false, "status/wide": true} {
 		clitest.GoldenStyles(t, name, func(out io.Writer, style ui.Style) error {
 			_, err := io.WriteString(out, statusTable(all, style, clitest.Noon, why, false))
 			return err
 		})
 	}
-	clitest.Golden(t, "status/named", statusTable(overview(nodes, events, []string{"worker-1", "worker-9"}), ui.Style{}, clitest.Noon, false, false))
+	clitest.Golden(t, "status/named", statusTable(overview(facts{nodes: nodes, events: events}, []string{"worker-1", "worker-9"}), ui.Style{}, clitest.Noon, false, false))
 }
 
 func TestWhatStatusPrintsForPrograms(t *testing.T) {
 	nodes, events := readStatus(t)
-	all := overview(nodes, events, nil)
+	all := overview(facts{nodes: nodes, events: events}, nil)
 	for f, none := range map[cli.Format]string{cli.Name: "", cli.JSON: "{\n    \"apiVersion\": \"v1\",\n    \"kind\": \"List\",\n    \"items\": []\n}\n", cli.YAML: "apiVersion: v1\nitems: []\nkind: List\n"} {
 		tool, out, _ := clitest.Tool()
 		if err := tool.Print(&cli.Output{Format: f}, statusView(tool, all, nodes, nil)); err != nil {
@@ -130,10 +132,10 @@ func TestWhatStatusShowsWhileItGoesOn(t *testing.T) {
 	for name, f := range map[string]cli.Format{"no-terminal": cli.Human, "json": cli.JSON} {
 		tool, out, _ := clitest.Tool()
 		w := newStatusWatch(tool, f, nil)
-		w.Update(w.picture(overview(nodes, events, nil), clitest.Noon))
-		w.Update(w.picture(overview(nodes, events, nil), clitest.Noon.Add(time.Second)))
+		w.Update(w.picture(overview(facts{nodes: nodes, events: events}, nil), clitest.Noon))
+		w.Update(w.picture(overview(facts{nodes: nodes, events: events}, nil), clitest.Noon.Add(time.Second)))
 		fmt.Fprintln(out, "--- the first event is gone, and the Nodes are as they were")
-		w.Update(w.picture(overview(nodes, events[1:], nil), clitest.Noon.Add(2*time.Second)))
+		w.Update(w.picture(overview(facts{nodes: nodes, events: events[1:]}, nil), clitest.Noon.Add(2*time.Second)))
 		fmt.Fprintln(out, "--- there is nothing any more")
 		w.Update(w.picture(nil, clitest.Noon.Add(3*time.Second)))
 		clitest.Golden(t, "status/watch/"+name, out.String())
@@ -144,9 +146,9 @@ func TestWhatStatusShowsWhileItGoesOn(t *testing.T) {
 		}
 		tool, out, _ := clitest.Tool()
 		w := newStatusWatch(tool, cli.Human, nil)
-		w.Draw(style, w.picture(overview(nodes, events, nil), clitest.Noon))
+		w.Draw(style, w.picture(overview(facts{nodes: nodes, events: events}, nil), clitest.Noon))
 		w.Trouble = "connection refused"
-		w.Draw(style, w.picture(overview(nodes, events[1:], nil), clitest.Noon.Add(2*time.Second)))
+		w.Draw(style, w.picture(overview(facts{nodes: nodes, events: events[1:]}, nil), clitest.Noon.Add(2*time.Second)))
 		clitest.Golden(t, "status/watch/"+name, out.String())
 	}
 }
@@ -180,13 +182,31 @@ func (forbids) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 
 func TestNodesThatMayNotBeReadAreNotTakenForNone(t *testing.T) {
 	tool, _, _ := clitest.Tool()
-	nodes, _, err := listStatus(t.Context(), tool, forbids{})
-	if nodes != nil || err != nil {
-		t.Errorf("where Nodes may not be listed, they are %v, %v; want nil", nodes, err)
+	f, err := listStatus(t.Context(), tool, forbids{})
+	if f.nodes != nil || err != nil {
+		t.Errorf("where Nodes may not be listed, they are %v, %v; want nil", f.nodes, err)
 	}
 	if none := cli.Pointers([]corev1.Node{}); none == nil {
 		t.Error("where there are none, they are taken for unread")
 	}
+}
+
+// The event of a drain is gone: its hold names who has the node, why, and since when.
+func TestStatusNamesTheHoldersOfADrainedNode(t *testing.T) {
+	since := func(hours int) metav1.ObjectMeta {
+		return metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(clitest.Noon.Add(time.Duration(-hours) * time.Hour))}
+	}
+	held := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", EventName: "drain-worker-1", User: "ada", Purpose: "disk"}
+	ci := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", EventName: "drain-worker-1", User: "ci", Actor: "blue"}
+	elsewhere := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-2", EventName: "maintenance-worker-2", User: "bob", Maintenance: "night", Purpose: "kernel"}
+	var nodes []*corev1.Node
+	for _, name := range []string{"worker-1", "worker-2", "worker-3"} {
+		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: true}})
+	}
+	all := overview(facts{nodes: nodes, holds: []*slipwayv1alpha1.NodeHold{
+		{ObjectMeta: since(1), Spec: ci}, {ObjectMeta: since(3), Spec: held}, {ObjectMeta: since(2), Spec: elsewhere},
+	}}, nil)
+	clitest.Golden(t, "status/held", statusTable(all, ui.Style{}, clitest.Noon, true, false))
 }
 
 func TestStatusAndExplainAgreeOnANodeWithoutEvents(t *testing.T) {

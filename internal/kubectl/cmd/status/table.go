@@ -5,6 +5,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,8 @@ func (s *nodeStatus) who() string {
 		return "maintenance " + strings.Join(s.Maintenances, ", ")
 	case s.RequestedBy != "" || s.Event != "":
 		return s.RequestedBy
+	case len(s.Holds) > 0:
+		return s.holders()
 	case len(s.CordonedFor) > 0:
 		text := "for " + strings.Join(s.CordonedFor, ", ")
 		if s.CordonedByOthers != "" {
@@ -68,6 +71,24 @@ func (s *nodeStatus) who() string {
 	default:
 		return s.CordonedByOthers
 	}
+}
+
+// holders names the actors of the holds.
+func (s *nodeStatus) holders() string {
+	var names []string
+	for _, h := range s.Holds {
+		name := cmp.Or(h.User, "event "+h.Event)
+		switch {
+		case h.Maintenance != "":
+			name = "maintenance " + h.Maintenance
+		case h.Actor != "":
+			name += "/" + h.Actor
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // blockedBy returns the first blocker.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/follow"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
@@ -34,7 +35,7 @@ func newStatusWatch(t *cli.Tool, f cli.Format, named []string) *statusWatch {
 // watchStatus shows the overview until ctx ends.
 func watchStatus(ctx context.Context, t *cli.Tool, c cli.Cluster, f cli.Format, named []string) error {
 	w := newStatusWatch(t, f, named)
-	return c.Watched().ToEnd(ctx, t.Clock, follow.Scope{Nodes: true}, w, func(_ context.Context, seen follow.Scope) error {
+	return c.Watched().ToEnd(ctx, t.Clock, follow.Scope{Nodes: true, Holds: true}, w, func(_ context.Context, seen follow.Scope) error {
 		if w.nodesUnread = !seen.Nodes; w.nodesUnread {
 			t.Notef("You may not list Nodes, so %s.", nodesUnread)
 		}
@@ -44,8 +45,9 @@ func watchStatus(ctx context.Context, t *cli.Tool, c cli.Cluster, f cli.Format, 
 
 // Show shows the nodes. The watch has no end.
 func (w *statusWatch) Show(_ context.Context, now time.Time) (over bool, err error) {
-	nodes, events := follow.Stored[*corev1.Node](&w.Store), follow.Stored[*lifecyclev1alpha1.LifecycleEvent](&w.Store)
-	w.Update(w.picture(overview(nodes, events, w.named), now))
+	w.Update(w.picture(overview(facts{
+		follow.Stored[*corev1.Node](&w.Store), follow.Stored[*lifecyclev1alpha1.LifecycleEvent](&w.Store), follow.Stored[*slipwayv1alpha1.NodeHold](&w.Store),
+	}, w.named), now))
 	return false, nil
 }
 
