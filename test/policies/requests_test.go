@@ -92,6 +92,21 @@ func TestWhoMayReleaseAForeignClaim(t *testing.T) {
 	})
 }
 
+func TestWhoMayReleaseTheHoldsOfOthers(t *testing.T) {
+	const needed = "spec.parameters.release needs the verb release-holds"
+	own, all := event("", "", "Pending"), event("", ", parameters: {release: All}", "Pending")
+	refusals(t, "release-holds.yaml", map[string]refused{
+		"a user":                         {request{alice, events, "", all}, needed},
+		"a user with another permission": {request{alice.with("release-claims"), events, "", all}, needed},
+		"a user with the permission":     {request{alice.with("release-holds"), events, "", all}, ""},
+		"the controller":                 {request{controller, events, "", all}, needed},
+		"an event that gets it":          {request{alice, events, own, all}, needed},
+		"an event that has it, a change": {request{agentOfA, events, all, all}, ""},
+		"an event without it":            {request{alice, events, "", own}, ""},
+		"the parameters of a drain":      {request{alice, events, "", event("", ", parameters: {kind: DrainParameters}", "Pending")}, ""},
+	})
+}
+
 func TestTheGuardsGate(t *testing.T) {
 	gates := func(names string) string { return event("", ", gates: ["+names+"]", "Pending") }
 	const ours, others = "{name: slipway.dev/guards}", "{name: example.com/approval}"
@@ -111,7 +126,7 @@ func TestTheGuardsGate(t *testing.T) {
 		gates(others):    `{"bindingNode":"a","gates":[{"name":"example.com/approval"},{"name":"slipway.dev/guards"}],"transitionName":"drain"}`,
 		gates(ours):      `{"bindingNode":"a","gates":[{"name":"slipway.dev/guards"}],"transitionName":"drain"}`,
 		"{metadata: {}}": `null`,
-		"{spec: {transitionName: drain.slm.k8s.io-uncordon}}": `{"transitionName":"drain.slm.k8s.io-uncordon"}`,
+		"{spec: {transitionName: drain.slm.k8s.io-uncordon}}": `{"gates":[{"name":"slipway.dev/guards"}],"transitionName":"drain.slm.k8s.io-uncordon"}`,
 	} {
 		for _, by := range []caller{alice, controller} {
 			if got := (request{by, events, "", now}).specAfter(t, policy); got != want {

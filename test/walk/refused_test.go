@@ -175,7 +175,7 @@ func TestTheDrainDriverRefusesParametersThatItDoesNotKnow(t *testing.T) {
 		},
 		"parameters for a return": {
 			harness.Return, `{"apiVersion": "slipway.dev/v1alpha1", "kind": "DrainParameters"}`,
-			`spec.parameters: transition "drain.slm.k8s.io-uncordon" takes none`,
+			`spec.parameters: the return of a node takes only release: All: json: unknown field "apiVersion"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

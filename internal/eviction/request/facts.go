@@ -46,7 +46,7 @@ type Facts struct {
 	Pod *corev1.Pod
 	// Confirmed means that Pod is from the API server, not from a cache.
 	Confirmed bool
-	// Ended is when this process first saw that the target was deleted or had completed. Zero: the target exists.
+	// Ended is the time at which this process first saw that the target was deleted or had completed. Zero: the target exists.
 	Ended time.Time
 	// RequestsConfirmed means that Requests are from the API server, not from a cache. Then Pod is, too.
 	RequestsConfirmed bool

@@ -32,7 +32,7 @@ func (v view) report(o outcome) Step {
 	return nil
 }
 
-// permanent reports whether the outcome of a request does not change any more.
+// permanent reports whether the outcome of a request no longer changes.
 func permanent(r *evictionv1alpha1.EvictionRequest) bool {
 	return apimeta.IsStatusConditionTrue(r.Status.Conditions, conditionEvicted) ||
 		failedFor(r.Status.Conditions, evictionv1alpha1.EvictionConditionReasonEvictionInvalid)

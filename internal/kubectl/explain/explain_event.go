@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubectl/pkg/util/podutils"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -55,7 +56,9 @@ var conditionExplainers = map[string]explainer{
 	}},
 	string(lifecyclev1alpha1.GuardLastSchedulableNode):    {facts: explainGuard},
 	string(lifecyclev1alpha1.GuardSecondControlPlaneNode): {facts: explainGuard},
-	lifecyclev1alpha1.ReasonHeldByAnother:                 {remedies: lease},
+	lifecyclev1alpha1.ReasonHeldByAnother:                 {facts: explainHeld},
+	lifecyclev1alpha1.ReasonHeldByOthers:                  {by: "Node {NODE}", remedies: holders},
+	lifecyclev1alpha1.ReasonTooManyHolds:                  {by: "Node {NODE}", remedies: holders},
 	lifecyclev1alpha1.ReasonLeaseLost:                     {remedies: lease},
 	"CordonedByOthers": {by: "Node {NODE}", remedies: []Remedy{
 		{"if the party that cordoned it agrees", "kubectl uncordon {NODE}"},
@@ -64,6 +67,22 @@ var conditionExplainers = map[string]explainer{
 
 var lease = []Remedy{
 	{"see the holder of the lease, and ask the holder to release it", "kubectl get lease -n kube-node-maintenance {NODE} -o yaml"},
+}
+
+var holders = []Remedy{
+	{"see the holders of the node, and ask them to return it", "kubectl get nodeholds --field-selector=spec.nodeName={NODE}"},
+	{"if they no longer work there, release their holds", "kubectl slipway uncordon {NODE} --release-all"},
+}
+
+// explainHeld is for a hold of the node (GuardsPassed), or for its lease (LeaseHeld).
+func explainHeld(x explanation) {
+	remedies := lease
+	if c := lifecycleevent.Condition(x.event, lifecyclev1alpha1.ConditionGuardsPassed); c != nil && c.Reason == lifecyclev1alpha1.ReasonHeldByAnother {
+		x.cause.By, remedies = "Node "+x.event.Spec.BindingNode, holders
+	}
+	for _, r := range remedies {
+		x.remedy(r.Text, r.Command)
+	}
 }
 
 func explainGated(x explanation) {

@@ -18,7 +18,7 @@ import (
 
 // An event that takes the node out of service gets a finalizer together with the removal of its gate, and then a NodeHold.
 // The finalizer lasts until its end is known: then the hold is released, or outlives the event. The finalizer comes first,
-// so no hold can stay behind for an event that nobody sees end.
+// so the controller always sees the end of an event with a hold.
 
 // holds returns whether the event takes the node out of service for an actor. A shutdown has no hold: its boot ends it.
 func holds(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
@@ -136,8 +136,8 @@ func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message str
 	}
 }
 
-// passedBefore returns an event that comes first: one of the other side that has passed the guards and has no hold yet, or
-// one that returns the node.
+// passedBefore returns an event that comes first: an event of the other side that has passed the guards and has no hold yet,
+// or the return of the node.
 func passedBefore(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *lifecyclev1alpha1.LifecycleEvent {
 	for _, other := range f.OfNode {
 		ends := other.Status.ClaimStatus.Terminal() || other.DeletionTimestamp != nil

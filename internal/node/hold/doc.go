@@ -7,5 +7,5 @@
 //	LifecycleEvent that returns a node   ── ReleasedBy ──▶ the holds that it releases
 //
 // It is pure. lifecycle/oversight decides about creation and deletion, lifecycle/central performs them, and maintenance
-// waits for the holds of others.
+// waits for the holds of users.
 package hold

@@ -57,7 +57,7 @@ type holdStatus struct {
 	Since       metav1.Time `json:"since"`
 }
 
-// facts are what the overview is about. Nodes are nil for a caller that may not list them.
+// facts are the objects of the overview. Nodes are nil for a caller that may not list them.
 type facts struct {
 	nodes  []*corev1.Node
 	events []*lifecyclev1alpha1.LifecycleEvent
