@@ -11,7 +11,7 @@ import (
 
 // ours are the finalizers that agents and controller take off again.
 var ours = []string{
-	lifecyclev1alpha1.ClaimProtectionFinalizer, slipwayv1alpha1.MaintenanceFinalizer, slipwayv1alpha1.MaintenanceEventFinalizer,
+	lifecyclev1alpha1.ClaimProtectionFinalizer, lifecyclev1alpha1.HoldFinalizer, slipwayv1alpha1.MaintenanceFinalizer, slipwayv1alpha1.MaintenanceEventFinalizer,
 }
 
 // holders are the finalizers of others: who holds an event wants to see how it has ended.
