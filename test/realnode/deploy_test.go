@@ -3,7 +3,10 @@
 package realnode
 
 import (
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,63 @@ func TestTheDrainDriverDrainsFromPodsOfItsOwn(t *testing.T) {
 	}
 	s.run(0, "uncordon", nodeName)
 	s.node.Await("takes pods again", func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
+}
+
+// The driver of the page, from its program to the end of its event. The page builds and loads the
+// image with other tools.
+func TestTheDriverOfThePageRunsInADaemonSetOfItsOwn(t *testing.T) {
+	s := emptyScene(t)
+	host, err := os.MkdirTemp("", "slw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(host) })
+	agents := daemonSetsIn(harness.Rendered(t, harness.Renderer(t), `{"thirdPartyDrivers": {"enabled": true, "hostPath": "`+host+`"}}`))[0]
+	s.start(agents, agentImage)
+
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.go"), pageBlocks(t, "go")[0])
+	if err := errors.Join(compile(filepath.Join(dir, "main.go"), filepath.Join(dir, "driver")), loadImage(filepath.Join(dir, "driver"), "docker.io/library/firmware-driver:1", s.env.Facts.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	// It differs in its node, and in the folder of the host.
+	manifest := strings.NewReplacer(
+		"path: /var/lib/slipway,", "path: "+host+",",
+		"      tolerations:", "      nodeSelector: {"+harness.GroupLabel+": "+group+"}\n      hostNetwork: true\n      tolerations:",
+	).Replace(pageBlocks(t, "yaml")[0])
+	write(t, filepath.Join(dir, "driver.yaml"), manifest)
+	t.Cleanup(func() {
+		for _, object := range []string{"lifecycleevent/firmware", "daemonset/firmware-driver", "lifecycletransition/firmware.example.com"} {
+			_ = exec.Command(s.env.Facts.Kubectl, "--kubeconfig="+s.env.Kubeconfig, "delete", "-n", "slipway-system", object).Run() //nolint:usetesting // the test's context has ended
+		}
+	})
+	out := s.env.Shell(t, "cd "+dir+"\nNODE="+nodeName+"\nPATH="+filepath.Dir(harness.Binary(t, "kubectl-slipway"))+":$PATH\n"+strings.Join(pageBlocks(t, "sh"), "\n"))
+	for _, want := range []string{"firmware.example.com", "firmware-updat", "condition met"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the commands do not show %q:\n%s", want, out)
+		}
+	}
+}
+
+// pageBlocks are the blocks of a language of the page about drivers.
+func pageBlocks(t *testing.T, language string) (found []string) {
+	t.Helper()
+	page, err := os.ReadFile(harness.File(t, "docs", "how-to", "write-a-driver.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(page), "\n```"+language+"\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```\n")
+		found = append(found, block)
+	}
+	return found
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // onAnotherPort moves the health of a container: in the node's network, the agent has 8081.

@@ -95,11 +95,17 @@ func join(dir string) error {
 		if err := compile(source, program); err != nil {
 			return err
 		}
-		if _, err := launcher("node", "load", nodeName, "--program", program, "--name", image, "--dir", dir); err != nil {
+		if err := loadImage(program, image, dir); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// loadImage gives the node an image of a program.
+func loadImage(program, image, dir string) error {
+	_, err := launcher("node", "load", nodeName, "--program", program, "--name", image, "--dir", dir)
+	return err
 }
 
 // compile builds a program that needs no file beside it.
