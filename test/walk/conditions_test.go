@@ -138,7 +138,7 @@ func TestTheNodeSaysWhetherItIsBeingDrained(t *testing.T) {
 	expect("returned", 2, []string{"False DrainCompleted", "False NodeReturned"}, []string{"True DrainCompleted", "False NodeReturned"})
 
 	half := halfDrain(t, env, node)
-	awaitNodeCondition(node, inProgress, corev1.ConditionTrue, "DrainBlocked", fmt.Sprintf("event %s (UID %s): 1/2 pods", half.event.Name, half.event.UID))
+	awaitNodeCondition(node, inProgress, corev1.ConditionTrue, "AdminRequested", fmt.Sprintf("event %s (UID %s): 1/2 pods, blocked", half.event.Name, half.event.UID))
 	// People are told as well, at the node and at the event.
 	for _, reason := range []string{"LifecycleEventClaimed", "NodeCordoned", "LifecycleEventBlocked"} {
 		env.AwaitCoreEvent(t, node.Name, reason)

@@ -158,8 +158,8 @@ const (
 const (
 	// NodeReasonAdminRequested means that a requester started the drain. DrainInProgress is True.
 	NodeReasonAdminRequested = "AdminRequested"
-	// NodeReasonDrainBlocked means that the drain makes no progress. DrainInProgress is True.
-	NodeReasonDrainBlocked = "DrainBlocked"
+	// NodeReasonNodeShutdown means that the machine is shutting down. DrainInProgress is True.
+	NodeReasonNodeShutdown = "NodeShutdown"
 	// NodeReasonDrainStarted means that a drain has begun. Drained is False.
 	NodeReasonDrainStarted = "DrainStarted"
 	// NodeReasonDrainCompleted means that the drain has reached its end. Drained is True.
@@ -169,7 +169,7 @@ const (
 	// NodeReasonNodeReturned means that the node is in service again. Both conditions are False.
 	NodeReasonNodeReturned = "NodeReturned"
 	// NodeReasonEventGone means that the event that drained the node was deleted without a
-	// recorded outcome. Both conditions are False.
+	// recorded outcome. DrainInProgress is False, and Drained is Unknown.
 	NodeReasonEventGone = "EventGone"
 )
 

@@ -98,19 +98,27 @@ func named(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
+// cause returns the reason for which a transition drains the node.
+func cause(transition string) string {
+	if strings.HasSuffix(transition, shutdownSuffix) {
+		return lifecyclev1alpha1.NodeReasonNodeShutdown
+	}
+	return lifecyclev1alpha1.NodeReasonAdminRequested
+}
+
 // nodeConditions returns the Node's conditions DrainInProgress and Drained (KEP-5683) during a drain. The agent adds the event,
-// limits the writes, and reports the failure of a drain without the driver.
-func nodeConditions(request drain.Request, s drain.Status) []driverkit.Condition {
+// limits the writes, and reports the failure of a drain without the driver. A drain that holds the node has drained it, too.
+func nodeConditions(cause string, s drain.Status) []driverkit.Condition {
 	pods := fmt.Sprintf("%d/%d pods", s.Done, s.Total)
 	switch {
-	case s.Reached && !request.Hold:
+	case s.Reached:
 		all := draining(metav1.ConditionFalse, lifecyclev1alpha1.NodeReasonDrainCompleted, lifecyclev1alpha1.NodeReasonDrainCompleted, pods)
 		all[1].Status, all[1].Message = metav1.ConditionTrue, pods
 		return all
 	case len(s.Blockers) > 0 && s.Moving == 0:
-		return inProgress(lifecyclev1alpha1.NodeReasonDrainBlocked, pods)
+		return inProgress(cause, pods+", blocked")
 	default:
-		return inProgress(lifecyclev1alpha1.NodeReasonAdminRequested, pods)
+		return inProgress(cause, pods)
 	}
 }
 

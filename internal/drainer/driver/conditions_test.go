@@ -21,7 +21,7 @@ var noneLeft = driverkit.Condition{Type: "PodsLeft", Status: "False", Reason: "N
 
 func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 	cart := pod("cart-0")
-	got := answer(drain.Request{NodeName: "n"}, drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
+	got := answer(drain.Request{NodeName: "n"}, "AdminRequested", drain.Status{Total: 5, Done: 2, Message: "m", Blockers: []drain.Blocker{
 		{Pod: cart, Reason: drain.BudgetExhausted, By: "cart", Message: "why"},
 		{Pod: cart, Reason: drain.MultipleBudgets, By: "cart, shop"},
 		{Pod: cart, Reason: drain.BudgetExhausted},
@@ -35,7 +35,7 @@ func TestBlockersAreNamedWithTheirKinds(t *testing.T) {
 	}})
 	want := driverkit.Answer{
 		Message: "m", Progress: &driverkit.Progress{Total: 5, Done: 2}, BlockersTotal: 10,
-		EventConditions: []driverkit.Condition{noneLeft}, NodeConditions: inProgress("DrainBlocked", "2/5 pods"),
+		EventConditions: []driverkit.Condition{noneLeft}, NodeConditions: inProgress("AdminRequested", "2/5 pods, blocked"),
 		Blockers: []driverkit.Blocker{
 			{Object: "Pod shop/cart-0", Reason: "BudgetExhausted", By: "PodDisruptionBudget shop/cart", Message: "why"},
 			{Object: "Pod shop/cart-0", Reason: "MultipleBudgets", By: "PodDisruptionBudget shop/cart, PodDisruptionBudget shop/shop"},

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
 	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
@@ -20,7 +19,7 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
-	begun := driverkit.Answer{NodeConditions: inProgress(lifecyclev1alpha1.NodeReasonAdminRequested, "")}
+	begun := driverkit.Answer{NodeConditions: inProgress(cause(call.Transition), "")}
 	if request.Hold {
 		// Newer parameters begin a new run, which has not reached its targets.
 		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
@@ -48,10 +47,10 @@ func (p *plugin) request(call driverkit.Call) (drain.Request, error) {
 }
 
 // answer reports the progress of a drain.
-func answer(request drain.Request, s drain.Status) driverkit.Answer {
+func answer(request drain.Request, cause string, s drain.Status) driverkit.Answer {
 	a := driverkit.Answer{
 		Message: s.Message, Progress: &driverkit.Progress{Total: int32(s.Total), Done: int32(s.Done)}, BlockersTotal: len(s.Blockers),
-		EventConditions: conditions(request, s), NodeConditions: nodeConditions(request, s),
+		EventConditions: conditions(request, s), NodeConditions: nodeConditions(cause, s),
 	}
 	if s.Named != nil {
 		a.LeftToResponders = []driverkit.Pod{}

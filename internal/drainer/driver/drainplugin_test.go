@@ -133,7 +133,7 @@ func TestPodsThatAreLeftToRespondersAreNamedOnceTheyAreKnown(t *testing.T) {
 		"none":          {[]drain.PodReference{}, []driverkit.Pod{}},
 		"one":           {[]drain.PodReference{pod}, []driverkit.Pod{{Namespace: "shop", Name: "cart-0", UID: "u"}}},
 	} {
-		got := answer(drain.Request{}, drain.Status{Named: tt.named}).LeftToResponders
+		got := answer(drain.Request{}, "", drain.Status{Named: tt.named}).LeftToResponders
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

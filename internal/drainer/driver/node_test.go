@@ -16,8 +16,8 @@ func TestTheNodeSaysThatItIsBeingDrained(t *testing.T) {
 	blockers := []drain.Blocker{{Pod: pod("cart-0"), Reason: drain.BudgetExhausted, By: "cart"}}
 	started := driverkit.Condition{Type: drained, Status: "False", Reason: "DrainStarted"}
 	for name, tc := range map[string]struct {
-		hold   bool
-		status drain.Status
+		transition string
+		status     drain.Status
 		want   []driverkit.Condition
 	}{
 		"pods leave": {
@@ -30,7 +30,7 @@ func TestTheNodeSaysThatItIsBeingDrained(t *testing.T) {
 		},
 		"nothing moves": {
 			status: drain.Status{Total: 5, Done: 2, Blockers: blockers},
-			want:   []driverkit.Condition{{Type: inProgress, Status: "True", Reason: "DrainBlocked", Message: "2/5 pods"}, started},
+			want:   []driverkit.Condition{{Type: inProgress, Status: "True", Reason: "AdminRequested", Message: "2/5 pods, blocked"}, started},
 		},
 		"the end": {
 			status: drain.Status{Total: 5, Done: 5, Reached: true},
@@ -39,13 +39,13 @@ func TestTheNodeSaysThatItIsBeingDrained(t *testing.T) {
 				{Type: drained, Status: "True", Reason: "DrainCompleted", Message: "5/5 pods"},
 			},
 		},
-		"a drain that holds has no end": {
-			hold: true, status: drain.Status{Total: 5, Done: 5, Reached: true},
-			want: []driverkit.Condition{{Type: inProgress, Status: "True", Reason: "AdminRequested", Message: "5/5 pods"}, started},
+		"a machine that goes down is the cause": {
+			transition: "drain.slm.k8s.io-shutdown", status: drain.Status{Total: 5, Done: 2},
+			want: []driverkit.Condition{{Type: inProgress, Status: "True", Reason: "NodeShutdown", Message: "2/5 pods"}, started},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, nodeConditions(drain.Request{Hold: tc.hold}, tc.status)); diff != "" {
+			if diff := cmp.Diff(tc.want, nodeConditions(cause(tc.transition), tc.status)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

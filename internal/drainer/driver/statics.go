@@ -23,7 +23,7 @@ func (p *plugin) drainStatics(ctx context.Context, call driverkit.Call, request 
 	defer watchstore.Start(ctx, func(ctx context.Context) { p.wish(ctx, w, call) })()
 	return p.drainer.Drain(ctx, request, func(s drain.Status) {
 		w.add(s)
-		w.answer(answer(request, s))
+		w.answer(answer(request, cause(call.Transition), s))
 	})
 }
 

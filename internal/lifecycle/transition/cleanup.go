@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
@@ -40,18 +41,28 @@ func deleteAfterTTL(f *Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time
 	return do(Delete{Event: e})
 }
 
-// forgetDrain marks the Node's drain as finished when its event no longer exists: a person has removed the event's
-// finalizer, or the CRD with all its objects.
+// forgetDrain corrects the Node's conditions of a drain. Its event no longer exists: a person has removed the event's
+// finalizer, or the CRD with all its objects. Or a person has uncordoned the drained node.
 func forgetDrain(f *Facts, now time.Time) Decision {
 	if f.Node == nil || f.Central != nil && !f.Central.Agentless {
 		return Decision{}
 	}
-	uid := drainShown(f.Node)
-	if uid == "" || slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid }) {
+	begin := func(t corev1.NodeConditionType) string { return signature.FindString(nodeCondition(f.Node, t).Message) }
+	switch uid := drainShown(f.Node); {
+	case uid != "" && !f.has(uid):
+		return writeConditions(f.Node, drainOver(
+			corev1.ConditionUnknown, lifecyclev1alpha1.NodeReasonEventGone, begin(corev1.NodeDrainInProgress)+" no longer exists"), true, now)
+	case returnedByOthers(f.Node) && !f.has(signerOf(f.Node, corev1.NodeDrained)) && inWork(f, f.Events) == nil:
+		return writeConditions(f.Node, drainOver(
+			corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonNodeReturned, begin(corev1.NodeDrained)+": the node was uncordoned"), true, now)
+	default:
 		return Decision{}
 	}
-	begin := signature.FindString(nodeCondition(f.Node, corev1.NodeDrainInProgress).Message)
-	return writeConditions(f.Node, drainOver(corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonEventGone, begin+" no longer exists"), true, now)
+}
+
+// has returns whether an event of that UID exists.
+func (f *Facts) has(uid types.UID) bool {
+	return slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid })
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away for

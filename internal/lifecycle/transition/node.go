@@ -81,6 +81,9 @@ func lifecycleCondition(e *lifecyclev1alpha1.LifecycleEvent) corev1.NodeConditio
 		Reason:  e.Status.State,
 		Message: fmt.Sprintf("Lifecycle Transition '%s'", e.Spec.TransitionName),
 	}
+	if left := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionSchedulable); left != nil && left.Status == metav1.ConditionFalse {
+		c.Message += ": " + left.Message
+	}
 	if endedOtherwise(e) {
 		c.Status = corev1.ConditionFalse
 		c.Reason = finishedReason(e)
@@ -97,7 +100,8 @@ func endedOtherwise(e *lifecyclev1alpha1.LifecycleEvent) bool {
 }
 
 // stamped returns want with its times, and when to write it: never, if that is zero. The
-// transition time changes only with the status. A change of the message alone, or of the
+// transition time changes only with the status, or with the state that is the reason of
+// condition LifecycleTransition: KEP-5683 counts the time in a state from it. A change of the message alone, or of the
 // reason of a drain in progress, waits for [nodeMessageInterval], unless it is the last.
 func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.Time) (_ corev1.NodeCondition, due time.Time) {
 	want.LastHeartbeatTime = metav1.NewTime(now)
@@ -106,7 +110,8 @@ func stamped(node *corev1.Node, want corev1.NodeCondition, last bool, now time.T
 	if have == nil {
 		return want, now
 	}
-	if have.Status == want.Status {
+	isState := want.Type == lifecyclev1alpha1.NodeConditionLifecycleTransition
+	if have.Status == want.Status && (!isState || have.Reason == want.Reason) {
 		want.LastTransitionTime = have.LastTransitionTime
 	}
 	switch {
@@ -175,16 +180,14 @@ func takenOver(node *corev1.Node, t corev1.NodeConditionType, e *lifecyclev1alph
 	return have.LastHeartbeatTime.After(claim.LastTransitionTime.Time) || have.LastTransitionTime.After(claim.LastTransitionTime.Time)
 }
 
-// concluded returns the final conditions of a drain that the Node shows as in progress,
-// when its event has reached its end or has ended otherwise.
+// concluded returns the final conditions of a drain that the Node shows as in progress, or as
+// complete and held, when its event has reached its end or has ended otherwise.
 func concluded(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) []corev1.NodeCondition {
-	if drainShown(node) != e.UID || e.UID == "" {
-		return nil
-	}
+	inProgress := e.UID != "" && drainShown(node) == e.UID
 	switch {
-	case reachedEnd(e):
+	case inProgress && reachedEnd(e):
 		return drainOver(corev1.ConditionTrue, lifecyclev1alpha1.NodeReasonDrainCompleted, signed(e, ""))
-	case endedOtherwise(e):
+	case endedOtherwise(e) && (inProgress || e.UID != "" && signerOf(node, corev1.NodeDrained) == e.UID):
 		return drainOver(corev1.ConditionFalse, failureOf(e), signed(e, strings.TrimPrefix(lastKnown(e), "; ")))
 	default:
 		return nil
@@ -207,13 +210,22 @@ func drainOver(drained corev1.ConditionStatus, reason, message string) []corev1.
 }
 
 // drainShown returns the UID of the event whose drain the Node shows as in progress, or "".
-func drainShown(node *corev1.Node) types.UID {
-	have := nodeCondition(node, corev1.NodeDrainInProgress)
+func drainShown(node *corev1.Node) types.UID { return signerOf(node, corev1.NodeDrainInProgress) }
+
+// signerOf returns the UID of the event that has set the condition to True, or "".
+func signerOf(node *corev1.Node, t corev1.NodeConditionType) types.UID {
+	have := nodeCondition(node, t)
 	if have == nil || have.Status != corev1.ConditionTrue {
 		return ""
 	}
 	return signer(have.Message)
 }
 
-// DrainShown returns whether the Node shows the drain of an event as in progress.
-func DrainShown(node *corev1.Node) bool { return drainShown(node) != "" }
+// returnedByOthers returns whether the Node is schedulable, and shows that an event has drained it.
+func returnedByOthers(node *corev1.Node) bool {
+	return !node.Spec.Unschedulable && signerOf(node, corev1.NodeDrained) != ""
+}
+
+// DrainShown returns whether the Node shows the drain of an event as in progress, or as complete
+// although the node is schedulable.
+func DrainShown(node *corev1.Node) bool { return drainShown(node) != "" || returnedByOthers(node) }

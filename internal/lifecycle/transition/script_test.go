@@ -32,6 +32,7 @@ import (
 //	driver NAME registered|silent|missing
 //	answer EVENT [state=S] [error=E] [node=N] [malformed=M] [progress=D/T] [waits] [message=M]
 //	    [condition=TYPE/STATUS/REASON[/MESSAGE]] of the Node, or several in (...)
+//	    [event-condition=TYPE/STATUS/REASON[/MESSAGE]] of the event
 //	fail EVENT                  the call ended with "ask again"
 //	delete EVENT                a user deletes it
 //	cordon EVENT                the driver cordons the node for it
@@ -118,9 +119,13 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 	case "cordon":
 		w.cordonedFor = append(w.cordonedFor, w.events[first(d)].UID)
 	case "node":
-		if d.HasArg("gone") {
+		switch {
+		case d.HasArg("gone"):
 			w.node = nil
-		} else {
+		case d.HasArg("schedulable"):
+			w.node = w.node.DeepCopy()
+			w.node.Spec.Unschedulable = false
+		default:
 			w.node = newWorld().node
 		}
 	case "others":
@@ -236,9 +241,12 @@ func scanAnswer(t *testing.T, d *datadriven.TestData) Answer {
 		}
 	}
 	for _, arg := range d.CmdArgs {
-		if arg.Key == "condition" {
-			for _, text := range arg.Vals {
+		for _, text := range arg.Vals {
+			switch arg.Key {
+			case "condition":
 				a.NodeConditions = append(a.NodeConditions, scanCondition(text))
+			case "event-condition":
+				a.EventConditions = append(a.EventConditions, scanCondition(text))
 			}
 		}
 	}

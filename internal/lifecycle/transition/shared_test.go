@@ -167,17 +167,41 @@ func TestAnEventThatEndedWithoutAWordSaysNoneOnTheNode(t *testing.T) {
 
 func TestWhetherANodeSaysThatAnEventDrainsIt(t *testing.T) {
 	for name, tc := range map[string]struct {
-		have []corev1.NodeCondition
-		want bool
+		have     []corev1.NodeCondition
+		cordoned bool
+		want     bool
 	}{
-		"it says nothing":         {nil, false},
-		"an event of ours does":   {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "True", Message: "event e (UID e-1): m"}}, true},
-		"one has":                 {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "False", Message: "event e (UID e-1): m"}}, false},
-		"somebody else does":      {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "True", Message: "kubectl"}}, false},
-		"another condition of it": {[]corev1.NodeCondition{{Type: corev1.NodeDrained, Status: "True", Message: "event e (UID e-1): m"}}, false},
+		"it says nothing":       {nil, false, false},
+		"an event of ours does": {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "True", Message: "event e (UID e-1): m"}}, false, true},
+		"one has":               {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "False", Message: "event e (UID e-1): m"}}, false, false},
+		"somebody else does":    {[]corev1.NodeCondition{{Type: corev1.NodeDrainInProgress, Status: "True", Message: "kubectl"}}, false, false},
+		"one has drained it":    {[]corev1.NodeCondition{{Type: corev1.NodeDrained, Status: "True", Message: "event e (UID e-1): m"}}, true, false},
+		"and it is uncordoned":  {[]corev1.NodeCondition{{Type: corev1.NodeDrained, Status: "True", Message: "event e (UID e-1): m"}}, false, true},
 	} {
-		if got := DrainShown(&corev1.Node{Status: corev1.NodeStatus{Conditions: tc.have}}); got != tc.want {
+		if got := DrainShown(&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: tc.cordoned}, Status: corev1.NodeStatus{Conditions: tc.have}}); got != tc.want {
 			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// KEP-5683 counts the time in a state from the condition's transition time.
+func TestTheTimeOfALifecycleTransitionMovesWithTheState(t *testing.T) {
+	first, second := time.Unix(100, 0), time.Unix(200, 0)
+	for name, tc := range map[string]struct {
+		kind   corev1.NodeConditionType
+		reason string
+		want   time.Time
+	}{
+		"another state":             {lifecyclev1alpha1.NodeConditionLifecycleTransition, "drain-complete", second},
+		"the same":                  {lifecyclev1alpha1.NodeConditionLifecycleTransition, "drain-started", first},
+		"a reason that is no state": {corev1.NodeDrainInProgress, "NodeShutdown", first},
+	} {
+		node := &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: tc.kind, Status: corev1.ConditionTrue, Reason: "drain-started", LastTransitionTime: metav1.NewTime(first)},
+		}}}
+		got, _ := stamped(node, corev1.NodeCondition{Type: tc.kind, Status: corev1.ConditionTrue, Reason: tc.reason}, true, second)
+		if !got.LastTransitionTime.Time.Equal(tc.want) {
+			t.Errorf("%s: since %s, want %s", name, got.LastTransitionTime, tc.want)
 		}
 	}
 }

@@ -54,7 +54,9 @@ func newWorld() *world {
 	epoch := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	w := &world{
 		now: epoch, epoch: epoch,
-		node:        &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{"pool": "blue"}}},
+		node: &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{"pool": "blue"}}, Spec: corev1.NodeSpec{Unschedulable: true},
+		},
 		events:      map[string]*lifecyclev1alpha1.LifecycleEvent{},
 		transitions: map[string]*lifecyclev1alpha1.LifecycleTransition{},
 		registered:  map[string]bool{},
