@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	nodeutil "k8s.io/component-helpers/node/util"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/drainplan"
 	"github.com/slipway-k8s/slipway/internal/reasons"
@@ -18,19 +19,20 @@ import (
 
 // Conditions of a Node.
 const (
-	// NodeMaintenancePlanned is True while a maintenance will take the node out of service. Only
-	// maintenances that select at most [MaxPlanned] nodes set it, so that the number of writes does not
-	// grow with the selected nodes.
+	// NodeMaintenancePlanned is True while a maintenance will take the node out of service, and while it
+	// drains the node. For nodes that wait, only maintenances that select at most [MaxPlanned] nodes set
+	// it, so that the number of writes does not grow with the selected nodes.
 	NodeMaintenancePlanned corev1.NodeConditionType = "MaintenancePlanned"
-	// NodeMaintenanceInProgress is True while a maintenance has the node out of service.
+	// NodeMaintenanceInProgress is True from the end of the drain of a maintenance until the node has
+	// returned.
 	NodeMaintenanceInProgress corev1.NodeConditionType = "MaintenanceInProgress"
 )
 
-// Reasons of these conditions.
+// Reasons of these conditions: the cause of the maintenance (KEP-5683), or that there is none.
 const (
-	ReasonMaintenancePlanned = "Planned"
-	ReasonMaintenanceStarted = "InProgress"
-	ReasonNoMaintenance      = "NoMaintenance"
+	ReasonMaintenanceWindow = "MaintenanceWindow"
+	ReasonAdminRequested    = lifecyclev1alpha1.NodeReasonAdminRequested
+	ReasonNoMaintenance     = "NoMaintenance"
 )
 
 // MaxPlanned limits the selected nodes of a maintenance that sets NodeMaintenancePlanned.
@@ -43,27 +45,29 @@ func (p *plan) markSteps(n *node, refused bool) []Step {
 	if n.drain == nil && n.back == nil && len(begins) > 0 && !refused {
 		return nil // once its event exists
 	}
-	var planned, started []string
+	var planned, started []*maintenance
 	for _, m := range p.maintenances {
+		out := refOf(n.refs, m.UID) != nil || n.drain != nil && refOf(begins, m.UID) != nil
 		switch {
-		case refOf(n.refs, m.UID) != nil || n.drain != nil && refOf(begins, m.UID) != nil:
-			started = append(started, m.Name)
-		case p.plans(m, n):
-			text := m.Name
-			if at := m.notBefore(); !at.IsZero() {
-				text += " (not before " + stamp(at) + ")"
-			}
-			planned = append(planned, text)
+		case out && p.hasDrained(m, n):
+			started = append(started, m)
+		case out && (m.returns() || n.recordOf(m) != nil): // canceled, or failed
+		case out, p.plans(m, n):
+			planned = append(planned, m)
 		}
 	}
-	marks := slices.Concat(
-		p.mark(n, NodeMaintenancePlanned, ReasonMaintenancePlanned, planned),
-		p.mark(n, NodeMaintenanceInProgress, ReasonMaintenanceStarted, started),
-	)
+	marks := slices.Concat(p.mark(n, NodeMaintenancePlanned, planned), p.mark(n, NodeMaintenanceInProgress, started))
 	if len(marks) == 0 {
 		return nil
 	}
 	return []Step{MarkNode{Node: n.name, Conditions: marks}}
+}
+
+// hasDrained reports whether the drain of a node that is out of service for the maintenance has ended,
+// or holds the node.
+func (p *plan) hasDrained(m *maintenance, n *node) bool {
+	c := find(p.claims[n.name], func(c claim) bool { return c.UID == m.UID })
+	return n.back != nil || n.drain != nil && n.drain.Status.ClaimStatus == lifecyclev1alpha1.Succeeded || c != nil && c.drained
 }
 
 // plans reports whether the maintenance will take the node out of service.
@@ -75,18 +79,27 @@ func (p *plan) plans(m *maintenance, n *node) bool {
 
 // mark returns a condition, if the Node does not have it yet. The time of its transition changes only with its
 // status.
-func (v *view) mark(n *node, kind corev1.NodeConditionType, reason string, names []string) []corev1.NodeCondition {
+func (v *view) mark(n *node, kind corev1.NodeConditionType, all []*maintenance) []corev1.NodeCondition {
 	now := metav1.NewTime(v.alarm.now)
 	want := corev1.NodeCondition{
-		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: reasons.Shorten(strings.Join(names, ", "), maxReason),
-		LastHeartbeatTime: now, LastTransitionTime: now,
+		Type: kind, Status: corev1.ConditionFalse, Reason: ReasonNoMaintenance, LastHeartbeatTime: now, LastTransitionTime: now,
 	}
-	if len(names) == 0 {
-		want.Status, want.Reason = corev1.ConditionFalse, ReasonNoMaintenance
+	var names []string
+	for _, m := range all {
+		name, at := m.Name, m.notBefore()
+		if kind == NodeMaintenancePlanned && !at.IsZero() {
+			name += " (not before " + stamp(at) + ")"
+		}
+		names = append(names, name)
+		want.Status, want.Reason = corev1.ConditionTrue, ReasonAdminRequested
 	}
+	if slices.ContainsFunc(all, func(m *maintenance) bool { return m.Spec.Window != nil }) {
+		want.Reason = ReasonMaintenanceWindow
+	}
+	want.Message = reasons.Shorten(strings.Join(names, ", "), maxReason)
 	_, have := nodeutil.GetNodeCondition(&n.Status, kind)
 	switch {
-	case have == nil && len(names) == 0:
+	case have == nil && len(all) == 0:
 		return nil
 	case have == nil || have.Status != want.Status:
 	case have.Reason == want.Reason && have.Message == want.Message:

@@ -385,6 +385,9 @@ func markText(conditions []corev1.NodeCondition) string {
 	text := ""
 	for _, c := range conditions {
 		text += fmt.Sprintf(" %s=%s", c.Type, c.Status)
+		if c.Reason != ReasonNoMaintenance && c.Reason != ReasonAdminRequested {
+			text += " " + c.Reason
+		}
 		if c.Message != "" {
 			text += " (" + c.Message + ")"
 		}

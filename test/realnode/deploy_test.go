@@ -88,7 +88,7 @@ func TestTheDriverOfThePageRunsInADaemonSetOfItsOwn(t *testing.T) {
 		}
 	})
 	out := s.env.Shell(t, "cd "+dir+"\nNODE="+nodeName+"\nPATH="+filepath.Dir(harness.Binary(t, "kubectl-slipway"))+":$PATH\n"+strings.Join(pageBlocks(t, "sh"), "\n"))
-	for _, want := range []string{"firmware.example.com", "firmware-updat", "condition met"} {
+	for _, want := range []string{"firmware.example.com   yes     firmware.example.com", "condition met"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the commands do not show %q:\n%s", want, out)
 		}

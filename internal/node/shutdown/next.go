@@ -200,7 +200,7 @@ func returned(node *corev1.Node, uid types.UID, now time.Time) (conditions []cor
 		return nil
 	}
 	for _, c := range node.Status.Conditions {
-		status := c.Status
+		status, reason := c.Status, c.Reason
 		text := fmt.Sprintf("Lifecycle Transition '%s'", Transition)
 		isDrain := c.Type == corev1.NodeDrained || c.Type == corev1.NodeDrainInProgress
 		switch {
@@ -212,7 +212,7 @@ func returned(node *corev1.Node, uid types.UID, now time.Time) (conditions []cor
 			continue
 		}
 		c.LastHeartbeatTime = metav1.NewTime(now)
-		if c.Status != status {
+		if c.Status != status || !isDrain && c.Reason != reason {
 			c.LastTransitionTime = metav1.NewTime(now)
 		}
 		conditions = append(conditions, c)
