@@ -23,6 +23,7 @@ import (
 type written struct {
 	mu       sync.Mutex
 	versions map[corev1.NodeConditionType][]corev1.NodeCondition
+	early    bool // it was drain-started before it was cordoned
 }
 
 // recordConditions begins to watch the conditions of the Node.
@@ -51,6 +52,9 @@ func (w *written) saw(node *corev1.Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range node.Status.Conditions {
+		if c.Reason == "drain-started" && c.Status == corev1.ConditionTrue && !node.Spec.Unschedulable {
+			w.early = true
+		}
 		of := w.versions[c.Type]
 		if len(of) == 0 || of[len(of)-1] != c {
 			w.versions[c.Type] = append(of, c)
@@ -133,6 +137,11 @@ func TestTheNodeSaysWhetherItIsBeingDrained(t *testing.T) {
 	// It may be blocked for a moment: a pod that was just bound can be refused to its node.
 	expect("drained", 3, []string{"True", "False DrainCompleted"}, []string{"False DrainStarted", "True DrainCompleted"})
 
+	seen.mu.Lock()
+	if seen.early {
+		t.Error("the Node has said drain-started before it was cordoned")
+	}
+	seen.mu.Unlock()
 	returnNode(t, env, node)
 	awaitNodeCondition(node, drained, corev1.ConditionFalse, "NodeReturned", "")
 	expect("returned", 2, []string{"False DrainCompleted", "False NodeReturned"}, []string{"True DrainCompleted", "False NodeReturned"})

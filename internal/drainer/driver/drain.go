@@ -5,6 +5,7 @@ package driver
 import (
 	"context"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,19 +20,52 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 	if err != nil {
 		return err
 	}
-	begun := driverkit.Answer{NodeConditions: inProgress(cause(call.Transition), "")}
+	begun := driverkit.Answer{}
 	if request.Hold {
 		// Newer parameters begin a new run, which has not reached its targets.
 		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
+		report(begun)
 	}
-	report(begun)
 	err = persist(ctx, report, func(ctx context.Context) error {
 		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
 	})
 	if err != nil {
 		return err
 	}
+	begun.NodeConditions = inProgress(cause(call.Transition), "")
+	report(begun)
 	return p.drainStatics(ctx, call, request, report)
+}
+
+// startWait limits the time of a Start. The agent waits for 45 s.
+const startWait = 10 * time.Second
+
+// cordonFirst answers the Start of a drain when the node is cordoned, so that the state of the start follows the act. A
+// trouble, which the answer names, does not delay the answer.
+type cordonFirst struct{ driverkit.Driver }
+
+// Start begins the work. Its answer is never the end of a drain, which has the state of the start first.
+func (d cordonFirst) Start(ctx context.Context, call driverkit.Call) (driverkit.Answer, error) {
+	answer, err := d.Driver.Start(ctx, call)
+	if strings.HasSuffix(call.Transition, returnSuffix) {
+		return answer, err
+	}
+	ctx, stop := context.WithTimeout(ctx, startWait)
+	defer stop()
+	call.Wait = startWait
+	for err == nil && !answer.Done && len(answer.NodeConditions) == 0 && answer.Message == "" {
+		answer, err = d.End(ctx, call)
+	}
+	answer.Done = false
+	return answer, err
+}
+
+// Close ends the work.
+func (d cordonFirst) Close(ctx context.Context) error {
+	if closer, ok := d.Driver.(driverkit.Closer); ok {
+		return closer.Close(ctx)
+	}
+	return nil
 }
 
 func (p *plugin) request(call driverkit.Call) (drain.Request, error) {

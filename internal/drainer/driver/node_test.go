@@ -3,6 +3,8 @@
 package driver
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +20,7 @@ func TestTheNodeSaysThatItIsBeingDrained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		transition string
 		status     drain.Status
-		want   []driverkit.Condition
+		want       []driverkit.Condition
 	}{
 		"pods leave": {
 			status: drain.Status{Total: 5, Done: 2},
@@ -49,5 +51,49 @@ func TestTheNodeSaysThatItIsBeingDrained(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// answers is a driver that answers Start with nothing, and End in this order.
+type answers struct {
+	driverkit.Driver
+	ends []driverkit.Answer
+}
+
+func (a *answers) Start(context.Context, driverkit.Call) (driverkit.Answer, error) {
+	return driverkit.Answer{Waits: true}, nil
+}
+
+func (a *answers) End(ctx context.Context, call driverkit.Call) (driverkit.Answer, error) {
+	if call.Wait == 0 || len(a.ends) == 0 {
+		return driverkit.Answer{}, fmt.Errorf("it is asked again with wait %s, %d answers are left", call.Wait, len(a.ends))
+	}
+	answer := a.ends[0]
+	a.ends = a.ends[1:]
+	return answer, nil
+}
+
+func TestStartIsAnsweredWhenTheNodeIsCordoned(t *testing.T) {
+	cordoned := driverkit.Answer{NodeConditions: inProgress("AdminRequested", "")}
+	held := driverkit.Answer{EventConditions: []driverkit.Condition{targetsReached(false, true)}}
+	trouble := driverkit.Answer{Message: "nodes is forbidden"}
+	over := cordoned
+	over.Done = true
+	for name, tc := range map[string]struct {
+		ends []driverkit.Answer
+		want driverkit.Answer
+	}{
+		"at once":                        {[]driverkit.Answer{cordoned}, cordoned},
+		"after the report of a hold":     {[]driverkit.Answer{held, cordoned}, cordoned},
+		"with the trouble there is":      {[]driverkit.Answer{held, trouble, cordoned}, trouble},
+		"a drain that is over has begun": {[]driverkit.Answer{over}, cordoned},
+	} {
+		got, err := cordonFirst{&answers{ends: tc.ends}}.Start(t.Context(), driverkit.Call{})
+		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, (-want +got):\n%s", name, err, diff)
+		}
+	}
+	if _, err := (cordonFirst{&answers{}}).Start(t.Context(), driverkit.Call{Transition: "drain.slm.k8s.io-uncordon"}); err != nil {
+		t.Errorf("a return is not answered at once: %v", err)
 	}
 }

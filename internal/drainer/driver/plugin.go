@@ -166,7 +166,7 @@ func Serve(ctx context.Context, self *rest.Config, options Options) error {
 	for _, name := range []string{options.publishes(), DefaultDriverName} {
 		serves[name], serves[name+shutdownSuffix], serves[name+returnSuffix] = drains, drains, returns
 	}
-	return driverkit.Serve(ctx, config, driverkit.ByTransition(serves))
+	return driverkit.Serve(ctx, config, cordonFirst{driverkit.ByTransition(serves)})
 }
 
 // publishes returns the name of the drain transition that the driver publishes.
