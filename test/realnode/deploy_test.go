@@ -84,7 +84,7 @@ func TestTheDriverOfThePageRunsInADaemonSetOfItsOwn(t *testing.T) {
 	write(t, filepath.Join(dir, "driver.yaml"), manifest)
 	t.Cleanup(func() {
 		for _, object := range []string{"lifecycleevent/firmware", "daemonset/firmware-driver", "lifecycletransition/firmware.example.com"} {
-			_ = exec.Command(s.env.Facts.Kubectl, "--kubeconfig="+s.env.Kubeconfig, "delete", "-n", "slipway-system", object).Run() //nolint:usetesting // the test's context has ended
+			_ = exec.Command(s.env.Facts.Kubectl, "--kubeconfig="+s.env.Kubeconfig, "delete", "-n", "slipway-system", object).Run()
 		}
 	})
 	out := s.env.Shell(t, "cd "+dir+"\nNODE="+nodeName+"\nPATH="+filepath.Dir(harness.Binary(t, "kubectl-slipway"))+":$PATH\n"+strings.Join(pageBlocks(t, "sh"), "\n"))
