@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
@@ -88,7 +89,7 @@ func slimNode(object any) (any, error) {
 	slim.Labels = node.Labels // transitions select by them
 	for _, key := range []string{
 		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation, nodestate.DriversAnnotation,
-		slipwayv1alpha1.KeptAway, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
+		slipwayv1alpha1.KeptAway, hold.UncordonedBy, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
 	} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)

@@ -66,6 +66,10 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 	m.AwaitCompleted()
 	c.awaitBack(held)
 	m.Delete()
+
+	// A person who uncordons the node with kubectl ends the hold, too.
+	c.request("alice", harness.Drain, held, "")
+	env.Kubectl(t, "uncordon", held)
 	harness.AwaitNone[*slipwayv1alpha1.NodeHold](t, env, &slipwayv1alpha1.NodeHoldList{})
 	p.Stop()
 }

@@ -107,6 +107,41 @@ func TestWhoMayReleaseTheHoldsOfOthers(t *testing.T) {
 	})
 }
 
+func TestAPersonWhoUncordonsANodeIsNamedOnIt(t *testing.T) {
+	const by, needed = "slipway.dev/uncordoned-by", "metadata.annotations: slipway.dev/uncordoned-by is written by"
+	node := func(annotations, spec string) string {
+		return "{metadata: {name: a" + annotations + "}, spec: {" + spec + "}}"
+	}
+	noted := func(by string) string { return ", annotations: {slipway.dev/uncordoned-by: " + by + "}" }
+	const nodes, cordoned = "nodes", "unschedulable: true"
+	kubelet := caller{name: "system:node:a"}
+	policy := newMutator(t, "guards/uncordons.yaml")
+	for name, tc := range map[string]struct {
+		who           caller
+		before, after string
+		want          string
+	}{
+		"a person":                     {alice, node("", cordoned), node("", ""), alice.name},
+		"a person, on a node with one": {alice, node(noted("bob"), cordoned), node(noted("bob"), ""), alice.name},
+		"the node":                     {kubelet, node("", cordoned), node("", ""), ""},
+		"the controller":               {controller, node("", cordoned), node("", ""), ""},
+		"a cordon":                     {kubelet, node(noted("bob"), ""), node(noted("bob"), cordoned), ""},
+		"no change":                    {alice, node(noted("bob"), ""), node(noted("bob"), ""), "bob"},
+	} {
+		if got := (request{tc.who, nodes, tc.before, tc.after}).after(t, policy, nil).GetAnnotations()[by]; got != tc.want {
+			t.Errorf("%s: the annotation is %q; want %q", name, got, tc.want)
+		}
+	}
+	refusals(t, "guards/uncordons.yaml", map[string]refused{
+		"a person who uncordons":           {request{alice, nodes, node("", cordoned), node(noted(alice.name), "")}, ""},
+		"a person, in the name of another": {request{alice, nodes, node("", cordoned), node(noted("bob"), "")}, needed},
+		"the node":                         {request{kubelet, nodes, node("", cordoned), node(noted("system:node:a"), "")}, needed},
+		"a person, without an uncordon":    {request{alice, nodes, node("", ""), node(noted(alice.name), "")}, needed},
+		"a new node":                       {request{alice, nodes, "", node(noted(alice.name), "")}, needed},
+		"another change":                   {request{agentOfA, nodes, node(noted("bob"), ""), node(noted("bob"), cordoned)}, ""},
+	})
+}
+
 func TestTheGuardsGate(t *testing.T) {
 	gates := func(names string) string { return event("", ", gates: ["+names+"]", "Pending") }
 	const ours, others = "{name: slipway.dev/guards}", "{name: example.com/approval}"

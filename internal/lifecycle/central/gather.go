@@ -50,9 +50,6 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	if facts.Events, err = loop.Events(ctx, from, name); err != nil {
 		return facts, err
 	}
-	if len(facts.Events) == 0 {
-		return facts, nil
-	}
 	facts.OfNode = facts.Events
 	var holds slipwayv1alpha1.NodeHoldList
 	if err := from.List(ctx, &holds, client.MatchingFields{hold.NodeField: name}); err != nil {
@@ -60,6 +57,9 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	}
 	for i := range holds.Items {
 		facts.Holds = append(facts.Holds, &holds.Items[i])
+	}
+	if len(facts.Events)+len(facts.Holds) == 0 {
+		return facts, nil
 	}
 	pods, err := o.agentPods(ctx, from, client.MatchingFields{podNodeField: name})
 	if err != nil {
@@ -229,7 +229,11 @@ func subject(step oversight.Step) whatFor {
 	case oversight.TakeHold:
 		return whatFor{"take the hold of", s.Event.UID}
 	case oversight.ReleaseHold:
-		return whatFor{"release hold " + s.Hold.Name + " for", s.Event.UID}
+		what := whatFor{does: "release hold " + s.Hold.Name + " for"}
+		if s.Event != nil {
+			what.event = s.Event.UID
+		}
+		return what
 	}
 	return whatFor{}
 }

@@ -38,7 +38,7 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		log.FromContext(ctx).Info("The node is held", "event", s.Event.Name, "by", hold.Actor(s.Hold))
 		return o.Recorder.CreateHold(ctx, s.Hold)
 	case oversight.ReleaseHold:
-		log.FromContext(ctx).Info("The node is no longer held", "event", s.Hold.Spec.EventName, "by", hold.Actor(s.Hold), "releasedBy", s.Event.Name)
+		log.FromContext(ctx).Info("The node is no longer held", "event", s.Hold.Spec.EventName, "by", hold.Actor(s.Hold), "releasedBy", releaser(facts, s))
 		return o.Recorder.DeleteHold(ctx, s.Hold)
 	case oversight.MarkNode:
 		_, err := o.Writer(facts.NodeName).Mark(ctx, s.Conditions)
@@ -52,6 +52,14 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 	default:
 		return fmt.Errorf("no way to perform a %T", step)
 	}
+}
+
+// releaser names the event, or the person, that has released a hold, for the log.
+func releaser(facts oversight.Facts, s oversight.ReleaseHold) string {
+	if s.Event != nil {
+		return s.Event.Name
+	}
+	return facts.Node.Annotations[hold.UncordonedBy]
 }
 
 // writeStatus writes a status, and reports it in logs and metrics.

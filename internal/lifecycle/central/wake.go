@@ -56,9 +56,14 @@ func OverseerSources(from cache.Cache) []source.TypedSource[string] {
 	}
 }
 
-// nodeWithEvents names the Node, if it has events.
+// nodeWithEvents names the Node, if it has events, or if a person has uncordoned it: it may have holds.
 func nodeWithEvents(cached client.Reader) func(context.Context, *corev1.Node) []string {
-	return func(ctx context.Context, n *corev1.Node) []string { return loop.WithEvents(ctx, cached, n.Name) }
+	return func(ctx context.Context, n *corev1.Node) []string {
+		if n.Annotations[hold.UncordonedBy] != "" {
+			return []string{n.Name}
+		}
+		return loop.WithEvents(ctx, cached, n.Name)
+	}
 }
 
 // nodeOfPod names the node of an agent's pod, if it has events.

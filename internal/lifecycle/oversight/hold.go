@@ -105,6 +105,20 @@ func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 	}
 }
 
+// dropHold releases the hold of a user whose drain has ended, after a person has uncordoned the node with kubectl.
+func dropHold(f Facts) Decision {
+	if f.Node == nil || f.Node.Spec.Unschedulable || f.Node.Annotations[hold.UncordonedBy] == "" {
+		return Decision{}
+	}
+	for _, h := range f.Holds {
+		exists := slices.ContainsFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == h.Spec.EventUID })
+		if h.Spec.Maintenance == "" && !exists {
+			return do(ReleaseHold{Hold: h})
+		}
+	}
+	return Decision{}
+}
+
 // inWork returns whether the event of a hold has not ended.
 func inWork(f Facts, h *hold.Hold) bool {
 	return slices.ContainsFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool {

@@ -19,6 +19,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
 // TestScripts runs the text scripts in testdata. Each command does something to the
@@ -27,7 +28,7 @@ import (
 //	drivers central | none              the controller restarts, with drivers of its own or without
 //	central TRANSITION [missing]        the driver of the transition registers with the controller, or leaves it
 //	node NAME [control-plane] [tainted] [dedicated] [agentless]
-//	node NAME ready|unready|gone|cordon|uncordon
+//	node NAME ready|unready|gone|cordon|uncordon [by=USER]
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
 //	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [release=All]
@@ -175,6 +176,7 @@ func runNode(t *testing.T, w *world, d *datadriven.TestData) {
 		w.setNodeReady(name, d.HasArg("ready"))
 	case d.HasArg("cordon"), d.HasArg("uncordon"):
 		w.nodes[name].Spec.Unschedulable = d.HasArg("cordon")
+		w.nodes[name].Annotations = map[string]string{hold.UncordonedBy: arg(t, d, "by", "")}
 		w.cordons[name] = []types.UID{} // by hand
 	default:
 		labels, taints := map[string]string{}, []corev1.Taint{}

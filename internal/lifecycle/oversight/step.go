@@ -38,7 +38,8 @@ type (
 		Event *lifecyclev1alpha1.LifecycleEvent
 		Hold  *hold.Hold
 	}
-	// ReleaseHold deletes a hold, for an event that returns the node, or that has ended without effect.
+	// ReleaseHold deletes a hold, for an event that returns the node, or that has ended without effect. Event is nil after
+	// an uncordon by a person.
 	ReleaseHold struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 		Hold  *hold.Hold

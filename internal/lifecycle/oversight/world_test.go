@@ -328,6 +328,9 @@ func describe(step Step) string {
 	case TakeHold:
 		return fmt.Sprintf("hold of %s: %s, %q", s.Event.Name, hold.Actor(s.Hold), s.Hold.Spec.Purpose)
 	case ReleaseHold:
+		if s.Event == nil {
+			return "release the hold of " + s.Hold.Spec.EventName
+		}
 		return fmt.Sprintf("release the hold of %s, for %s", s.Hold.Spec.EventName, s.Event.Name)
 	case MarkNode:
 		c := s.Conditions[0]

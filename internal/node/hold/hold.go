@@ -23,6 +23,9 @@ const NodeField = "spec.nodeName"
 // MaxOnNode limits the holds of a node. The event of the next actor waits.
 const MaxOnNode = 16
 
+// UncordonedBy on a Node names the person that has uncordoned it last, until its next cordon (admission/guards/uncordons.yaml).
+const UncordonedBy = "slipway.dev/uncordoned-by"
+
 // Hold is a NodeHold.
 type Hold = slipwayv1alpha1.NodeHold
 
