@@ -321,6 +321,26 @@ func TestTheControllerHasAPlaceForSockets(t *testing.T) {
 	}
 }
 
+// A driver of a third party beside the controller, and agents on the nodes: the controller may evict no more than before.
+func TestCentralDriversRunBesideAgents(t *testing.T) {
+	rendered := objects(t, newest, values{"centralDrivers": []any{map[string]any{
+		"name": "firmware", "image": "example.com/firmware:1",
+		"volumeMounts": []any{map[string]any{"name": "sockets", "mountPath": "/var/lib/slipway"}},
+	}}})
+	controller := rendered["Deployment slipway-controller"]
+	for _, want := range []string{"--plugin-registration-path=/var/lib/slipway/plugins_registry", "image: example.com/firmware:1", "emptyDir"} {
+		if !strings.Contains(controller, want) {
+			t.Errorf("the controller has no %s:\n%s", want, controller)
+		}
+	}
+	if strings.Count(controller, "mountPath: /var/lib/slipway") != 2 || strings.Contains(controller, "--builtin-drivers") {
+		t.Errorf("the two containers do not share the sockets, or the controller drains:\n%s", controller)
+	}
+	if rendered["DaemonSet slipway-node-agent"] == "" || rendered["ClusterRole slipway-controller-central"] != "" {
+		t.Error("there are no agents, or the controller may evict")
+	}
+}
+
 func TestTheAlertsAreThoseOfConfig(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository(t), "config", "monitoring", "alerts.yaml"))
 	if err != nil {
