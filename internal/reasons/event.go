@@ -69,7 +69,7 @@ var claimed = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionDriverAvailable, "False",
 		stuck(lifecyclev1alpha1.ReasonDriverMissing,
-			"The driver is no longer registered. The event continues when the driver registers again, or ends at its deadline.",
+			"The driver is no longer registered. The event continues when the driver registers again. It fails after 10 min without the driver.",
 			"start the driver on the node"),
 		stuck(lifecyclev1alpha1.ReasonDriverNotReady,
 			"The driver does not answer calls.",
@@ -175,6 +175,9 @@ var endings = ofCondition(
 	stuck(lifecyclev1alpha1.ReasonDriverNotReady,
 		"The driver was registered on the node and did not answer for 30 s.",
 		"look at the driver's log, and create the event again"),
+	stuck(lifecyclev1alpha1.ReasonDriverMissing,
+		"The driver deregistered while the event was claimed, and did not register again within 10 min.",
+		"start the driver on the node, and create the event again"),
 	stuck(lifecyclev1alpha1.ReasonInvalidAnswer,
 		"The driver's answer violates the contract. The message names the field.",
 		"report it to the maintainers of the driver"),

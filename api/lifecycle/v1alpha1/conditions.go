@@ -51,7 +51,7 @@ const (
 	// ReasonTransitionNotFound means that no LifecycleTransition of that name exists (yet).
 	ReasonTransitionNotFound = "TransitionNotFound"
 	// ReasonDriverMissing means that the driver is not registered on the node. It is also a
-	// reason of ConditionDriverAvailable.
+	// reason of ConditionDriverAvailable and, after 10 min, of ConditionFinished.
 	ReasonDriverMissing = "DriverMissing"
 	// ReasonDriverNotReady means that the driver is registered but does not answer. The event
 	// fails after 30 s. It is also a reason of ConditionDriverAvailable and of ConditionFinished.

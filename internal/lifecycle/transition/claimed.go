@@ -84,7 +84,7 @@ func (w *work) noteAvailability() Decision {
 		return waitUntil(register) // the agent has only begun to look
 	case !w.driver.Registered:
 		value, reason = metav1.ConditionFalse, lifecyclev1alpha1.ReasonDriverMissing
-		message = fmt.Sprintf("driver %q is not registered %s: the event continues when the driver registers again", w.claim.Name, w.facts.place())
+		message = fmt.Sprintf("driver %q is not registered %s: the event continues when the driver registers again, or fails after %s", w.claim.Name, w.facts.place(), MissingTimeout)
 	case w.call.Failures >= 3 && noted == lifecyclev1alpha1.ReasonDriverNotReady:
 		return Decision{} // the first failure is enough: each later text may differ
 	case w.call.Failures >= 3:

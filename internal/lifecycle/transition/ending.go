@@ -31,6 +31,11 @@ func (w *work) endsEarly() *ending {
 		}
 	case e.Status.SLA != nil && !w.now.Before(e.Status.SLA.Time):
 		return &ending{lifecyclev1alpha1.SlaExpired, lifecyclev1alpha1.ReasonSLAExpired, missed(e), e.Status.SLA.Time}
+	case w.stayedAway():
+		return &ending{
+			lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonDriverMissing,
+			fmt.Sprintf("driver %q was not registered %s for %s", w.claim.Name, w.facts.place(), MissingTimeout), w.missingUntil(),
+		}
 	case fromOldHome(w.facts, e):
 		return &ending{lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonHomeChanged, homeChangedMessage, w.facts.HomeSince}
 	default:
@@ -39,6 +44,26 @@ func (w *work) endsEarly() *ending {
 		}
 		return nil
 	}
+}
+
+// missingUntil returns the time at which the event fails without its driver, or zero. The time runs from the condition, so a
+// restart of the agent does not extend it.
+func (w *work) missingUntil() time.Time {
+	c := lifecycleevent.Condition(w.event, lifecyclev1alpha1.ConditionDriverAvailable)
+	if w.driver.Registered || c == nil || c.Reason != lifecyclev1alpha1.ReasonDriverMissing {
+		return time.Time{}
+	}
+	until := c.LastTransitionTime.Add(MissingTimeout)
+	if looked := w.facts.Since.Add(registerTimeout); w.driver.Unseen && until.Before(looked) {
+		return looked
+	}
+	return until
+}
+
+// stayedAway returns whether the driver has been missing for [MissingTimeout].
+func (w *work) stayedAway() bool {
+	until := w.missingUntil()
+	return !until.IsZero() && !w.now.Before(until)
 }
 
 // endEarly tells the driver before it writes the terminal phase: a reader of that phase

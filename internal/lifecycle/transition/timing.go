@@ -10,6 +10,9 @@ const (
 	// DeregistrationTimeout is the time between the deregistration of a driver and the deletion of its transitions of this
 	// node (KEP-5683).
 	DeregistrationTimeout = 30 * time.Second
+	// MissingTimeout limits the absence of the driver of a claimed event. After it, the event fails, and the next event of the
+	// node can be claimed. An update of a driver takes less.
+	MissingTimeout = 10 * time.Minute
 	// PollInterval is the interval of End calls to a driver that does not wait.
 	PollInterval = 10 * time.Second
 	// LastEndTimeout limits the delay of a terminal phase by the driver's answer to its last End. The event itself stays

@@ -62,7 +62,7 @@ func (w *work) next() Decision {
 	if sla := w.event.Status.SLA; sla != nil {
 		decision = decision.Or(waitUntil(sla.Time))
 	}
-	return decision
+	return decision.Or(waitUntil(w.missingUntil()))
 }
 
 // reachedEnd returns whether the event's status has the end state of its driver.
