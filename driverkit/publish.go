@@ -135,7 +135,7 @@ func published(transition *lifecyclev1alpha1.LifecycleTransition) bool {
 	found := false
 	for _, entry := range transition.ManagedFields {
 		var fields map[string]json.RawMessage
-		if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil || fields["f:spec"] == nil {
+		if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil || fields["f:spec"] == nil {
 			continue
 		}
 		if entry.Manager != fieldManager {

@@ -81,7 +81,7 @@ func writtenBy(transition lifecyclev1alpha1.LifecycleTransition, managers ...str
 	for _, manager := range managers {
 		transition.ManagedFields = append(transition.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: lifecyclev1alpha1.GroupKubernetes + "/" + lifecyclev1alpha1.Version,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:sla":{}}}`)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:sla":{}}}`),
 		})
 	}
 	return transition
