@@ -3,6 +3,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -172,6 +174,12 @@ const StateDrainComplete = "drain-complete"
 // StateMaintenanceComplete is the end state of a transition that returns a node (KEP-5683).
 // Guards do not hold its events.
 const StateMaintenanceComplete = "maintenance-complete"
+
+// IsState reports whether a name is a state in any spelling: KEP-5683 has MaintenanceComplete, the
+// README of the drain driver maintenance-complete.
+func IsState(name, state string) bool {
+	return strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(state, "-", ""))
+}
 
 // DrainTransition and ReturnTransition are the transitions of Slipway's drain driver.
 const (

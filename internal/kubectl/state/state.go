@@ -113,10 +113,10 @@ func verbs(event *lifecyclev1alpha1.LifecycleEvent) (doing, done State) {
 	if event.Status.Driver != nil {
 		end = event.Status.Driver.End
 	}
-	switch end {
-	case drainComplete:
+	switch {
+	case lifecyclev1alpha1.IsState(end, drainComplete):
 		return Draining, Drained
-	case lifecyclev1alpha1.StateMaintenanceComplete:
+	case lifecyclev1alpha1.IsState(end, lifecyclev1alpha1.StateMaintenanceComplete):
 		return Returning, Returned
 	default:
 		return Running, Done
@@ -126,12 +126,12 @@ func verbs(event *lifecyclev1alpha1.LifecycleEvent) (doing, done State) {
 // Doing describes the effect on the node of a transition that begins with a state. It is empty for
 // another driver's transition.
 func Doing(start string) string {
-	switch start {
-	case drainStarted:
+	switch {
+	case lifecyclev1alpha1.IsState(start, drainStarted):
 		return "is being drained"
-	case shutdownDraining:
+	case start == shutdownDraining:
 		return "is being drained before its machine goes down"
-	case uncordoning:
+	case lifecyclev1alpha1.IsState(start, uncordoning):
 		return "is being returned to service"
 	default:
 		return ""
@@ -178,7 +178,7 @@ func isTrue(node *corev1.Node, conditionType corev1.NodeConditionType) bool {
 // reached reports whether the last event of the node brought it to a state.
 func reached(node *corev1.Node, state string) bool {
 	c := NodeCondition(node, lifecyclev1alpha1.NodeConditionLifecycleTransition)
-	return c != nil && c.Status == corev1.ConditionTrue && c.Reason == state
+	return c != nil && c.Status == corev1.ConditionTrue && lifecyclev1alpha1.IsState(c.Reason, state)
 }
 
 // Wait is the obstacle of an event. An empty reason means that there is no obstacle.

@@ -134,8 +134,8 @@ func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 
 func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if driver := e.Status.Driver; driver != nil {
-		return driver.End == lifecyclev1alpha1.StateMaintenanceComplete
+		return lifecyclev1alpha1.IsState(driver.End, lifecyclev1alpha1.StateMaintenanceComplete)
 	}
 	t, found := f.Transitions[e.Spec.TransitionName]
-	return found && t.Spec.End == lifecyclev1alpha1.StateMaintenanceComplete
+	return found && lifecyclev1alpha1.IsState(t.Spec.End, lifecyclev1alpha1.StateMaintenanceComplete)
 }

@@ -56,7 +56,9 @@ func newWorld() *world {
 		history: map[types.UID][]lifecyclev1alpha1.ClaimStatus{}, outcome: map[types.UID]string{},
 		skew: map[string]time.Duration{}, registered: map[string]bool{},
 	}
-	for name, end := range map[string]string{"drain": "drain-complete", "flash": "flashed", "return": lifecyclev1alpha1.StateMaintenanceComplete} {
+	for name, end := range map[string]string{
+		"drain": "drain-complete", "flash": "flashed", "return": lifecyclev1alpha1.StateMaintenanceComplete, "return-kep": "MaintenanceComplete",
+	} {
 		w.transitions[name] = &lifecyclev1alpha1.LifecycleTransition{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Driver: name + "-driver", Start: name + "ing", End: end},
 		}

@@ -35,6 +35,8 @@ const theNode = "w1"
 var transitions = map[string]*lifecyclev1alpha1.LifecycleTransition{
 	"drain":  {Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Start: "drain-started", End: "drained"}},
 	"return": {Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Start: "returning", End: lifecyclev1alpha1.StateMaintenanceComplete}},
+	// As the KEP spells it.
+	"return-kep": {Spec: lifecyclev1alpha1.LifecycleTransitionSpec{Start: "Uncordoning", End: "MaintenanceComplete"}},
 }
 
 func newWorld() *world {
