@@ -58,7 +58,7 @@ type Config struct {
 
 var (
 	// driverNamePattern equals the CRD's validation of spec.driver.
-	driverNamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
+	driverNamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)?$`)
 	instancePattern   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
 
@@ -79,7 +79,7 @@ func (c *Config) Validate() error {
 	case len(c.DriverName) > maxDriverName:
 		add("DriverName", "has %d characters, at most %d are allowed", len(c.DriverName), maxDriverName)
 	case !driverNamePattern.MatchString(c.DriverName):
-		add("DriverName", "%q must be lower case letters, digits, '-' and '.', with at most one '/' inside", c.DriverName)
+		add("DriverName", "%q must be lower case letters, digits, '-', '_' and '.', with at most one '/' inside", c.DriverName)
 	}
 	switch {
 	case c.NodeName == "" && !c.AnyNode:

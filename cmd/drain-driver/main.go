@@ -44,8 +44,9 @@ permission; otherwise an administrator applies them, as in config/transitions:
   DRIVER-NAME            drain-started -> drain-complete
   DRIVER-NAME-uncordon   uncordoning   -> maintenance-complete
 
-The names of the transitions replace a slash in DRIVER-NAME by a dot. The driver also serves
-Slipway's own transitions, drain.slm.k8s.io and so on, if their spec.driver is DRIVER-NAME.`,
+The names of the transitions replace a slash in DRIVER-NAME by a dot, and underscores by
+hyphens. The driver also serves Slipway's own transitions, drain.slm.k8s.io and so on, if
+their spec.driver is DRIVER-NAME.`,
 		Example: `  # In a pod on the node:
   drain-driver kubelet-plugin --node-name=$(NODE_NAME)
 

@@ -161,16 +161,16 @@ func TestSocketsThatWereLeftBehindAreRemoved(t *testing.T) {
 	})
 }
 
-// The driver's name goes into names of files and of API objects, in neither of which
-// it can have its slash.
-func TestADriverWithASlashInItsNameDrains(t *testing.T) {
+// The driver's name goes into names of files, where it can have no slash, and of API objects, where
+// it can have neither a slash nor underscores. KEP-5683 has an example with both.
+func TestADriverWithASlashAndUnderscoresInItsNameDrains(t *testing.T) {
 	t.Parallel()
 	env := harness.Shared(t)
 	node := env.Node(t, "slash")
 	node.Expect(harness.CordonLeft, notReturned)
 	h := node.Record()
 	node.Agent("", "--builtin-drivers=")
-	name := "example.com/" + node.Name
+	name := "example.com/server_side_" + node.Name
 	transition := publishDrain(t, env, name)
 	node.Driver("", "--driver-name="+name)
 

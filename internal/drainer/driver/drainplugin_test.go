@@ -63,7 +63,7 @@ func TestOptionsAreHeldToTheirForm(t *testing.T) {
 		"less than no grace":    {func(o *Options) { o.GracePeriodSeconds = -2 }, "--grace-period -2 must be -1 (the pods' own), or 1 or more"},
 		"no grace": {func(o *Options) { o.GracePeriodSeconds = 0 }, "--grace-period 0 would need an API server that keeps a pod until its containers have ended: " +
 			"with 0, it deletes the pod before, and the drain could not detect an empty node; 1 is the shortest, and -1 means the pods' own"},
-		"no driver name": {func(o *Options) { o.DriverName = "A" }, "--driver-name: DriverName: \"A\" must be lower case letters, digits, '-' and '.', with at most one '/' inside"},
+		"no driver name": {func(o *Options) { o.DriverName = "A" }, "--driver-name: DriverName: \"A\" must be lower case letters, digits, '-', '_' and '.', with at most one '/' inside"},
 		"two at once": {
 			func(o *Options) { o.NodeName, o.SLA = "", -1 }, "--node-name is required\n--sla -1ns must be greater than 0",
 		},
@@ -83,8 +83,9 @@ func TestOptionsAreHeldToTheirForm(t *testing.T) {
 
 func TestTheTransitionsAreThoseOfTheDesign(t *testing.T) {
 	for driver, names := range map[string][2]string{
-		"drain.slm.k8s.io":  {"drain.slm.k8s.io", "drain.slm.k8s.io-uncordon"},
-		"example.com/drain": {"example.com.drain", "example.com.drain-uncordon"},
+		"drain.slm.k8s.io":                      {"drain.slm.k8s.io", "drain.slm.k8s.io-uncordon"},
+		"example.com/drain":                     {"example.com.drain", "example.com.drain-uncordon"},
+		"example.com/server_side_kubectl_drain": {"example.com.server-side-kubectl-drain", "example.com.server-side-kubectl-drain-uncordon"},
 	} {
 		spec := func(start, end string) lifecyclev1alpha1.LifecycleTransitionSpec {
 			return lifecyclev1alpha1.LifecycleTransitionSpec{

@@ -177,8 +177,10 @@ func (o Options) publishes() string {
 	return transitionName(o.DriverName)
 }
 
-// transitionName names a drain transition after its driver, with a dot for its slash: names of API objects have no slash.
-func transitionName(driver string) string { return strings.ReplaceAll(driver, "/", ".") }
+// transitionName names a drain transition after its driver: names of API objects have neither slashes nor underscores.
+func transitionName(driver string) string {
+	return strings.NewReplacer("/", ".", "_", "-").Replace(driver)
+}
 
 // ShutdownTransition returns the transition of a node whose machine is being shut down. The driver does not publish it: an
 // administrator applies it. Its events define their limit of time.

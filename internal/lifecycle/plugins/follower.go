@@ -25,7 +25,7 @@ import (
 // have another name. The agent also lists names on the Node, separated by commas.
 const maxName = 253
 
-var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(/[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
+var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)?$`)
 
 // registrationTimeout limits each of the two calls of a registration.
 const registrationTimeout = 5 * time.Second
@@ -154,7 +154,7 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 	case len(info.GetName()) > maxName:
 		return fmt.Errorf("plugin name has %d characters, must have at most %d", len(info.GetName()), maxName)
 	case !namePattern.MatchString(info.GetName()):
-		return fmt.Errorf("plugin name is %q, must be lower case letters, digits, '-' and '.', with at most one '/' inside", info.GetName())
+		return fmt.Errorf("plugin name is %q, must be lower case letters, digits, '-', '_' and '.', with at most one '/' inside", info.GetName())
 	case !filepath.IsAbs(endpoint):
 		return fmt.Errorf("endpoint is %q, must be the absolute path of a socket", endpoint)
 	case !slices.Contains(info.GetSupportedVersions(), driverv1.ServiceName):

@@ -26,6 +26,7 @@ func FuzzAdmit(f *testing.F) {
 		{Type: "CSIPlugin"},
 		{Type: driverv1.PluginType, Name: "d", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "example.com/reboot", Endpoint: "/e", SupportedVersions: []string{"v2", driverv1.ServiceName}},
+		{Type: driverv1.PluginType, Name: "example.com/server_side_drain", Endpoint: "/e", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "d", Endpoint: "slm.sock", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "a,b", Endpoint: "/e", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "../d\n", Endpoint: "/e", SupportedVersions: []string{driverv1.ServiceName}},

@@ -113,7 +113,7 @@ func TestRegisterRefuses(t *testing.T) {
 		},
 		"a name that no transition can have": {
 			func(i *registerapi.PluginInfo) { i.Name = "a,b" },
-			`plugin name is "a,b", must be lower case letters, digits, '-' and '.', with at most one '/' inside`,
+			`plugin name is "a,b", must be lower case letters, digits, '-', '_' and '.', with at most one '/' inside`,
 		},
 		"a name that is too long": {
 			func(i *registerapi.PluginInfo) { i.Name = strings.Repeat("a", 254) },
