@@ -124,6 +124,7 @@ func (p *plugin) buildServers(logger klog.Logger) {
 
 // run owns every goroutine of the kit: the first error ends all goroutines.
 func (p *plugin) run(ctx context.Context) error {
+	klog.FromContext(ctx).Info("Serving", "driver", p.config.DriverName, "registrationSocket", p.registrationSocket.path)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveSocket(p.driverServer, p.driverSocket) })
 	group.Go(func() error { return serveSocket(p.registrationServer, p.registrationSocket) })

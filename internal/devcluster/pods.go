@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +63,8 @@ func (c *Cluster) logEnd(component string) error {
 
 // FollowPods acts as the kubelets for the pods of Slipway until ctx is done: it starts a process
 // for each pod, with the arguments of its container, unless the pod had one when the cluster was
-// attached to. The programs are in the directory bin, the sockets of agents in the directory
-// sockets, whose path must be short. FollowPods calls report with a line for each pod.
+// attached to. The programs are in the directory bin, the sockets in the directory sockets, whose
+// path must be short: pods of a node share them if they have them on the host. FollowPods calls report with a line for each pod.
 func (c *Cluster) FollowPods(ctx context.Context, bin, sockets string, report func(string)) error {
 	admin, err := c.installClient()
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *Cluster) FollowPods(ctx context.Context, bin, sockets string, report fu
 		}
 		started[pod.Name] = true
 		// A pod that cannot be started delays no other.
-		if err := c.StartPod(ctx, pod, commandOf(pod, bin, filepath.Join(sockets, pod.Name[strings.LastIndex(pod.Name, "-")+1:]))...); err != nil {
+		if err := c.StartPod(ctx, pod, commandOf(pod, bin, sockets)...); err != nil {
 			report(fmt.Sprintf("pod %s has no process: %v", pod.Name, err))
 		} else {
 			report(fmt.Sprintf("pod %s on %s has a process", pod.Name, pod.Spec.NodeName))
@@ -95,19 +96,23 @@ func (c *Cluster) FollowPods(ctx context.Context, bin, sockets string, report fu
 }
 
 // commandOf returns the command of a pod's container for this machine: without addresses that
-// several processes would share, and with its own directory for sockets.
+// several processes would share, and with a directory for its sockets.
 func commandOf(pod *corev1.Pod, bin, sockets string) []string {
 	container := pod.Spec.Containers[0]
 	program := filepath.Base(container.Command[0])
 	command := []string{filepath.Join(bin, program)}
-	values := strings.NewReplacer("$(NODE_NAME)", pod.Spec.NodeName, "$(NAMESPACE)", pod.Namespace)
+	values := strings.NewReplacer("$(NODE_NAME)", pod.Spec.NodeName, "$(NAMESPACE)", pod.Namespace, "$(POD_UID)", string(pod.UID))
 	for _, arg := range container.Args {
 		command = append(command, values.Replace(arg))
 	}
 	// The last one of equal flags counts.
 	command = append(command, "--health-probe-bind-address=0", "--metrics-bind-address=0")
-	if program == "node-agent" {
-		return append(command, "--plugin-registration-path="+filepath.Join(sockets, "r"), "--datadir="+filepath.Join(sockets, "d"))
+	if program == "controller" {
+		return append(command, "--socket-dir=") // the directory of temporary files
 	}
-	return append(command, "--socket-dir=") // that of temporary files
+	dir := pod.Name[strings.LastIndex(pod.Name, "-")+1:]
+	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil }) {
+		dir = pod.Spec.NodeName
+	}
+	return append(command, "--plugin-registration-path="+filepath.Join(sockets, dir, "r"), "--datadir="+filepath.Join(sockets, dir, "d"))
 }
