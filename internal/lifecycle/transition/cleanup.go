@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
@@ -49,20 +48,15 @@ func forgetDrain(f *Facts, now time.Time) Decision {
 	}
 	begin := func(t corev1.NodeConditionType) string { return signature.FindString(nodeCondition(f.Node, t).Message) }
 	switch uid := drainShown(f.Node); {
-	case uid != "" && !f.has(uid):
+	case uid != "" && !slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid }):
 		return writeConditions(f.Node, drainOver(
 			corev1.ConditionUnknown, lifecyclev1alpha1.NodeReasonEventGone, begin(corev1.NodeDrainInProgress)+" no longer exists"), true, now)
-	case returnedByOthers(f.Node) && !f.has(signerOf(f.Node, corev1.NodeDrained)) && inWork(f, f.Events) == nil:
+	case returnedByOthers(f.Node) && inWork(f, f.Events) == nil:
 		return writeConditions(f.Node, drainOver(
 			corev1.ConditionFalse, lifecyclev1alpha1.NodeReasonNodeReturned, begin(corev1.NodeDrained)+": the node was uncordoned"), true, now)
 	default:
 		return Decision{}
 	}
-}
-
-// has returns whether an event of that UID exists.
-func (f *Facts) has(uid types.UID) bool {
-	return slices.ContainsFunc(f.Events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid })
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away for
