@@ -178,4 +178,7 @@ func TestTheNodeSaysWhetherItIsBeingDrained(t *testing.T) {
 	expect("drained at last", 3,
 		[]string{"False SlaExpired", "True AdminRequested", "False DrainCompleted"},
 		[]string{"False SlaExpired", "False DrainStarted", "True DrainCompleted"})
+
+	env.Kubectl(t, "uncordon", node.Name)
+	awaitNodeCondition(node, drained, corev1.ConditionFalse, "NodeReturned", string(last.UID))
 }
