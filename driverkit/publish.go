@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,15 +25,18 @@ import (
 const fieldManager = "slipway-driverkit"
 
 // publisher creates absent transitions, and updates those that it has published before with
-// other fields. It does not watch them: the next start publishes a deleted transition again.
+// other fields. It does not watch them: it publishes a deleted transition again after each
+// registration of the driver, because agents delete transitions of missing drivers.
 type publisher struct {
-	driverName string
-	missing    []lifecyclev1alpha1.LifecycleTransition
-	connect    func(context.Context) (client.Client, error)
+	driverName  string
+	transitions []lifecyclev1alpha1.LifecycleTransition
+	missing     []lifecyclev1alpha1.LifecycleTransition
+	connect     func(context.Context) (client.Client, error)
+	registered  chan struct{} // an agent has registered the driver
 }
 
 func newPublisher(config Config) *publisher {
-	p := &publisher{driverName: config.DriverName}
+	p := &publisher{driverName: config.DriverName, registered: make(chan struct{}, 1)}
 	if config.RESTConfig == nil {
 		return p
 	}
@@ -40,7 +44,7 @@ func newPublisher(config Config) *publisher {
 	for _, transition := range config.Transitions {
 		transition := *transition.DeepCopy()
 		transition.Spec.Driver = config.DriverName
-		p.missing = append(p.missing, transition)
+		p.transitions = append(p.transitions, transition)
 	}
 	return p
 }
@@ -57,9 +61,32 @@ func connect(ctx context.Context, config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{HTTPClient: httpClient, Scheme: found.Scheme(), Mapper: found.Mapper()})
 }
 
-// run retries until all transitions exist, and fails only for errors that a retry cannot
-// fix.
+// run publishes at the start and after each registration, until ctx ends.
 func (p *publisher) run(ctx context.Context) error {
+	for {
+		if err := p.publishAll(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.registered:
+		}
+	}
+}
+
+// again makes run publish again.
+func (p *publisher) again() {
+	select {
+	case p.registered <- struct{}{}:
+	default: // run has not begun with the last one
+	}
+}
+
+// publishAll retries until all transitions exist, and fails only for errors that a retry cannot
+// fix.
+func (p *publisher) publishAll(ctx context.Context) error {
+	p.missing = slices.Clone(p.transitions)
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (done bool, err error) {
 		err = p.publish(ctx)

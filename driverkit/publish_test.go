@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -196,7 +197,7 @@ func TestPublish(t *testing.T) {
 				p := testPublisher(tc.server, c)
 
 				var err error
-				spent := took(func() { err = p.run(ctx) })
+				spent := took(func() { err = p.publishAll(ctx) })
 				if (err == nil) != (tc.wantErr == "") || err != nil && !strings.HasPrefix(err.Error(), tc.wantErr) {
 					t.Errorf("error is %v, want %q", err, tc.wantErr)
 				}
@@ -259,9 +260,38 @@ func TestPublishEndsWithServe(t *testing.T) {
 	})
 }
 
+// An agent that was without the driver for 30 s has deleted the transition of its node.
+func TestADeletedTransitionIsPublishedAfterTheNextRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(quiet(t))
+		s := server{}
+		c := s.client()
+		p := testPublisher(s, c)
+		ended := make(chan error, 1)
+		go func() { ended <- p.run(ctx) }()
+		synctest.Wait()
+		gone := transition("t", "d")
+		if err := c.Delete(ctx, &gone); err != nil {
+			t.Fatal(err)
+		}
+		registered := &registration{name: "d", registered: p.again}
+		if _, err := registered.NotifyRegistrationStatus(ctx, &registerapi.RegistrationStatus{PluginRegistered: true}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff([]lifecyclev1alpha1.LifecycleTransition{transition("t", "d"), transition("u", "d")}, transitions(t, ctx, c)); diff != "" {
+			t.Errorf("transitions (-want +got):\n%s", diff)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestPublishNothingWithoutServer(t *testing.T) {
 	config := Config{DriverName: "d", Transitions: []lifecyclev1alpha1.LifecycleTransition{transition("t", "")}}
-	if err := newPublisher(config.withDefaults()).run(quiet(t)); err != nil {
+	if err := newPublisher(config.withDefaults()).publishAll(quiet(t)); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,6 +24,8 @@ type registration struct {
 	logger   klog.Logger
 	name     string
 	endpoint string
+	// registered is called after each registration.
+	registered func()
 
 	mu       sync.Mutex
 	lastSaid string
@@ -44,7 +46,9 @@ func (r *registration) GetInfo(context.Context, *registerapi.InfoRequest) (*regi
 // outcome are not logged again.
 func (r *registration) NotifyRegistrationStatus(_ context.Context, status *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
 	outcome := "registered"
-	if !status.GetPluginRegistered() {
+	if status.GetPluginRegistered() {
+		r.registered()
+	} else {
 		outcome = "refused: " + status.GetError()
 	}
 	r.mu.Lock()

@@ -116,9 +116,10 @@ func (p *plugin) buildServers(logger klog.Logger) {
 	driverv1.RegisterSLMPluginServer(p.driverServer, p.service)
 	p.registrationServer = grpc.NewServer()
 	registerapi.RegisterRegistrationServer(p.registrationServer, &registration{
-		logger:   logger,
-		name:     p.config.DriverName,
-		endpoint: p.driverSocket.path,
+		logger:     logger,
+		name:       p.config.DriverName,
+		endpoint:   p.driverSocket.path,
+		registered: p.publisher.again,
 	})
 }
 

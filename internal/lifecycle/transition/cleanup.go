@@ -60,7 +60,7 @@ func forgetDrain(f *Facts, now time.Time) Decision {
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away for
-// [DeregistrationTimeout]. Transitions of all nodes, or of a selector, stay: other nodes use them.
+// [DeregistrationTimeout], counted from the creation of the transition if that was later. Transitions of all nodes, or of a selector, stay: other nodes use them.
 func forgetTransitions(f *Facts, now time.Time) Decision {
 	decision := Decision{}
 	if f.Central != nil {
@@ -75,7 +75,11 @@ func forgetTransitions(f *Facts, now time.Time) Decision {
 		if driver.Registered {
 			continue
 		}
-		if at := driver.MissingSince.Add(DeregistrationTimeout); now.Before(at) {
+		since := driver.MissingSince
+		if created := t.CreationTimestamp.Time; since.Before(created) { // drivers publish before they register
+			since = created
+		}
+		if at := since.Add(DeregistrationTimeout); now.Before(at) {
 			decision = decision.Or(waitUntil(at))
 			continue
 		}

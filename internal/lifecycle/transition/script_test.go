@@ -156,7 +156,7 @@ func first(d *datadriven.TestData) string { return d.CmdArgs[0].Key }
 
 func addTransition(t *testing.T, w *world, d *datadriven.TestData) {
 	t.Helper()
-	lct := &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: first(d)}}
+	lct := &lifecyclev1alpha1.LifecycleTransition{ObjectMeta: metav1.ObjectMeta{Name: first(d), CreationTimestamp: metav1.NewTime(w.now)}}
 	d.ScanArgs(t, "driver", &lct.Spec.Driver)
 	d.ScanArgs(t, "start", &lct.Spec.Start)
 	d.ScanArgs(t, "end", &lct.Spec.End)
