@@ -3,10 +3,17 @@
 package kubectl
 
 import (
+	"context"
 	"syscall"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -38,11 +45,72 @@ func TestADrainThatKubectlWouldRefuseIsWithdrawnWith1(t *testing.T) {
 	pod := node.Pod("cli-bare", quick())
 	node.Agent("")
 
-	_, trouble := run(t, env, 1, "drain", node.Name)
+	out, trouble := run(t, env, 1, "drain", node.Name, "--dry-run=client")
+	wantTexts(t, out, "drain-"+node.Name+" created (dry run)")
+	wantTexts(t, trouble, "node "+node.Name+" would not be drained", "Pod default/"+pod.Name, "--force evicts it")
+	_, trouble = run(t, env, 1, "drain", node.Name)
 	wantTexts(t, trouble, "its pods stay", "Pod default/"+pod.Name, "--force evicts it", "its cordon undone")
 	env.Untouched(t, pod)
-	run(t, env, 0, "drain", node.Name, "--force")
+	_, trouble = run(t, env, 0, "drain", node.Name, "--force")
+	wantTexts(t, trouble, "warning: node "+node.Name+": no controller starts these pods again: default/"+pod.Name)
 	node.AwaitPodsGone(client.MatchingLabels{"app": "cli-bare"})
+}
+
+// kubectl drain ends with an error when admission refuses an eviction. Here the drain tries again, and says so at once.
+func TestAnEvictionThatAdmissionRefusesIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	env := harness.Shared(t)
+	node := env.Node(t, "cli-denied")
+	node.Expect(harness.CordonLeft, notReturned)
+	pod := node.Pod("cli-denied", quick())
+	node.Agent("")
+	allow := refuseEvictions(t, env, pod)
+	drain := start(t, env, "drain", node.Name, "--force")
+	drain.trouble.await(t, "warning: node "+node.Name+": the API server refuses", "Pod default/"+pod.Name, "not this one", "kubectl slipway cancel "+node.Name)
+	allow()
+	drain.end(0)
+}
+
+// refuseEvictions has a policy refuse the evictions of a pod, until allow.
+func refuseEvictions(t *testing.T, env *harness.Env, pod *corev1.Pod) (allow func()) {
+	t.Helper()
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}}
+	policy.Spec.MatchConstraints = &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+		RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create},
+			Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/eviction"}},
+		},
+	}}}
+	policy.Spec.Validations = []admissionv1.Validation{{Expression: "request.name != '" + pod.Name + "'", Message: "not this one"}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}}
+	binding.Spec.PolicyName, binding.Spec.ValidationActions = pod.Name, []admissionv1.ValidationAction{admissionv1.Deny}
+	clients, err := kubernetes.NewForConfig(env.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admission := clients.AdmissionregistrationV1()
+	forget := context.WithoutCancel(t.Context())
+	if _, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admission.ValidatingAdmissionPolicies().Delete(forget, pod.Name, metav1.DeleteOptions{}) })
+	if _, err := admission.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	allow = func() {
+		_ = admission.ValidatingAdmissionPolicyBindings().Delete(forget, pod.Name, metav1.DeleteOptions{})
+	}
+	t.Cleanup(allow)
+	// No watch shows when a policy takes effect.
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := clients.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policyv1.Eviction{
+			ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
+		})
+		return err != nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return allow
 }
 
 func TestAWrongCommandLineEndsWith2(t *testing.T) {

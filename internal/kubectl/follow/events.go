@@ -25,13 +25,16 @@ type Events struct {
 	// OnRefusal is called for an event that refuses to evict some of the pods, while no pod has
 	// left, until it returns true. It may be nil.
 	OnRefusal func(ctx context.Context, event *lifecyclev1alpha1.LifecycleEvent, pods []lifecyclev1alpha1.Blocker) (done bool)
+	// OnDenied is called once for each pod of an event whose eviction or deletion admission denies. It may be nil.
+	OnDenied func(node string, b lifecyclev1alpha1.Blocker)
+	denied   map[string]bool // by event and pod
 	// refused are the events for which OnRefusal has returned true.
 	refused map[*progress.Item]bool
 }
 
 // New follows events of a cluster on a screen.
 func New(cluster Cluster, screen *Screen, clock clock.WithTicker, asked ...progress.Asked) *Events {
-	return &Events{Model: progress.New(asked...), cluster: cluster, screen: screen, clock: clock, refused: map[*progress.Item]bool{}}
+	return &Events{Model: progress.New(asked...), cluster: cluster, screen: screen, clock: clock, refused: map[*progress.Item]bool{}, denied: map[string]bool{}}
 }
 
 // Follow watches, creates the events by create, and returns when they have ended, or when ctx ends,
@@ -70,6 +73,7 @@ func (e *Events) Show(ctx context.Context, now time.Time) (over bool, err error)
 	e.screen.Show(e.Model, now)
 	over = e.Over(now)
 	e.reportRefusals(ctx)
+	e.reportDenials()
 	e.readMissed(ctx)
 	return over, nil
 }
@@ -78,6 +82,18 @@ func (e *Events) reportRefusals(ctx context.Context) {
 	for _, one := range e.All() {
 		if pods := one.Refused(); e.OnRefusal != nil && !e.refused[one] && len(pods) > 0 {
 			e.refused[one] = e.OnRefusal(ctx, one.Event().DeepCopy(), pods)
+		}
+	}
+}
+
+func (e *Events) reportDenials() {
+	for _, one := range e.All() {
+		for _, b := range one.Denied() {
+			if key := one.Name() + " " + b.Object; e.OnDenied != nil && !e.denied[key] {
+				e.denied[key] = true
+				e.screen.Clear()
+				e.OnDenied(one.Node(), b)
+			}
 		}
 	}
 }

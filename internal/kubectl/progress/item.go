@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 )
@@ -64,6 +65,17 @@ func (s *Item) Refused() []lifecyclev1alpha1.Blocker {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.event.Status.Blockers), func(b lifecyclev1alpha1.Blocker) bool { return state.FlagAgainst(b) == "" })
+}
+
+// Denied returns the blockers of pods whose eviction or deletion the API server refuses for another reason than a
+// PodDisruptionBudget.
+func (s *Item) Denied() []lifecyclev1alpha1.Blocker {
+	if s.event == nil || s.event.Status.ClaimStatus.Terminal() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.event.Status.Blockers), func(b lifecyclev1alpha1.Blocker) bool {
+		return b.Reason != string(drain.EvictionRefused) && b.Reason != string(drain.DeletionRefused)
+	})
 }
 
 // MissedEnd reports whether the event was deleted, and only the Node has the outcome. The watch may

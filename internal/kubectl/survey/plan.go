@@ -45,6 +45,29 @@ func (r Reader) Plan(ctx context.Context, now time.Time, nodes []string, request
 	return p.facts, nil
 }
 
+// Drains reads the facts of equal drains of these nodes, without their budgets and without all other nodes. It fails like
+// Plan.
+func (r Reader) Drains(ctx context.Context, nodes []string, request drain.Request) (drain.Snapshot, error) {
+	p := &planning{r: r}
+	for _, name := range nodes {
+		node, err := p.node(ctx, name)
+		switch {
+		case err != nil:
+			return drain.Snapshot{}, err
+		case node == nil:
+			return drain.Snapshot{}, NoSuchNodeError{name}
+		}
+		p.facts.Drains.Nodes = append(p.facts.Drains.Nodes, drain.NodeSnapshot{Node: node, Request: request})
+	}
+	for _, read := range []func(context.Context) error{p.home, p.pods, p.namespaces, p.drainRules} {
+		if err := read(ctx); err != nil {
+			return drain.Snapshot{}, err
+		}
+	}
+	p.applyRules()
+	return p.facts.Drains, nil
+}
+
 // unsure records a missing permission. It returns other errors.
 func (p *planning) unsure(err error, what, effect string) error {
 	if isRefused(err) {

@@ -4,12 +4,22 @@ package drain
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	enginedrain "github.com/slipway-k8s/slipway/drain"
+	drainparameters "github.com/slipway-k8s/slipway/internal/drainer/parameters"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/request"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/kubectl/survey"
+	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -137,5 +147,62 @@ func (d *drainFlags) run(ctx context.Context, t *cli.Tool) error {
 		p.wanted = append(p.wanted, event)
 	}
 	p.verb, p.byTimeout = drained, d.Waiting.Timeout > 0 && d.SLA == 0
-	return p.run(ctx)
+	if d.DryRun != cli.DryRunClient && !d.Force {
+		return p.run(ctx)
+	}
+	refused, err := p.foresee(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	if err := p.run(ctx); err != nil || d.DryRun != cli.DryRunClient || refused == "" {
+		return err
+	}
+	return errors.New(refused)
+}
+
+// foresee warns about pods of the nodes that no controller starts again, and returns a text about the pods that the
+// drains would refuse to evict. A caller that may not read pods gets neither.
+func (p *pursuit) foresee(ctx context.Context, nodes []string) (refused string, err error) {
+	request, err := drainparameters.Parse(p.wanted[0].Spec.Parameters.Raw)
+	if err != nil {
+		return "", cli.Usagef("%w", err)
+	}
+	snapshot, err := survey.Reader{Client: p.requester.client}.Drains(ctx, nodes, request)
+	if apierrors.IsForbidden(err) {
+		p.Notef("The pods are not checked: %v", err)
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	outlooks, err := enginedrain.Preview(snapshot, p.Clock.Now())
+	if err != nil {
+		return "", fmt.Errorf("predict: %w", err)
+	}
+	var texts []string
+	for _, o := range outlooks {
+		unmanaged, blockers := concerns(o)
+		if len(unmanaged) > 0 {
+			p.Notef("warning: node %s: no controller starts these pods again: %s", o.Node, ui.Clean(strings.Join(unmanaged, ", ")))
+		}
+		if len(blockers) > 0 {
+			texts = append(texts, fmt.Sprintf("node %s would not be drained, because of pods that this drain refuses to evict:%s", o.Node, listed(blockers)))
+		}
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// concerns returns the pods that leave and have no controller, and the pods that the drain refuses to evict.
+func concerns(o enginedrain.Outlook) (unmanaged []string, refused []lifecyclev1alpha1.Blocker) {
+	for _, pod := range o.Pods {
+		name := pod.Pod.Namespace + "/" + pod.Pod.Name
+		b := lifecyclev1alpha1.Blocker{Object: "Pod " + name, Reason: string(pod.Reason), Message: pod.Message}
+		switch {
+		case pod.Unmanaged:
+			unmanaged = append(unmanaged, name)
+		case state.FlagAgainst(b) != "":
+			refused = append(refused, b)
+		}
+	}
+	return unmanaged, refused
 }

@@ -125,7 +125,7 @@ func (p *pursuit) follow(ctx context.Context) error {
 		followed = append(followed, progress.Asked{Node: event.Spec.BindingNode, Event: event.Name, Expected: true})
 	}
 	f := follow.New(p.cluster.Watched(), p.screen(), p.Clock, followed...)
-	f.OnRefusal = p.onRefusal
+	f.OnRefusal, f.OnDenied = p.onRefusal, p.onDenied
 	told, err := f.Follow(ctx, func(ctx context.Context) error { return p.askAll(ctx, f.Expect) })
 	switch {
 	case err != nil && cli.IsOver(ctx):
@@ -199,6 +199,12 @@ func (p *pursuit) onRefusal(ctx context.Context, event *lifecyclev1alpha1.Lifecy
 	}
 	p.refused[event.Name] = pods
 	return true
+}
+
+// onDenied warns about an eviction that admission denies: kubectl drain would end here with an error.
+func (p *pursuit) onDenied(node string, b lifecyclev1alpha1.Blocker) {
+	p.Notef("warning: node %s: the API server refuses the eviction of %s: %s. The drain tries again until its deadline; to end it, run 'kubectl slipway cancel %s'",
+		node, ui.Clean(b.Object), strings.TrimSuffix(ui.Clean(b.Message), "."), node)
 }
 
 // sum reports the ends of all events.

@@ -77,11 +77,15 @@ func succeeded(s *progress.Item, verb string) verdict {
 
 // refusal names the pods that the drain refuses to evict, as kubectl drain does.
 func refusal(node string, pods []lifecyclev1alpha1.Blocker) string {
+	return fmt.Sprintf("node %s is not drained, and its pods stay, because of pods that this drain refuses to evict:%s\n"+
+		"The drain was withdrawn, and its cordon undone", node, listed(pods))
+}
+
+// listed returns a line for each refused pod, with the flag that allows its eviction.
+func listed(pods []lifecyclev1alpha1.Blocker) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "node %s is not drained, and its pods stay, because of pods that this drain refuses to evict:", node)
 	for _, b := range pods {
 		fmt.Fprintf(&text, "\n  %s: %s", ui.Clean(b.Object), ui.Clean(progress.Flag(b)))
 	}
-	fmt.Fprintf(&text, "\nThe drain was withdrawn, and its cordon undone")
 	return text.String()
 }
