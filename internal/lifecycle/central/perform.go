@@ -30,8 +30,6 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 			finalizers = append(finalizers, lifecyclev1alpha1.HoldFinalizer)
 		}
 		return o.Recorder.RemoveGate(ctx, s.Event, lifecyclev1alpha1.GateGuards, finalizers...)
-	case oversight.ProtectHold:
-		return o.Recorder.Protect(ctx, s.Event, lifecyclev1alpha1.HoldFinalizer)
 	case oversight.UnprotectHold:
 		return o.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.HoldFinalizer)
 	case oversight.TakeHold:

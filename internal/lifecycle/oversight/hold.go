@@ -38,18 +38,13 @@ func holdOf(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *hold.Hold {
 	return nil
 }
 
-// takeHold creates the hold of an event that the guards have let pass, or that was claimed without guards.
+// takeHold creates the hold of an event that the guards have let pass. Without guards there are no holds: the return of
+// the node would not wait for their release.
 func takeHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
-	switch {
-	case f.Node == nil, Guarded(e), !holds(f, e), holdOf(f, e) != nil:
-		return Decision{}
-	case hasHoldFinalizer(e):
-		return do(TakeHold{Event: e, Hold: hold.New(f.Node, e)})
-	case e.DeletionTimestamp == nil && e.Status.ClaimStatus == lifecyclev1alpha1.Claimed:
-		return do(ProtectHold{Event: e})
-	default:
+	if f.Node == nil || !hasHoldFinalizer(e) || !holds(f, e) || holdOf(f, e) != nil {
 		return Decision{}
 	}
+	return do(TakeHold{Event: e, Hold: hold.New(f.Node, e)})
 }
 
 // settleHold decides about the hold of an event that has ended, or that was deleted before its claim. The hold of a node

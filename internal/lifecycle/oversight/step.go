@@ -29,10 +29,6 @@ type (
 		Event *lifecyclev1alpha1.LifecycleEvent
 		Holds bool
 	}
-	// ProtectHold sets the finalizer on an event that was claimed without guards.
-	ProtectHold struct {
-		Event *lifecyclev1alpha1.LifecycleEvent
-	}
 	// TakeHold creates the hold of an event.
 	TakeHold struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
@@ -78,7 +74,6 @@ func (ReleaseCordon) isStep()  {}
 func (Unprotect) isStep()      {}
 func (Delete) isStep()         {}
 func (MarkTransition) isStep() {}
-func (ProtectHold) isStep()    {}
 func (TakeHold) isStep()       {}
 func (ReleaseHold) isStep()    {}
 func (UnprotectHold) isStep()  {}

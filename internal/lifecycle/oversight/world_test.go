@@ -209,8 +209,6 @@ func touched(step Step) *lifecyclev1alpha1.LifecycleEvent {
 		return s.Event
 	case TakeHold:
 		return s.Event
-	case ProtectHold:
-		return s.Event
 	case Unprotect:
 		return s.Event
 	case Delete:
@@ -266,10 +264,6 @@ func (w *world) apply(node string, step Step) {
 				e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
 			}
 		})
-	case ProtectHold:
-		w.change(s.Event, func(e *lifecyclev1alpha1.LifecycleEvent) {
-			e.Finalizers = append(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
-		})
 	case UnprotectHold:
 		w.change(s.Event, without(lifecyclev1alpha1.HoldFinalizer))
 	case TakeHold:
@@ -323,8 +317,6 @@ func describe(step Step) string {
 		return text
 	case RemoveGate:
 		return "remove the gate of " + s.Event.Name
-	case ProtectHold:
-		return "protect the hold of " + s.Event.Name
 	case UnprotectHold:
 		return "unprotect the hold of " + s.Event.Name
 	case TakeHold:
