@@ -66,7 +66,7 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 // staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled.
 func staysOut(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimedBy != nil && e.Status.Driver != nil &&
-		e.Status.Driver.End == lifecyclev1alpha1.StateDrainComplete &&
+		lifecyclev1alpha1.IsState(e.Status.Driver.End, lifecyclev1alpha1.StateDrainComplete) &&
 		reasonOf(e, lifecyclev1alpha1.ConditionFinished) != lifecyclev1alpha1.ReasonCanceled
 }
 
