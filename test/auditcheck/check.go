@@ -54,7 +54,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
-		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, worked: map[string]string{},
+		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, holds: map[string]*hold{}, worked: map[string]string{},
 		rights: map[right]bool{}, ranUntil: map[string]time.Time{},
 	}
 	for _, e := range ordered(requests) {
@@ -69,7 +69,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 func Wanted(r auditlog.Request) bool {
 	reads := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 	switch r.Resource {
-	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes", "nodemaintenances", "jobs":
+	case "pods", "poddisruptionbudgets", "drainrules", "lifecycleevents", "nodes", "nodemaintenances", "nodeholds", "jobs":
 		return !reads && took(r) && !dry(r)
 	case "leases":
 		return r.Namespace == leasesOfNodes && !reads && took(r) && !dry(r)
@@ -125,6 +125,7 @@ type checker struct {
 	maintenances map[string]*maintenance // by UID
 	out          map[string]out          // by node
 	jobs         map[string]*job         // by UID
+	holds        map[string]*hold        // by name
 	worked       map[string]string       // Jobs, by node, maintenance and number of retries
 
 	rights map[right]bool     // that the server has let us make use of
@@ -166,6 +167,8 @@ func (c *checker) replay(r auditlog.Request) {
 		c.nodeWritten(r)
 	case r.Resource == "nodemaintenances":
 		c.maintenanceWritten(r)
+	case r.Resource == "nodeholds":
+		c.holdWritten(r)
 	case r.Resource == "jobs":
 		c.jobWritten(r)
 	case isOfEvictions(r):

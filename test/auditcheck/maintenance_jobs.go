@@ -52,6 +52,7 @@ func (c *checker) jobWritten(r auditlog.Request) {
 	c.jobs[o.Metadata.UID] = o
 	if r.Verb == "create" && c.options.Ours(r) {
 		c.judgeLease(r, o.node(), "begins a Job on")
+		c.judgeHolds(r, o.node(), "begins a Job on")
 		c.judgeWork(r, o)
 	}
 }

@@ -18,6 +18,16 @@ func (s *script) collected(name string) *script {
 	return s.add("gc", "delete", "jobs", "slipway-system/"+name, "", `{"kind":"Status"}`)
 }
 
+// held has a user, or a maintenance, hold a node; unheld ends that.
+func (s *script) held(node, user, maintenance string) *script {
+	return s.add(controller, "create", "nodeholds", "h", "", fmt.Sprintf(
+		`{"kind":"NodeHold","metadata":{"name":"h"},"spec":{"nodeName":%q,"eventUID":"e","user":%q,"maintenance":%q}}`, node, user, maintenance))
+}
+
+func (s *script) unheld() *script {
+	return s.add(controller, "delete", "nodeholds", "h", "", `{"kind":"Status"}`)
+}
+
 func TestCheckOfWork(t *testing.T) {
 	const running = `"stage":"Drain","rollout":{}`
 	out := func() *script { return fleet().maintain("m", running).away("a1", "m") }
@@ -31,6 +41,19 @@ func TestCheckOfWork(t *testing.T) {
 		},
 		"twice, as it was told to try again": {
 			script: out().work("j", "a1", "m").maintain("m", running+`,"retry":1`).work("k", "a1", "m").back("a1"),
+		},
+		"on a node that a user holds, which returns": {
+			script: out().held("a1", "alice", "").work("j", "a1", "m").back("a1"),
+			want:   []string{`begins a Job on node a1, which user "alice" holds`, `returns node a1, which user "alice" holds`},
+		},
+		"on a node that a user has held": {
+			script: out().held("a1", "alice", "").unheld().work("j", "a1", "m").back("a1"),
+		},
+		"on a node that its maintenance holds": {
+			script: out().held("a1", "alice", "m").work("j", "a1", "m").back("a1"),
+		},
+		"while a user holds another node": {
+			script: out().held("a2", "alice", "").work("j", "a1", "m").back("a1"),
 		},
 		"on a node that is not out": {
 			script: fleet().maintain("m", running).begin("a1", "", "m").work("j", "a1", "m"),

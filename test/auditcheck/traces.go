@@ -57,8 +57,11 @@ func (c *checker) nodeWritten(r auditlog.Request) {
 	switch {
 	case ours && o.Spec.Unschedulable && !before:
 		c.judgeLease(r, o.Metadata.Name, "cordons")
-	case ours && !o.Spec.Unschedulable && before && c.options.Leases:
-		c.judgeLease(r, o.Metadata.Name, "returns")
+	case ours && !o.Spec.Unschedulable && before:
+		c.judgeHolds(r, o.Metadata.Name, "returns")
+		if c.options.Leases {
+			c.judgeLease(r, o.Metadata.Name, "returns")
+		}
 	}
 	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
 	c.nodes[o.Metadata.Name] = o
