@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -26,6 +27,10 @@ var onTheCatalogue = map[string]attempt{
 	"withdraw what is for another node":    {agentA, withdraw(ofB), byTransitions, agentB},
 	"publish with a token of no node":      {unbound, publishFor(ofA), byTransitions, agentA},
 	"publish for all nodes as an operator": {operator, publishForAll, byRBAC, boss},
+	"hold another node":                    {agentA, holdNode(ofB), byRBAC, controller},
+	"hold a node, on call":                 {boss, holdNode(ofB), byRBAC, controller},
+	"release the hold of its node":         {agentA, releaseNode(ofA), byRBAC, boss},
+	"release a hold, on call":              {operator, releaseNode(ofA), byRBAC, boss},
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
 	"write a rule of the cluster":          {agentA, writeRule("slipway-system"), byRBAC, boss},
 	"write a rule of the cluster, on call": {operator, writeRule("slipway-system"), byRBAC, boss},
@@ -35,6 +40,26 @@ var onTheCatalogue = map[string]attempt{
 	"widen its own rights":                 {agentA, widen, byRBAC, root},
 	"bind itself to all rights":            {agentA, bindToAll, byRBAC, root},
 	"delete the CRD of events":             {agentA, deleteCRD, byRBAC, root},
+}
+
+// holdOn is the hold of a user on a node.
+func holdOn(node string) *slipwayv1alpha1.NodeHold {
+	return &slipwayv1alpha1.NodeHold{
+		ObjectMeta: metav1.ObjectMeta{Name: "hold-" + node},
+		Spec:       slipwayv1alpha1.NodeHoldSpec{NodeName: node, EventName: "drain", EventUID: "of-alice", User: "alice"},
+	}
+}
+
+func holdNode(of string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Create(ctx, holdOn(s.nodes[of].Name), client.DryRunAll)
+	}
+}
+
+func releaseNode(of string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Delete(ctx, holdOn(s.nodes[of].Name), client.DryRunAll)
+	}
 }
 
 func changeTransition(name string) try {

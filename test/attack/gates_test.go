@@ -37,6 +37,11 @@ func TestTheGateOfTheGuards(t *testing.T) {
 	s.succeeds(t, operator, patchEvent(pick, opensOther))
 	s.succeeds(t, operator, deleteEvent(pick))
 
+	// Only the uncordon by a person ends a hold, and no forged note of it.
+	const uncordoned = `{"metadata":{"annotations":{"slipway.dev/uncordoned-by":"alice"}}}`
+	s.awaitRefusal(t, attempt{nodeA, patchNode(ofA, uncordoned), byUncordons, root})
+	s.awaitRefusal(t, attempt{detector, patchNode(ofB, uncordoned, "status"), byUncordons, root})
+
 	for name, tc := range map[string]struct {
 		transition string
 		gates      []string
@@ -46,8 +51,8 @@ func TestTheGateOfTheGuards(t *testing.T) {
 		"a drain with a gate":         {harness.Drain, []string{approval}, []string{approval, guardsGate}},
 		"a drain that has it already": {harness.Drain, []string{guardsGate, approval}, []string{guardsGate, approval}},
 		"a transition of others":      {"firmware.example.com", nil, []string{guardsGate}},
-		"the way back, which is free": {harness.Return, nil, nil},
-		"the way back, with a gate":   {harness.Return, []string{approval}, []string{approval}},
+		"the way back":                {harness.Return, nil, []string{guardsGate}},
+		"the way back, with a gate":   {harness.Return, []string{approval}, []string{approval, guardsGate}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			event := guardable(tc.transition, tc.gates...)

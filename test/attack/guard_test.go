@@ -24,7 +24,9 @@ const (
 	byRequester   = "policy requester.slipway.dev"
 	byOverride    = "policy override-budgets.slipway.dev"
 	byReleases    = "policy release-claims.slipway.dev"
+	byHolds       = "policy release-holds.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
+	byUncordons   = "policy uncordons.slipway.dev"
 	byShutdowns   = "policy shutdowns.slipway.dev"
 )
 

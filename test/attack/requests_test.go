@@ -31,6 +31,7 @@ var onRequests = map[string]attempt{
 	"ask in the controller's name":       {operator, ask(ofB, controllerAccount, ""), byRequester, controller},
 	"ask in another's name, with all":    {root, ask(ofB, "alice", ""), byRequester, controller},
 	"release another controller's claim": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/release-claim":"yes"}}}`), byReleases, boss},
+	"release the holds of other users":   {operator, ask(ofB, "", `{"release":"All"}`), byHolds, boss},
 	"have budgets overridden":            {operator, ask(ofB, "", overriding), byOverride, boss},
 	"have pods of DaemonSets moved":      {operator, ask(ofB, "", daemons), byOverride, boss},
 	"have static pods moved":             {operator, ask(ofB, "", static), byOverride, boss},

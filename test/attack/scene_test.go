@@ -67,6 +67,7 @@ func newSceneOn(t *testing.T, env *harness.Env) *scene {
 	})
 	s.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "attacked-", Namespace: metav1.NamespaceDefault}}
 	s.create(t, s.secret)
+	s.create(t, holdOn(s.nodes[ofA].Name))
 	s.addPeople(t)
 	s.addAgents(t)
 	s.addDriver(t)
