@@ -36,7 +36,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 			reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, reason, message), now)
 	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
-	for _, o := range objections(f, e) {
+	for _, o := range objections(f) {
 		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && f.OnlyNode && !f.StrictGuards {
 			reason, message = lifecyclev1alpha1.ReasonOnlyNode,
 				fmt.Sprintf("node %q is the only Node of the cluster: evicted pods stay Pending until the node returns to service", f.NodeName)
@@ -66,7 +66,7 @@ type objection struct {
 	message string
 }
 
-func objections(f Facts, e *lifecyclev1alpha1.LifecycleEvent) []objection {
+func objections(f Facts) []objection {
 	var all []objection
 	self, leaving := PeerOf(f.Node, len(f.CordonedFor) > 0), Leaving(f)
 	// A node that accepts no pods now makes no difference.

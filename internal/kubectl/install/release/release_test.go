@@ -71,13 +71,13 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 			Choice{Mode: Node, Group: kubernetes, Mutates: true},
 			[]string{Controller, Agents},
 			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
-			3, false, kubernetes,
+			4, false, kubernetes,
 		},
 		"in the other home": {
 			Choice{Mode: Node, Group: own, Mutates: true},
 			[]string{Controller, Agents},
 			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
-			3, false, own,
+			4, false, own,
 		},
 		"central, on a server without policies that mutate": {
 			Choice{Mode: Central, Group: kubernetes},
