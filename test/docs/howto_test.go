@@ -50,6 +50,7 @@ func (n *newcomer) followsTheHowTos() {
 			// before what comes next.
 			"drain-completelifecycleevent.lifecycle.k8s.io/uncordon-worker-1 created",
 		}},
+		{"docs/holds.md", []string{"All nodes are in service.", "node/worker-1 uncordoned"}},
 		{"docs/how-to/find-out-why-a-drain-is-stuck.md", []string{"PodDisruptionBudget default/cart", "BudgetImpossible"}},
 		{"docs/how-to/beside-others.md", []string{"node/worker-1 annotated"}},
 		{"docs/how-to/node-leases.md", []string{
