@@ -54,7 +54,7 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 		return Decision{}
 	}
 	h := holdOf(f, e)
-	if staysOut(e) {
+	if staysOut(f, e) {
 		return takeHold(f, e).Or(do(UnprotectHold{Event: e}))
 	}
 	if h != nil {
@@ -63,8 +63,12 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 	return do(UnprotectHold{Event: e})
 }
 
-// staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled.
-func staysOut(e *lifecyclev1alpha1.LifecycleEvent) bool {
+// staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled, or
+// failed before its cordon.
+func staysOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
+	if f.Node != nil && !f.Node.Spec.Unschedulable && e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+		return false
+	}
 	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimedBy != nil && e.Status.Driver != nil &&
 		lifecyclev1alpha1.IsState(e.Status.Driver.End, lifecyclev1alpha1.StateDrainComplete) &&
 		reasonOf(e, lifecyclev1alpha1.ConditionFinished) != lifecyclev1alpha1.ReasonCanceled

@@ -38,7 +38,7 @@ import (
 //	strict                              the guards hold events of the only node, too
 //	reach NAME                          the driver reaches the end state
 //	note NAME REASON                    its agent says why it is not claimed
-//	end NAME                            its agent writes Succeeded, and dies
+//	end NAME [failed]                   its agent writes Succeeded, or Failed, and dies
 //	edit NAME allow=GUARD | ungate
 //	lease NAME held|taken|unheeded      the holder of leases says so; or it is not there any more
 //	delete NAME                         a user deletes it
@@ -136,6 +136,10 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.apply(e.Spec.BindingNode, noteClaimable(e, d.CmdArgs[1].Key, "", w.now).Step)
 	case "end":
 		e := w.events[first(d)]
+		if d.HasArg("failed") {
+			w.apply(e.Spec.BindingNode, finish(e, lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonDriverFailed, "", w.now).Step)
+			break
+		}
 		e.Status.State = e.Status.Driver.End
 		w.apply(e.Spec.BindingNode, finish(e, lifecyclev1alpha1.Succeeded, lifecyclev1alpha1.ReasonSucceeded, "", w.now).Step)
 	case "edit":
