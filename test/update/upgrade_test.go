@@ -54,7 +54,7 @@ func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
 	if ended := env.Outcome(t, drain.Name); ended.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
 		t.Errorf("the drain ended as %s: %s", ended.Status.ClaimStatus, harness.Finished(ended).Message)
 	}
-	node.Change(later.Name, harness.Gates())
+	node.Change(later.Name, harness.Gates(lifecyclev1alpha1.GateGuards))
 	env.AwaitEventGone(t, later.Name)
 }
 

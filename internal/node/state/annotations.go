@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
 	"github.com/slipway-k8s/slipway/nodelease"
@@ -34,11 +35,12 @@ const (
 	MaintenancesAnnotation = slipwayv1alpha1.MaintenancesAnnotation
 )
 
-// annotations and labels are all that this package writes; slipway-host keeps those in byHost as long as it runs.
+// annotations and labels are all that this package writes, and an admission policy (hold.UncordonedBy); slipway-host keeps those in byHost as long as it runs.
 var (
 	annotations = []string{
 		CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway,
 		shutdown.Annotation, shutdown.DrainAnnotation, shutdown.DelayAnnotation, staticpod.Annotation, staticpod.HostAnnotation,
+		hold.UncordonedBy,
 	}
 	labels = []string{slipwayv1alpha1.KeptAway, shutdown.Label}
 	byHost = []string{shutdown.DelayAnnotation, staticpod.HostAnnotation}
