@@ -71,6 +71,7 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 	c.request("alice", harness.Drain, held, "")
 	env.Kubectl(t, "uncordon", held)
 	harness.AwaitNone[*slipwayv1alpha1.NodeHold](t, env, &slipwayv1alpha1.NodeHoldList{})
+	c.request("alice", harness.Return, held, "") // removes the record of the cordon
 	p.Stop()
 }
 
