@@ -68,7 +68,7 @@ func TestTheLastNodeIsNotTakenOutUnasked(t *testing.T) {
 	})
 	env.AwaitEventGone(t, again.Name)
 	for _, node := range nodes {
-		env.AwaitEventGone(t, node.Event(node.EventName("return"), harness.Return).Name)
+		env.AwaitEventGone(t, node.Event(node.EventName("return"), harness.Return, guarded).Name)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestOneNodeOfTheControlPlaneAtATime(t *testing.T) {
 		string(lifecyclev1alpha1.GuardSecondControlPlaneNode), passed.Name+" is out already")
 	env.AwaitEventGone(t, passed.Event(passed.EventName("uncordon"), harness.Return, guarded).Name)
 	env.AwaitEventGone(t, held.EventName("drain"))
-	env.AwaitEventGone(t, held.Event(held.EventName("uncordon"), harness.Return).Name)
+	env.AwaitEventGone(t, held.Event(held.EventName("uncordon"), harness.Return, guarded).Name)
 }
 
 func TestWhatWasAllowedIsNotCalledBack(t *testing.T) {
