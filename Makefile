@@ -93,7 +93,7 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 test-on-clusters: $(TOOLS)/.gotestsum
 	@echo "test: on real control planes"
 	@rm -rf $(ARTIFACTS) && mkdir -p $(ARTIFACTS)
-	@$(GO_TEST) -shuffle=on -artifacts -outputdir=$(ARTIFACTS) -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
+	@SLIPWAY_LOGS=$(ARTIFACTS) $(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
 	@cd localcluster && $(GO_TEST) -shuffle=on -timeout 10m ./cmd/localcluster
 
 test-units: $(TOOLS)/.gotestsum

@@ -5,7 +5,6 @@ package harness
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -145,16 +144,21 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // message.
 const shownLines = 50
 
+// logsVar names the folder that keeps whole logs of programs whose test has failed. It is not that of go test -artifacts:
+// gotestsum 1.13 drops all earlier output of a test that asks for it, and with it the reason of the failure.
+const logsVar = "SLIPWAY_LOGS"
+
 // showLog shows the log of a program whose test has failed.
 func (p *Process) showLog() {
 	p.t.Helper()
 	log := p.Log()
 	lines := strings.SplitAfter(log, "\n")
-	if keeps := flag.Lookup("test.artifacts"); len(lines) <= shownLines || keeps == nil || keeps.Value.String() != "true" {
+	dir := os.Getenv(logsVar)
+	if len(lines) <= shownLines || dir == "" {
 		p.t.Logf("log of %s:\n%s", p.name, log)
 		return
 	}
-	path := filepath.Join(p.t.ArtifactDir(), fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, "/", "-"), p.command.Process.Pid))
+	path := filepath.Join(dir, fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, "/", "-"), p.command.Process.Pid))
 	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
 		p.t.Logf("log of %s (it cannot be kept: %v):\n%s", p.name, err, log)
 		return
