@@ -11,6 +11,7 @@ import (
 
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
@@ -195,4 +196,26 @@ func TestWhatOthersHaveWrittenDoesNothingToTheTerminalOfEvictions(t *testing.T) 
 		}
 	}
 	clitest.WantHarmless(t, because(requests[0]))
+}
+
+// The API server notes creations to the second.
+func TestTheNewestOfSeveralEvictionsOfAPodIsShown(t *testing.T) {
+	of := target{"shop", "web", "uid"}
+	eviction := func(name string, second int) *evictionv1alpha1.Eviction {
+		e := &evictionv1alpha1.Eviction{ObjectMeta: metav1.ObjectMeta{
+			Namespace: of.namespace, Name: name, CreationTimestamp: metav1.NewTime(clitest.Noon.Add(time.Duration(second) * time.Second)),
+		}}
+		e.Spec.Target.Pod = &evictionv1alpha1.EvictionPodReference{Name: of.name, UID: of.uid}
+		e.Status.Conditions = []metav1.Condition{{Type: string(evictionv1alpha1.EvictionConditionFailed), Status: metav1.ConditionTrue}}
+		return e
+	}
+	for want, all := range map[string][]*evictionv1alpha1.Eviction{
+		"pod-2-web":  {eviction("pod-1-web", 0), eviction("pod-2-web", 0)},
+		"pod-10-web": {eviction("pod-10-web", 3), eviction("pod-9-web", 3)},
+		"pod-3-web":  {eviction("pod-3-web", 5), eviction("pod-4-web", 4)},
+	} {
+		if got := of.eviction(all); got.Name != want {
+			t.Errorf("got %s; want %s", got.Name, want)
+		}
+	}
 }
