@@ -37,6 +37,9 @@ func (g *scale) measureAgents(ctx context.Context, r *Results, nodes []string) (
 		return nil, nil
 	}
 	dir := filepath.Join(g.Dir, "a") // short, because unix sockets are in it
+	if err := g.LeaveToAgents(ctx); err != nil {
+		return nil, err
+	}
 	p, orders, err := g.startAgents(ctx)
 	if err != nil {
 		return nil, err

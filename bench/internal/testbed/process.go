@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
 )
 
@@ -152,8 +155,26 @@ func (c *Cluster) StartController(ctx context.Context, binary string, flags []st
 	}, flags...)...))
 }
 
+// LeaveToAgents removes the marks that a controller with drivers has left on transitions: agents leave their events to it.
+func (c *Cluster) LeaveToAgents(ctx context.Context) error {
+	var all lifecyclev1alpha1.LifecycleTransitionList
+	if err := c.Objects.List(ctx, &all); err != nil {
+		return fmt.Errorf("list the transitions: %w", err)
+	}
+	unmark := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, lifecyclev1alpha1.RegisteredCentrallyAnnotation))
+	for i := range all.Items {
+		if err := c.Objects.Patch(ctx, &all.Items[i], unmark); err != nil {
+			return fmt.Errorf("remove the mark of transition %s: %w", all.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
 // StartAgents starts the agents of nodes, each with the token of its own pod.
 func (c *Cluster) StartAgents(ctx context.Context, binary string, nodes []string) ([]*Process, error) {
+	if err := c.LeaveToAgents(ctx); err != nil {
+		return nil, err
+	}
 	agents := make([]*Process, len(nodes))
 	for i, node := range nodes {
 		kubeconfig, err := c.AgentKubeconfig(ctx, node)
