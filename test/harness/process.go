@@ -144,8 +144,8 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // message.
 const shownLines = 50
 
-// logsVar names the folder that keeps whole logs of programs whose test has failed. It is not that of go test -artifacts:
-// gotestsum 1.13 drops all earlier output of a test that asks for it, and with it the reason of the failure.
+// logsVar names the folder that keeps whole logs of programs whose test has failed. The folder of go test -artifacts would
+// hide the reason of a failure: gotestsum 1.13 drops the output of a test before its first use of that folder.
 const logsVar = "SLIPWAY_LOGS"
 
 // showLog shows the log of a program whose test has failed.
