@@ -16,15 +16,15 @@ git clone --quiet . "$work/clone"
 
 # A shell with its libraries, and Go: the module cache and the build cache are mounted.
 base=$work/base
-mkdir -p "$base"/{bin,tmp,root,etc/ssl,usr/local}
+mkdir -p "$base"/{bin,tmp,etc/ssl,usr/local}
 cp "$(readlink -f /bin/sh)" "$base/bin/sh"
 ldd /bin/sh | grep -o '/[^ ]*' | xargs -I{} cp --parents -L {} "$base"
 cp -r "$(go env GOROOT)" "$base/usr/local/go"
-printf 'FROM scratch\nCOPY base /\nENV PATH=/usr/local/go/bin:/bin HOME=/root\n' >"$work/Base"
+printf 'FROM scratch\nCOPY base /\nENV PATH=/usr/local/go/bin:/bin GOMODCACHE=/cache/mod GOCACHE=/cache/build\n' >"$work/Base"
 "${store[@]}" bud --quiet --tag go:local --file "$work/Base" "$work" >/dev/null
 
 "${store[@]}" bud --quiet --tag drain-driver:latest --build-arg GO_IMAGE=localhost/go:local --network host \
-	--volume "$(go env GOMODCACHE):/root/go/pkg/mod" --volume "$(go env GOCACHE):/root/.cache/go-build" "$work/clone" >/dev/null
+	--volume "$(go env GOMODCACHE):/cache/mod" --volume "$(go env GOCACHE):/cache/build" "$work/clone" >/dev/null
 
 # It is one static program, which is not root's unless a pod says so, and starts.
 container=$("${store[@]}" from drain-driver:latest)

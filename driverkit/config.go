@@ -47,7 +47,8 @@ type Config struct {
 
 	// Transitions are published if they are absent. The kit updates a transition that the kit
 	// has published before, and does not change a transition of an administrator. If one
-	// belongs to another driver, Serve fails with [ErrForeignTransition]. An empty spec.driver means DriverName.
+	// belongs to another driver, Serve fails with [ErrForeignTransition]. An empty spec.driver
+	// means DriverName.
 	Transitions []lifecyclev1alpha1.LifecycleTransition
 	// RESTConfig is for publishing Transitions. Nil: the kit publishes none.
 	RESTConfig *rest.Config

@@ -72,8 +72,8 @@ type NodeOutlook struct {
 	Others []string
 	// Ahead: for these, its drain exceeds the first step of this maintenance (KEP-4212, fast-forward).
 	Ahead bool
-	// Leased describes the lease of another tool. Empty: no other tool has one. The node does not begin
-	// while other nodes can.
+	// Leased describes the lease of another tool, or the users that hold the node. Empty: there are none. The
+	// node does not begin while other nodes can.
 	Leased string
 	// Reason and Message explain a failure.
 	Reason, Message string

@@ -99,7 +99,7 @@ func derive(f Facts, now time.Time) view {
 	if f.Pod != nil && f.Pod.UID == f.Target.UID {
 		v.pod = f.Pod
 	}
-	for _, e := range slices.SortedFunc(slices.Values(f.Evictions), older) {
+	for _, e := range slices.SortedFunc(slices.Values(f.Evictions), Older) {
 		switch {
 		case e.DeletionTimestamp != nil:
 		case !hasEnded(e):
@@ -142,8 +142,8 @@ func (v view) nextAttempt() time.Time {
 	return apimeta.FindStatusCondition(v.last.Status.Conditions, conditionFailed).LastTransitionTime.Add(pause)
 }
 
-// older orders Evictions by creation. In the same second, an Eviction with responders comes first.
-func older(a, b *evictionv1alpha1.Eviction) int {
+// Older orders Evictions by creation. In the same second, an Eviction with responders comes first.
+func Older(a, b *evictionv1alpha1.Eviction) int {
 	return cmp.Or(
 		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 		cmp.Compare(len(b.Status.TargetResponders), len(a.Status.TargetResponders)),

@@ -65,7 +65,7 @@ type Node struct {
 	// Domain is its value of the topology key.
 	Domain       string `json:"domain,omitempty"`
 	ControlPlane bool   `json:"controlPlane,omitempty"`
-	// Leased names another holder of its lease, if there is one. The node waits for the holder.
+	// Leased names another holder of its lease, or the users that hold the node. The node waits for them.
 	Leased string `json:"leased,omitempty"`
 	// Notes are special circumstances, such as a node that is down already.
 	Notes []string `json:"notes,omitempty"`

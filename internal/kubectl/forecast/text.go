@@ -48,7 +48,7 @@ func (f Forecast) Blocked() plan.Remarks {
 	var r plan.Remarks
 	f.each(func(n Node) {
 		if n.Leased != "" {
-			r.Add(n.Leased+"; wait, or ask its holder to release the lease", n.Name)
+			r.Add(n.Leased+"; wait, or ask the holder to release it", n.Name)
 		}
 		if n.Drain == nil {
 			return

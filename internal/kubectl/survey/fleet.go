@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	leases "github.com/slipway-k8s/slipway/internal/node/lease"
 )
 
@@ -42,7 +43,7 @@ func (r Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha
 		wanted.UID, wanted.CreationTimestamp = plannedUID, metav1.Time{Time: now} // the youngest of all
 	}
 	for _, read := range []func(context.Context) error{
-		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.budgets, f.volumes, f.events,
+		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.budgets, f.volumes, f.events, f.holds,
 		func(ctx context.Context) error { return f.others(ctx, wanted) },
 		func(ctx context.Context) error { return f.template(ctx, wanted) },
 	} {
@@ -101,6 +102,20 @@ func (f *fleet) events(ctx context.Context) error {
 	}, client.HasLabels{slipwayv1alpha1.MaintenanceEventLabel})
 	if client.IgnoreNotFound(err) != nil {
 		return f.unsure(err, "the LifecycleEvents", "the forecast assumes that no node is drained")
+	}
+	return nil
+}
+
+// holds reads the users that hold nodes. An older installation has no holds.
+func (f *fleet) holds(ctx context.Context) error {
+	var all []*hold.Hold
+	err := each[slipwayv1alpha1.NodeHoldList](ctx, f.r.Client, func(h *hold.Hold) { all = append(all, h) })
+	if client.IgnoreNotFound(err) != nil {
+		return f.unsure(err, "the NodeHolds", "the forecast assumes that no user holds a node")
+	}
+	users := hold.ByUsers(all)
+	for i := range f.maintenances.Nodes {
+		f.maintenances.Nodes[i].HeldBy = hold.Text(users[f.maintenances.Nodes[i].Name])
 	}
 	return nil
 }

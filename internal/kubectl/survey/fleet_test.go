@@ -50,8 +50,12 @@ func TestAForecastIsMadeFromTheWholeClusterInFewRequests(t *testing.T) {
 	if f.Maintenances.Namespace != "slipway" || f.Maintenances.Templates["reboot"] == nil {
 		t.Errorf("namespace %q, templates %v", f.Maintenances.Namespace, f.Maintenances.Templates)
 	}
-	// Nodes, two pages of pods, namespaces, rules, budgets, claims, volumes, events, maintenances.
-	if l.lists != 10 {
+	// A maintenance waits for users, and not for another maintenance.
+	if by := f.Maintenances.Nodes; !strings.HasPrefix(by[0].HeldBy, `user "alice" for "disk"`) || by[1].HeldBy != "" {
+		t.Errorf("the nodes are held by %q and %q", by[0].HeldBy, by[1].HeldBy)
+	}
+	// Nodes, two pages of pods, namespaces, rules, budgets, claims, volumes, events, holds, maintenances.
+	if l.lists != 11 {
 		t.Errorf("%d lists", l.lists)
 	}
 }
@@ -75,6 +79,7 @@ func TestWhatAForecastMayNotReadMakesItUnsure(t *testing.T) {
 		}},
 		"claims":       {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaimList); return is }, []string{"volumes and their claims cannot be read"}},
 		"events":       {func(kind any) bool { _, is := kind.(*lifecyclev1alpha1.LifecycleEventList); return is }, []string{"the LifecycleEvents cannot be read, so the forecast assumes that no node is drained"}},
+		"holds":        {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeHoldList); return is }, []string{"the NodeHolds cannot be read, so the forecast assumes that no user holds a node"}},
 		"maintenances": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeMaintenanceList); return is }, []string{"the NodeMaintenances cannot be read"}},
 		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so the forecast assumes it in namespace slipway"}},
 	} {

@@ -64,6 +64,11 @@ func (l *library) List(_ context.Context, into client.ObjectList, options ...cli
 		}
 	case *corev1.NamespaceList:
 		list.Items = []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}}
+	case *slipwayv1alpha1.NodeHoldList:
+		list.Items = []slipwayv1alpha1.NodeHold{
+			{Spec: slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", User: "alice", Purpose: "disk"}},
+			{Spec: slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-2", User: "bob", Maintenance: "night"}},
+		}
 	case *slipwayv1alpha1.DrainRuleList:
 		rule := slipwayv1alpha1.DrainRule{ObjectMeta: metav1.ObjectMeta{Namespace: "slipway", Name: "all"}}
 		rule.Spec.Behavior = slipwayv1alpha1.DrainSkip

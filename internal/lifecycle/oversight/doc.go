@@ -8,6 +8,7 @@
 //	Pending   no Node ─▶ noted, then Failed      no agent ─▶ noted      gate of ours ─▶ held, or removed
 //	Claimed   no Node ─▶ Failed                  agent dead, or silent when the event is over ─▶ Stalled, then Succeeded, SlaExpired or Failed
 //	terminal  agent dead, or overruled ─▶ mark the Node, unprotect, delete
+//	NodeHold  taken when the gate is removed ─▶ outlives a drain, or is released by a cancellation, a return, an uncordon
 //
 // The conditions of the event record each finding with its time: after a crash at any point, Next returns the missing step, or
 // a step that is safe to repeat. Only the start of an agent's loss is in memory ([Sighting]), because the clocks of nodes may be

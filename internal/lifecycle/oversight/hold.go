@@ -30,6 +30,14 @@ func hasHoldFinalizer(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return slices.Contains(e.Finalizers, lifecyclev1alpha1.HoldFinalizer)
 }
 
+// eventOf returns the event of a hold, or nil if it no longer exists.
+func eventOf(f Facts, h *hold.Hold) *lifecyclev1alpha1.LifecycleEvent {
+	if i := slices.IndexFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == h.Spec.EventUID }); i >= 0 {
+		return f.OfNode[i]
+	}
+	return nil
+}
+
 // holdOf returns the hold of an event, or nil.
 func holdOf(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *hold.Hold {
 	if i := slices.IndexFunc(f.Holds, func(h *hold.Hold) bool { return h.Spec.EventUID == e.UID }); i >= 0 {
@@ -64,12 +72,12 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 }
 
 // staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled, or
-// failed before its cordon.
+// failed before its cordon. Slipway does not know the work of a third-party claimer.
 func staysOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if f.Node != nil && !f.Node.Spec.Unschedulable && e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
 		return false
 	}
-	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimedBy != nil && e.Status.Driver != nil &&
+	return e.Status.ClaimStatus.Terminal() && e.Status.ClaimedBy != nil && !lifecycleevent.HasForeignClaim(e) && e.Status.Driver != nil &&
 		lifecyclev1alpha1.IsState(e.Status.Driver.End, lifecyclev1alpha1.StateDrainComplete) &&
 		reasonOf(e, lifecyclev1alpha1.ConditionFinished) != lifecyclev1alpha1.ReasonCanceled
 }
@@ -80,7 +88,8 @@ func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 	var others []*hold.Hold
 	var awaited *hold.Hold
 	for _, h := range f.Holds {
-		released, inWork := hold.ReleasedBy(h, e), inWork(f, h)
+		of := eventOf(f, h)
+		released, inWork := hold.ReleasedBy(h, e), of != nil && !of.Status.ClaimStatus.Terminal()
 		switch {
 		case released && !inWork:
 			return do(ReleaseHold{Event: e, Hold: h})
@@ -110,19 +119,11 @@ func dropHold(f Facts) Decision {
 		return Decision{}
 	}
 	for _, h := range f.Holds {
-		exists := slices.ContainsFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == h.Spec.EventUID })
-		if h.Spec.Maintenance == "" && !exists {
+		if h.Spec.Maintenance == "" && eventOf(f, h) == nil {
 			return do(ReleaseHold{Hold: h})
 		}
 	}
 	return Decision{}
-}
-
-// inWork returns whether the event of a hold has not ended.
-func inWork(f Facts, h *hold.Hold) bool {
-	return slices.ContainsFunc(f.OfNode, func(e *lifecyclev1alpha1.LifecycleEvent) bool {
-		return e.UID == h.Spec.EventUID && !e.Status.ClaimStatus.Terminal()
-	})
 }
 
 // heldBack returns the reason for which an event of a user waits while a maintenance has the node, and an event of a
@@ -133,7 +134,7 @@ func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message str
 	}
 	var others []*hold.Hold
 	for _, h := range f.Holds {
-		if (h.Spec.Maintenance != "") != hold.OfMaintenance(e) && h.Spec.EventUID != e.UID {
+		if (h.Spec.Maintenance != "") != hold.OfMaintenance(e) {
 			others = append(others, h)
 		}
 	}
@@ -142,7 +143,7 @@ func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message str
 		return lifecyclev1alpha1.ReasonHeldByAnother, fmt.Sprintf("node %q is held by %s", f.NodeName, hold.Text(others))
 	case passed != nil:
 		return lifecyclev1alpha1.ReasonHeldByAnother, fmt.Sprintf("LifecycleEvent %q comes first", passed.Name)
-	case len(f.Holds) >= hold.MaxOnNode && holdOf(f, e) == nil:
+	case len(f.Holds) >= hold.MaxOnNode:
 		return lifecyclev1alpha1.ReasonTooManyHolds, fmt.Sprintf("node %q has %d holds, the limit", f.NodeName, len(f.Holds))
 	default:
 		return "", ""

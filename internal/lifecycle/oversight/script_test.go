@@ -34,6 +34,7 @@ import (
 //	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [release=All]
 //	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
+//	  [kind=K]                          it drains, and names itself in claimedBy
 //	release NAME                        a person with that permission releases the claim
 //	strict                              the guards hold events of the only node, too
 //	reach NAME                          the driver reaches the end state
@@ -117,10 +118,16 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.claim(first(d), kind, duration(t, arg(t, d, "sla", "0s")))
 	case "foreign":
 		phase := lifecyclev1alpha1.Claimed
-		if len(d.CmdArgs) > 1 {
+		if len(d.CmdArgs) > 1 && d.CmdArgs[1].Key != "kind" {
 			phase = lifecyclev1alpha1.ClaimStatus(d.CmdArgs[1].Key)
 		}
 		w.claimForeign(first(d), phase)
+		if kind := arg(t, d, "kind", ""); kind != "" {
+			w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
+				e.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.ClaimerKind(kind), Identity: "x"}
+				e.Status.Driver = &lifecyclev1alpha1.ClaimedDriver{Name: "d", End: lifecyclev1alpha1.StateDrainComplete}
+			})
+		}
 	case "release":
 		w.change(w.events[first(d)], func(e *lifecyclev1alpha1.LifecycleEvent) {
 			e.Annotations = map[string]string{lifecyclev1alpha1.ReleaseClaimAnnotation: "true"}

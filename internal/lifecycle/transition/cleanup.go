@@ -60,7 +60,8 @@ func forgetDrain(f *Facts, now time.Time) Decision {
 }
 
 // forgetTransitions deletes the transitions of this node whose driver has been away for
-// [DeregistrationTimeout], counted from the creation of the transition if that was later. Transitions of all nodes, or of a selector, stay: other nodes use them.
+// [DeregistrationTimeout], counted from the creation of the transition if that was later. Transitions of all nodes, or of
+// a selector, stay: other nodes use them.
 func forgetTransitions(f *Facts, now time.Time) Decision {
 	decision := Decision{}
 	if f.Central != nil {

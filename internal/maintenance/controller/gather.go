@@ -3,13 +3,11 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -99,29 +97,17 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 			held[lease.Name] = holder
 		}
 	}
-	byNode := map[string][]*slipwayv1alpha1.NodeHold{}
-	for _, h := range pointers(holds.Items) {
-		byNode[h.Spec.NodeName] = append(byNode[h.Spec.NodeName], h)
-	}
+	users := hold.ByUsers(pointers(holds.Items))
 	budgets := c.watches.budgetsByNode()
 	for _, node := range seen {
 		n := maintenance.Node{
 			Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil,
-			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: heldBy(byNode[node.Name]), Records: c.recordsOn(ctx, node),
+			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: hold.Text(users[node.Name]), Records: c.recordsOn(ctx, node),
 		}
 		n.Unready, n.Checked = c.watches.unreadyOn(node.Name)
 		facts.Nodes = append(facts.Nodes, n)
 	}
 	return facts, nil
-}
-
-// heldBy names the users that hold a node, the first one first.
-func heldBy(holds []*slipwayv1alpha1.NodeHold) string {
-	users := slices.DeleteFunc(holds, func(h *slipwayv1alpha1.NodeHold) bool { return h.Spec.Maintenance != "" })
-	slices.SortFunc(users, func(a, b *slipwayv1alpha1.NodeHold) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	})
-	return hold.Text(users)
 }
 
 // newest lists objects, and returns the newer of each and of its last written version.

@@ -3,8 +3,10 @@
 package hold
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,6 +121,22 @@ func ReleasedBy(h *Hold, e *lifecyclev1alpha1.LifecycleEvent) bool {
 		return false
 	}
 	return h.Spec.User == "" || h.Spec.User == e.Spec.RequestedBy && h.Spec.Actor == e.Spec.Actor
+}
+
+// ByUsers returns the holds of users on each node, the oldest first. The holds of maintenances are left out.
+func ByUsers(all []*Hold) map[string][]*Hold {
+	byNode := map[string][]*Hold{}
+	for _, h := range all {
+		if h.Spec.Maintenance == "" {
+			byNode[h.Spec.NodeName] = append(byNode[h.Spec.NodeName], h)
+		}
+	}
+	for _, holds := range byNode {
+		slices.SortFunc(holds, func(a, b *Hold) int {
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+		})
+	}
+	return byNode
 }
 
 // Text names the actors of holds, with purpose and start, for messages.

@@ -128,16 +128,11 @@ func (t target) eviction(all []*evictionv1alpha1.Eviction) *evictionv1alpha1.Evi
 		if !isFinal(e.Status.Conditions) {
 			return e
 		}
-		if found == nil || isNewer(e, found) {
+		if found == nil || evictionrequest.Older(found, e) < 0 {
 			found = e
 		}
 	}
 	return found
-}
-
-// isNewer compares two Evictions of a pod. Two of the same second differ by the number in the name: pod-2-web, pod-10-web.
-func isNewer(a, b *evictionv1alpha1.Eviction) bool {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name)) > 0
 }
 
 // addResponders adds the requesters and the responders of an Eviction.
