@@ -71,10 +71,21 @@ func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
 		return p.refine(n, m.UID, nodeStatus{phase: slipwayv1alpha1.NodeReturned, since: r.At})
 	}
 	why := n.yielding(m)
-	if why.reason == "" && m.works() {
+	switch {
+	case why.reason != "":
+	case m.works():
 		why = p.waitsForOthers(n)
+	case m.neverBegan() && n.Spec.Unschedulable && len(n.refs) == 0:
+		why = n.leftAlone()
 	}
 	return nodeStatus{phase: slipwayv1alpha1.NodeWaiting, cause: why}
+}
+
+// leftAlone returns the cause of a node that stays cordoned, although a maintenance that never began is Complete. The
+// cordon protects work of its owner, so this deviates from KEP-4212, which makes the node schedulable.
+func (n *node) leftAlone() cause {
+	return cause{slipwayv1alpha1.ReasonNodeCordoned, fmt.Sprintf("the node stays cordoned: this maintenance has not cordoned it. "+
+		"For the owner of the cordon and the remedy, run kubectl slipway explain %s", n.name)}
 }
 
 // status returns the new status of a maintenance.

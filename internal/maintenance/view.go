@@ -172,6 +172,11 @@ func (m *maintenance) began(stage slipwayv1alpha1.MaintenanceStage) (at time.Tim
 	return at
 }
 
+// neverBegan reports whether the maintenance went from Idle to Complete.
+func (m *maintenance) neverBegan() bool {
+	return m.Spec.Stage == slipwayv1alpha1.StageComplete && m.began(slipwayv1alpha1.StageCordon).IsZero() && m.began(slipwayv1alpha1.StageDrain).IsZero()
+}
+
 // returnsSince returns the time from which all nodes of the maintenance return; zero, if they do not.
 func (m *maintenance) returnsSince() time.Time {
 	if m.DeletionTimestamp != nil {

@@ -140,7 +140,7 @@ var ofMaintenances = slices.Concat(
 			"The node has returned, and is not Ready.",
 			"look at the node and its kubelet; kubectl slipway done NODE --accept-unhealthy, to accept its state"),
 		stuck(slipwayv1alpha1.ReasonNodeCordoned,
-			"The node has returned, and a third party has cordoned it.",
+			"A third party has cordoned the node: after its return, or before a maintenance that went from stage Idle to Complete.",
 			"uncordon it"),
 		stuck(slipwayv1alpha1.ReasonDaemonSetsUnready,
 			"The node has returned, and pods of DaemonSets there are not Ready.",
