@@ -13,7 +13,7 @@ import (
 )
 
 // Differences lists the differences between an existing event and a wanted one. If there are none,
-// [Client.Request] returns the existing event. It ignores the reason, the requester, and guards that only
+// [Client.Request] returns the existing event. It ignores the reason, the requester, the expected return, and guards that only
 // the existing event allows.
 func Differences(there, wanted *lifecyclev1alpha1.LifecycleEvent) []string {
 	is, want := fields(&there.Spec), fields(&wanted.Spec)

@@ -80,6 +80,13 @@ var situations = map[string]map[string]situation{
 		"not one that restarts":      {stalled("AgentNotReady"), 4 * time.Minute, nil},
 		"not one that does nothing":  {stalled("AgentNotResponding"), 15 * time.Minute, nil},
 	},
+	"SlipwayHoldOverdue": {
+		"a holder who is late": {heldUntil("300x40"), 11 * time.Minute, []string{`{node="a"}`}},
+		"not at once":          {heldUntil("300x40"), 9 * time.Minute, nil},
+		"not before":           {heldUntil("1200x40"), 19 * time.Minute, nil},
+		"not after the return": {heldUntil("300x8 stale"), 11 * time.Minute, nil},
+		"not with more time":   {heldUntil("300x8 3000x40"), 15 * time.Minute, nil},
+	},
 	"SlipwayNotClaimed": {
 		"events that nobody claims": {pending("AgentMissing"), 12 * time.Minute, []string{`{reason="AgentMissing"}`}},
 		"nobody has noticed":        {pending("NotNoticed"), 12 * time.Minute, []string{`{reason="NotNoticed"}`}},
@@ -181,6 +188,10 @@ func timed(claimed, deadline int) string {
 
 func stalled(reason string) string {
 	return fmt.Sprintf(`slipway_node_stalled{node="a", reason=%q} 1x40`, reason)
+}
+
+func heldUntil(values string) string {
+	return `slipway_node_held_until_timestamp_seconds{node="a"} ` + values
 }
 
 func standing(reason, values string) string {

@@ -48,6 +48,7 @@ type LifecycleEvent struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.actor) == has(oldSelf.actor)",message="spec.actor is immutable",fieldPath=".actor"
+// +kubebuilder:validation:XValidation:rule="has(self.until) == has(oldSelf.until)",message="spec.until is immutable",fieldPath=".until"
 // +kubebuilder:validation:XValidation:rule="has(self.sla) == has(oldSelf.sla)",message="spec.sla is immutable",fieldPath=".sla"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.allow) || has(self.allow)",message="spec.allow can be added to, not taken from",fieldPath=".allow"
 // +kubebuilder:validation:XValidation:rule="!has(self.gates) || has(oldSelf.gates)",message="spec.gates can be removed, not added",fieldPath=".gates"
@@ -127,6 +128,12 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.actor is immutable"
 	Actor string `json:"actor,omitempty"`
+
+	// until is the time by which the requester expects to return the node. At that time nothing returns it:
+	// an alert fires, and any user may take over the hold (NodeHold of slipway.dev). An addition of Slipway.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.until is immutable"
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // Guard is a check that Slipway's controller makes before it removes [GateGuards].

@@ -26,6 +26,7 @@ import (
 // +kubebuilder:printcolumn:name="Actor",type=string,JSONPath=`.spec.actor`,priority=1
 // +kubebuilder:printcolumn:name="Maintenance",type=string,JSONPath=`.spec.maintenance`
 // +kubebuilder:printcolumn:name="Purpose",type=string,JSONPath=`.spec.purpose`
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.spec.until`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type NodeHold struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -74,6 +75,11 @@ type NodeHoldSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Purpose string `json:"purpose,omitempty"`
+
+	// until is spec.until of the event: the time by which the actor expects to return the node. At that time
+	// nothing releases the hold.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // NodeHoldList is a list of NodeHolds.

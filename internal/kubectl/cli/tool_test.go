@@ -69,3 +69,27 @@ func TestATimeoutOfZeroIsNoLimit(t *testing.T) {
 		cancel()
 	}
 }
+
+func TestAMomentIsWhatPeopleMean(t *testing.T) {
+	ten := time.Date(2026, 5, 1, 10, 0, 0, 0, time.FixedZone("", 2*60*60))
+	for text, want := range map[string]string{
+		"2026-05-01T22:00:00Z":      "2026-05-01T22:00:00Z",
+		"2026-05-01T22:00:00-03:00": "2026-05-01T22:00:00-03:00",
+		"2026-05-01T22:00":          "2026-05-01T22:00:00+02:00",
+		"2026-05-01 22:00":          "2026-05-01T22:00:00+02:00",
+		"22:00":                     "2026-05-01T22:00:00+02:00",
+		"10:00":                     "2026-05-02T10:00:00+02:00",
+		"09:59":                     "2026-05-02T09:59:00+02:00",
+		"+90m":                      "2026-05-01T11:30:00+02:00",
+		"90m":                       "2026-05-01T11:30:00+02:00",
+	} {
+		if got, err := Moment(text, ten); err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%s is %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
+		}
+	}
+	for _, text := range []string{"", "tomorrow", "25:00", "+0s", "+-1h", "-1h"} {
+		if got, err := Moment(text, ten); err == nil {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}

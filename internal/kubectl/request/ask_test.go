@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -93,6 +94,17 @@ bindingNode: worker-1
 parameters: {apiVersion: slipway.dev/v1alpha1, escalation: {deleteAfter: 10m0s, killAfter: 5m0s}, kind: DrainParameters}
 sla: 24h0m0s
 transitionName: drain.slm.k8s.io
+`,
+		},
+		"--until": {
+			func(d *Drain) {
+				d.Until, d.Force, d.DeleteEmptyDirData = &metav1.Time{Time: time.Date(2026, 5, 1, 17, 0, 0, 0, time.UTC)}, true, true
+			}, `
+bindingNode: worker-1
+parameters: {apiVersion: slipway.dev/v1alpha1, kind: DrainParameters}
+sla: 24h0m0s
+transitionName: drain.slm.k8s.io
+until: "2026-05-01T17:00:00Z"
 `,
 		},
 		"--pod-selector, --reason and --allow": {

@@ -55,6 +55,8 @@ type Drain struct {
 	// DeleteAfter and KillAfter are the escalation. 0: never.
 	DeleteAfter, KillAfter time.Duration
 	By
+	// Until is the expected return of the node. nil: unknown.
+	Until *metav1.Time
 	// Allow lists guards that let the drain pass.
 	Allow []string
 }
@@ -72,7 +74,7 @@ func Return(node string, by By, all bool) *lifecyclev1alpha1.LifecycleEvent {
 // Event returns the event that drains a node, or an error about a flag.
 func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	event := slipwayclient.Drain(node, d.Reason)
-	event.Spec.Actor = d.Actor
+	event.Spec.Actor, event.Spec.Until = d.Actor, d.Until
 	event.Spec.SLA = &metav1.Duration{Duration: UsualSLA}
 	switch {
 	case d.SLA < 0:

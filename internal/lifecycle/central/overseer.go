@@ -66,7 +66,7 @@ func (o *Overseer) Reconcile(ctx context.Context, node string) (reconcile.Result
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	o.Observer.Oversees(node, facts.Events)
+	o.Observer.Oversees(node, facts.Events, facts.Holds)
 	facts.Lost = o.lost[node]
 	facts.Lost = oversight.Look(facts, now)
 	o.remember(node, facts.Lost)

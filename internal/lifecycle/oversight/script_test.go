@@ -31,7 +31,7 @@ import (
 //	node NAME ready|unready|gone|cordon|uncordon [by=USER]
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
-//	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [release=All]
+//	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [until=D] [release=All]
 //	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
 //	  [kind=K]                          it drains, and names itself in claimedBy
@@ -215,6 +215,9 @@ func runEvent(t *testing.T, w *world, d *datadriven.TestData) {
 		e.Spec.Gates = append(e.Spec.Gates, lifecyclev1alpha1.Gate{Name: gate})
 	}
 	e.Spec.RequestedBy, e.Spec.Actor, e.Spec.Reason = arg(t, d, "by", ""), arg(t, d, "actor", ""), arg(t, d, "for", "")
+	if after := duration(t, arg(t, d, "until", "0s")); after != 0 {
+		e.Spec.Until = &metav1.Time{Time: w.now.Add(after)}
+	}
 	if m := arg(t, d, "maintenance", ""); m != "" {
 		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
 		e.Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: fmt.Sprintf(`[{"uid":"%[1]s-uid","name":"%[1]s"}]`, m)}

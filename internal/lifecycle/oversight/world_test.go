@@ -320,7 +320,11 @@ func describe(step Step) string {
 	case UnprotectHold:
 		return "unprotect the hold of " + s.Event.Name
 	case TakeHold:
-		return fmt.Sprintf("hold of %s: %s, %q", s.Event.Name, hold.Actor(s.Hold), s.Hold.Spec.Purpose)
+		text := fmt.Sprintf("hold of %s: %s, %q", s.Event.Name, hold.Actor(s.Hold), s.Hold.Spec.Purpose)
+		if s.Hold.Spec.Until != nil {
+			text += " until " + s.Hold.Spec.Until.UTC().Format(time.RFC3339)
+		}
+		return text
 	case ReleaseHold:
 		if s.Event == nil {
 			return "release the hold of " + s.Hold.Spec.EventName

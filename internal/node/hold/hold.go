@@ -63,7 +63,7 @@ func New(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) *Hold {
 		ObjectMeta: metav1.ObjectMeta{Name: nameOf(node.Name, e.UID)},
 		Spec: slipwayv1alpha1.NodeHoldSpec{
 			NodeName: node.Name, EventName: e.Name, EventUID: e.UID,
-			User: e.Spec.RequestedBy, Actor: e.Spec.Actor, Purpose: e.Spec.Reason,
+			User: e.Spec.RequestedBy, Actor: e.Spec.Actor, Purpose: e.Spec.Reason, Until: e.Spec.Until,
 		},
 	}
 	h.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}}
@@ -139,7 +139,7 @@ func ByUsers(all []*Hold) map[string][]*Hold {
 	return byNode
 }
 
-// Text names the actors of holds, with purpose and start, for messages.
+// Text names the actors of holds, with purpose, start and expected end, for messages.
 func Text(holds []*Hold) string {
 	const shown, maxPurpose = 3, 128
 	var texts []string
@@ -148,7 +148,11 @@ func Text(holds []*Hold) string {
 		if h.Spec.Purpose != "" {
 			text += fmt.Sprintf(" for %q", reasons.Shorten(h.Spec.Purpose, maxPurpose))
 		}
-		texts = append(texts, text+" since "+h.CreationTimestamp.UTC().Format(time.RFC3339))
+		text += " since " + h.CreationTimestamp.UTC().Format(time.RFC3339)
+		if h.Spec.Until != nil {
+			text += " until " + h.Spec.Until.UTC().Format(time.RFC3339)
+		}
+		texts = append(texts, text)
 	}
 	if more := len(holds) - shown; more > 0 {
 		texts = append(texts, fmt.Sprintf("%d more", more))

@@ -115,10 +115,13 @@ func TestTheHoldersAreNamedForPeople(t *testing.T) {
 	for _, user := range []string{"alice", "bob", "carol", "dave"} {
 		h := New(node("n"), event(user, ""))
 		h.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		if user == "bob" {
+			h.Spec.Until = &metav1.Time{Time: h.CreationTimestamp.Add(time.Hour)}
+		}
 		holds = append(holds, h)
 	}
 	const since = ` for "disk" since 2026-01-02T03:04:05Z`
-	want := `user "alice"` + since + `, and user "bob"` + since + `, and user "carol"` + since + `, and 1 more`
+	want := `user "alice"` + since + `, and user "bob"` + since + ` until 2026-01-02T04:04:05Z, and user "carol"` + since + `, and 1 more`
 	if got := Text(holds); got != want {
 		t.Errorf("got %s; want %s", got, want)
 	}

@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // exposed are the lines of metrics with the given names.
@@ -69,7 +70,7 @@ func used(t *testing.T) *prometheus.Registry {
 		claimed.Status.Conditions[0], {Type: "Stalled", Status: "True", Reason: "AgentMissing"},
 	}
 	o.Look([]*lifecyclev1alpha1.LifecycleEvent{standing}, nil, noon)
-	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event})
+	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event}, []*slipwayv1alpha1.NodeHold{heldUntil(300)})
 	s.Maintenances().Stand(statusOf(1, 0, 1, "Progressing", "False", "MaxUnavailable"), noon)
 	if err := RegisterHealth(registry, []HealthCheck{{Probe: "readiness", Name: "caches", Check: func() error { return nil }}}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // nodeMetrics are the metrics of the nodes at work. They are computed at each read, so that times grow between
@@ -130,7 +131,7 @@ func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 // unreported is the reason of an event without a condition Claimable, as kubectl slipway explain names it.
 const unreported = "NotNoticed"
 
-// fleetMetrics are the metrics of events without a working agent. Only the controller has them.
+// fleetMetrics are the metrics of events without a working agent, and of holds. Only the controller has them.
 type fleetMetrics struct {
 	reasons vocabulary
 
@@ -141,6 +142,7 @@ type fleetMetrics struct {
 type nodeReport struct {
 	stalled string         // the reason, if the node is stalled
 	pending map[string]int // unclaimed events, by the reason
+	until   time.Time      // the earliest time at which a hold is expected to end
 }
 
 func newFleetMetrics(r *registration) *fleetMetrics {
@@ -149,8 +151,8 @@ func newFleetMetrics(r *registration) *fleetMetrics {
 	return f
 }
 
-// set records all events of a node.
-func (f *fleetMetrics) set(node string, all []*lifecyclev1alpha1.LifecycleEvent) {
+// set records all events of a node, and its holds.
+func (f *fleetMetrics) set(node string, all []*lifecyclev1alpha1.LifecycleEvent, holds []*slipwayv1alpha1.NodeHold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := nodeReport{pending: map[string]int{}}
@@ -164,8 +166,13 @@ func (f *fleetMetrics) set(node string, all []*lifecyclev1alpha1.LifecycleEvent)
 			n.stalled = f.reasons.of(stalled.Reason)
 		}
 	}
+	for _, h := range holds {
+		if until := h.Spec.Until; until != nil && (n.until.IsZero() || until.Time.Before(n.until)) {
+			n.until = until.Time
+		}
+	}
 	f.nodes[node] = n
-	if n.stalled == "" && len(n.pending) == 0 {
+	if n.stalled == "" && len(n.pending) == 0 && n.until.IsZero() {
 		delete(f.nodes, node)
 	}
 }
@@ -185,6 +192,9 @@ func (f *fleetMetrics) collect(expose emit) {
 	for name, n := range f.nodes {
 		if n.stalled != "" {
 			expose("slipway_node_stalled", 1, name, n.stalled)
+		}
+		if !n.until.IsZero() {
+			expose("slipway_node_held_until_timestamp_seconds", unix(n.until), name)
 		}
 		for reason, count := range n.pending {
 			pending[reason] += count

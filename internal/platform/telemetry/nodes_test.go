@@ -15,6 +15,7 @@ import (
 	kubernetesfake "k8s.io/client-go/kubernetes/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 func TestTheControllerSaysWhatWaitsAndWhatIsStalledWhileItIs(t *testing.T) {
@@ -35,14 +36,32 @@ func TestTheControllerSaysWhatWaitsAndWhatIsStalledWhileItIs(t *testing.T) {
 
 	expect("at first", standby)
 	s.Leads()
-	s.Oversees("a", events{in("", "", "", ""), in("Pending", "Claimable", "False", "AgentMissing"), in("Succeeded", "", "", "")})
-	s.Oversees("b", events{in("Claimed", "Stalled", "True", "AgentNotReady"), in("Pending", "Claimable", "False", "AgentMissing")})
-	s.Oversees("c", events{in("Claimed", "Stalled", "False", "AgentReady")})
+	s.Oversees("a", events{in("", "", "", ""), in("Pending", "Claimable", "False", "AgentMissing"), in("Succeeded", "", "", "")}, nil)
+	s.Oversees("b", events{in("Claimed", "Stalled", "True", "AgentNotReady"), in("Pending", "Claimable", "False", "AgentMissing")}, nil)
+	s.Oversees("c", events{in("Claimed", "Stalled", "False", "AgentReady")}, nil)
 	expect("of three nodes", leads, "lifecycle_events_pending{reason=AgentMissing} 2", "lifecycle_events_pending{reason=NotNoticed} 1",
 		"node_stalled{node=b,reason=AgentNotReady} 1")
-	s.Oversees("a", nil)
-	s.Oversees("b", events{in("Claimed", "Stalled", "False", "AgentReady")})
+	s.Oversees("a", nil, nil)
+	s.Oversees("b", events{in("Claimed", "Stalled", "False", "AgentReady")}, nil)
 	expect("when that is over", leads)
+}
+
+func heldUntil(seconds int64) *slipwayv1alpha1.NodeHold {
+	return &slipwayv1alpha1.NodeHold{Spec: slipwayv1alpha1.NodeHoldSpec{Until: new(metav1.Unix(seconds, 0))}}
+}
+
+func TestTheControllerExposesTheEarliestExpectedReturnOfANode(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := sourceOf(t, Controller, kubernetesfake.NewClientset(), registry)
+	s.Oversees("a", nil, []*slipwayv1alpha1.NodeHold{{}, heldUntil(300), heldUntil(200)})
+	s.Oversees("b", nil, []*slipwayv1alpha1.NodeHold{{}})
+	if got := exposed(t, registry, "node_held_until_timestamp_seconds"); got != "node_held_until_timestamp_seconds{node=a} 200" {
+		t.Errorf("exposed: %s", got)
+	}
+	s.Oversees("a", nil, nil)
+	if got := exposed(t, registry, "node_held_until_timestamp_seconds"); got != "" {
+		t.Errorf("after the return: %s", got)
+	}
 }
 
 func TestWhenANodeIsDoneNothingIsSaidOfItAnyMore(t *testing.T) {
@@ -83,7 +102,7 @@ func TestNodesThatSomebodyInventsHaveNoSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := sourceOf(t, Controller, kubernetesfake.NewClientset(), registry)
 	for i := range 1000 {
-		s.Oversees(fmt.Sprint("invented-", i), []*lifecyclev1alpha1.LifecycleEvent{eventIn(lifecyclev1alpha1.Pending)})
+		s.Oversees(fmt.Sprint("invented-", i), []*lifecyclev1alpha1.LifecycleEvent{eventIn(lifecyclev1alpha1.Pending)}, nil)
 	}
 	if diff := cmp.Diff("lifecycle_events_pending{reason=NotNoticed} 1000", exposed(t, registry, "lifecycle_events_pending", "node_stalled")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // Options of a [Source]. All are required.
@@ -98,9 +99,9 @@ func (s *Source) Maintenances() *Maintenances { return s.maintenances }
 // Leads records that this controller leads from now on.
 func (s *Source) Leads() { s.leading.Set(1) }
 
-// Oversees records all events of a node, in a controller.
-func (s *Source) Oversees(node string, events []*lifecyclev1alpha1.LifecycleEvent) {
-	s.fleet.set(node, events)
+// Oversees records all events of a node, and its holds, in a controller.
+func (s *Source) Oversees(node string, events []*lifecyclev1alpha1.LifecycleEvent, holds []*slipwayv1alpha1.NodeHold) {
+	s.fleet.set(node, events, holds)
 }
 
 // ShutdownEnded counts a shutdown whose machine has booted again.

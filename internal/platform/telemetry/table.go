@@ -102,6 +102,8 @@ var table = []Metric{
 		"Unix time at which the LifecycleEvent at work on the node was claimed.", "node"),
 	metric("slipway_node_deadline_timestamp_seconds", Gauge, loops,
 		"Unix time by which the LifecycleEvent at work on the node must end; absent without a deadline.", "node"),
+	metric("slipway_node_held_until_timestamp_seconds", Gauge, controller,
+		"Unix time by which an actor that holds the node expects to return it, the earliest if there are several; absent if no actor has named a time.", "node"),
 	metric("slipway_node_progress_timestamp_seconds", Gauge, loops,
 		"Unix time at which the state or progress of the LifecycleEvent at work on the node last changed, or at which the process first saw it.", "node"),
 	metric("slipway_node_stalled", Gauge, controller,

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -59,11 +61,33 @@ func addBy(command *cobra.Command, by *request.By) {
 	command.Flags().StringVar(&by.Actor, "actor", "", "distinguishes actors that share a user, such as pipelines: only the same actor returns the node")
 }
 
+// addUntil adds --until.
+func addUntil(command *cobra.Command, until *string) {
+	command.Flags().StringVar(until, "until", "", "the expected return of the node, such as 2h, 17:00 or 2026-05-01T17:00:00Z: other users can read it, and may take over the node after it")
+}
+
+// expectedReturn reads --until.
+func expectedReturn(text string, now time.Time) (*metav1.Time, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no time
+	}
+	at, err := cli.Moment(text, now)
+	if err == nil && !at.After(now) {
+		err = fmt.Errorf("%s has passed", at.Format(time.RFC3339))
+	}
+	if err != nil {
+		return nil, cli.Usagef("--until: %w", err)
+	}
+	return &metav1.Time{Time: at}, nil
+}
+
 // drainFlags are the flags of kubectl drain and of a drain in the cluster.
 type drainFlags struct {
 	Choice
 	cli.Waiting
 	nodes cli.Nodes
+	// until is --until as written.
+	until string
 
 	// These flags exist only for compatibility with kubectl drain.
 	chunkSize int64
@@ -97,10 +121,10 @@ With -o json, each change is one JSON object on stdout. For more, see
   # Drain all nodes of a zone, give each pod 15 minutes to end, and do not wait
   kubectl slipway drain -l topology.kubernetes.io/zone=a --grace-period=900 --wait=false
 
-  # Give a reason, and stop after an hour
-  kubectl slipway drain worker-1 --reason 'new firmware' --timeout=1h`,
+  # Give a reason and the expected return, and stop after an hour
+  kubectl slipway drain worker-1 --reason 'new firmware' --until 4h --timeout=1h`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := d.check(); err != nil {
+			if err := d.check(t.Clock.Now()); err != nil {
 				return err
 			}
 			return d.run(command.Context(), t)
@@ -113,6 +137,7 @@ With -o json, each change is one JSON object on stdout. For more, see
 	f.Lookup("timeout").Usage = "how long to wait, and the deadline of the drain in the cluster (unless --sla gives one); 0: without limit"
 	f.DurationVar(&d.SLA, "sla", 0, "the deadline of the drain in the cluster, from its claim; 0: --timeout, or "+request.UsualSLA.String()+" without it")
 	addBy(command, &d.By)
+	addUntil(command, &d.until)
 	f.StringSliceVar(&d.Allow, "allow", nil, "guards that do not hold the drain: LastSchedulableNode, SecondControlPlaneNode")
 	f.IntVar(&d.skipWait, "skip-wait-for-delete-timeout", 0, "only 0: a drain waits until its pods have ended")
 	f.Int64Var(&d.chunkSize, "chunk-size", 0, "accepted, without effect: the cluster lists the pods")
@@ -122,10 +147,13 @@ With -o json, each change is one JSON object on stdout. For more, see
 }
 
 // check finds mistakes in the flags.
-func (d *drainFlags) check() error {
+func (d *drainFlags) check(now time.Time) (err error) {
 	if d.skipWait != 0 {
 		return cli.Usagef("--skip-wait-for-delete-timeout: a drain in the cluster waits until terminating pods have ended; " +
 			"leave the flag out, or use --kill-after")
+	}
+	if d.Until, err = expectedReturn(d.until, now); err != nil {
+		return err
 	}
 	d.Drain.Timeout = d.Waiting.Timeout
 	if _, err := d.Event("checked"); err != nil {

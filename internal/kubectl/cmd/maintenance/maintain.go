@@ -52,7 +52,7 @@ Slipway's namespace (--job), nothing (--work none), or manual work that a person
 
 A node that gets the labels later belongs to the maintenance, too. You need the permission to delete
 nodes. Write a time as 22:00 (the next one in your time zone), 2026-05-01T22:00,
-2026-05-01T22:00:00Z, or +2h.
+2026-05-01T22:00:00Z, or 2h.
 
 Some fields have no flag: spec.drainPlan, spec.drain.unmanagedPods, spec.drain.localStorage,
 spec.drain.volumeTimeout, and a spec.nodeSelector of several terms. For these, write a file with

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/request"
 )
 
@@ -67,7 +68,7 @@ func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance,
 func (m *maintainFlags) addTimes(now time.Time) error {
 	from := now
 	if m.notBefore != "" {
-		at, err := moment(m.notBefore, now)
+		at, err := cli.Moment(m.notBefore, now)
 		if err != nil {
 			return fmt.Errorf("--not-before: %w", err)
 		}
@@ -79,7 +80,7 @@ func (m *maintainFlags) addTimes(now time.Time) error {
 	if m.deadline == "" {
 		return nil
 	}
-	at, err := moment(m.deadline, from)
+	at, err := cli.Moment(m.deadline, from)
 	if err == nil && !at.After(from) {
 		err = fmt.Errorf("%s is not after %s", at.Format(time.RFC3339), from.Format(time.RFC3339))
 	}
@@ -88,34 +89,6 @@ func (m *maintainFlags) addTimes(now time.Time) error {
 	}
 	m.window.Deadline = &metav1.Time{Time: at}
 	return nil
-}
-
-// moment reads a time: 2026-05-01T22:00:00Z; 2026-05-01T22:00, in the zone of after; 22:00, the next
-// one after that; or +2h, so much later.
-func moment(text string, after time.Time) (time.Time, error) {
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at.Truncate(time.Second), nil
-	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
-		if at, err := time.ParseInLocation(layout, text, after.Location()); err == nil {
-			return at, nil
-		}
-	}
-	if later, found := strings.CutPrefix(text, "+"); found {
-		if d, err := time.ParseDuration(later); err == nil && d > 0 {
-			return after.Add(d).Truncate(time.Second), nil
-		}
-	}
-	clock, err := time.Parse("15:04", text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time: write 2026-05-01T22:00:00Z, or 2026-05-01T22:00 in your time zone, or 22:00 for the "+
-			"next one, or +2h", text)
-	}
-	at := time.Date(after.Year(), after.Month(), after.Day(), clock.Hour(), clock.Minute(), 0, 0, after.Location())
-	if !at.After(after) {
-		at = at.AddDate(0, 0, 1)
-	}
-	return at, nil
 }
 
 // parseLimit reads a number of nodes, such as 3, or a percentage, such as 20%.

@@ -156,25 +156,3 @@ func selected(t *testing.T, selector corev1.NodeSelector, nodes map[string]map[s
 	}
 	return text
 }
-
-func TestAMomentIsWhatPeopleMean(t *testing.T) {
-	for text, want := range map[string]string{
-		"2026-05-01T22:00:00Z":      "2026-05-01T22:00:00Z",
-		"2026-05-01T22:00:00-03:00": "2026-05-01T22:00:00-03:00",
-		"2026-05-01T22:00":          "2026-05-01T22:00:00+02:00",
-		"2026-05-01 22:00":          "2026-05-01T22:00:00+02:00",
-		"22:00":                     "2026-05-01T22:00:00+02:00",
-		"10:00":                     "2026-05-02T10:00:00+02:00",
-		"09:59":                     "2026-05-02T09:59:00+02:00",
-		"+90m":                      "2026-05-01T11:30:00+02:00",
-	} {
-		if got, err := moment(text, ten); err != nil || got.Format(time.RFC3339) != want {
-			t.Errorf("%s is %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
-		}
-	}
-	for _, text := range []string{"", "tomorrow", "25:00", "+0s", "+-1h", "90m"} {
-		if got, err := moment(text, ten); err == nil {
-			t.Errorf("%q is %s", text, got)
-		}
-	}
-}
