@@ -189,6 +189,21 @@ func TestPodsAreHarmless(t *testing.T) {
 			t.Errorf("with drivers of others, the agent has no %q", want)
 		}
 	}
+	if strings.Contains(root, "/var/lib/kubelet") {
+		t.Error("with drivers of others, the agent sees folders of the kubelet")
+	}
+	kubelet := objects(t, newest, values{"thirdPartyDrivers": values{"enabled": true, "kubeletFolders": []any{"server-side-drain"}}})["DaemonSet slipway-node-agent"]
+	for _, want := range []string{
+		"- --plugin-registration-path=/var/lib/slipway/plugins_registry,/var/lib/kubelet/plugins_registry",
+		"{name: kubelet, mountPath: /var/lib/kubelet/plugins_registry, readOnly: true}",
+		`{name: kubelet-0, mountPath: "/var/lib/kubelet/plugins/server-side-drain", readOnly: true}`,
+		"hostPath: {path: /var/lib/kubelet/plugins_registry, type: Directory}",
+		`hostPath: {path: "/var/lib/kubelet/plugins/server-side-drain", type: DirectoryOrCreate}`,
+	} {
+		if !strings.Contains(kubelet, want) {
+			t.Errorf("with a driver in the kubelet's folder, the agent has no %q", want)
+		}
+	}
 }
 
 // The kubelet's folder is where slipway-host can write it only where somebody has asked for that,

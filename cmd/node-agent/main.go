@@ -39,8 +39,9 @@ are registered on it, and reports on the events and the Node. A future kubelet m
 this part of Specialized Lifecycle Management (SLM).
 
 Drivers register over unix sockets in --plugin-registration-path, like plugins of a
-kubelet. The drain driver is built in: it runs in this process, and also uses a socket
-(--builtin-drivers=drain).
+kubelet. The kubelet's directory may be among the paths: the agent registers only the
+lifecycle drivers there. The drain driver is built in: it runs in this process, and also
+uses a socket (--builtin-drivers=drain).
 
 It needs a service account token that is bound to a pod on the node. For pods and for
 the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer). With
@@ -55,6 +56,9 @@ reports missing permissions.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if options.NodeName == "" {
 				return fmt.Errorf("--node-name is required")
+			}
+			if len(options.RegistrationDirs) == 0 {
+				return fmt.Errorf("--plugin-registration-path is required")
 			}
 			if err := drains.Validate(); err != nil {
 				return err
@@ -77,8 +81,8 @@ reports missing permissions.`,
 	flags := command.Flags()
 	client.AddFlags(flags)
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the agent's node (required)")
-	flags.StringVar(&options.RegistrationDir, "plugin-registration-path", driverkit.DefaultRegistrationDir,
-		"directory in which drivers register")
+	flags.StringSliceVar(&options.RegistrationDirs, "plugin-registration-path", []string{driverkit.DefaultRegistrationDir},
+		"directories in which drivers register; built-in drivers register in the first")
 	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
 	flags.StringVar(&namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
@@ -98,7 +102,7 @@ func builtinDriver(name string, self *rest.Config, options agent.Options, drains
 	return agent.Builtin{Name: drains.DriverName, Serve: func(ctx context.Context, asNode *rest.Config, observer *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
 			Settings: drains, BuiltIn: true, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
-			DataDir: dataDir, RegistrationDir: options.RegistrationDir, Observer: observer,
+			DataDir: dataDir, RegistrationDir: options.RegistrationDirs[0], Observer: observer,
 		})
 	}}, nil
 }

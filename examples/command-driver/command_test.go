@@ -107,7 +107,7 @@ func TestWalk(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logr.Discard()))
 	registered := make(chan struct{}, 10)
-	registry := plugins.New(filepath.Join(dir, "r"), func() { registered <- struct{}{} })
+	registry := plugins.New([]string{filepath.Join(dir, "r")}, func() { registered <- struct{}{} })
 	ended := make(chan error, 2)
 	go func() { ended <- registry.Run(ctx) }()
 	go func() {

@@ -147,7 +147,7 @@ func (a agentOf) run(ctx context.Context) error {
 		})
 	}
 	err = agent.Run(ctx, self, agent.Options{
-		NodeName: a.Node, ActAs: identity.ActAsNode, RegistrationDir: registration,
+		NodeName: a.Node, ActAs: identity.ActAsNode, RegistrationDirs: []string{registration},
 		HealthAddress: "0", MetricsAddress: "0", Metrics: prometheus.NewRegistry(),
 		Builtin: []agent.Builtin{{Name: draindriver.DefaultDriverName, Serve: serve}},
 	})

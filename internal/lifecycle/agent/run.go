@@ -42,8 +42,8 @@ import (
 type Options struct {
 	// NodeName is the name of the agent's node. Required.
 	NodeName string
-	// RegistrationDir is the directory in which drivers register.
-	RegistrationDir string
+	// RegistrationDirs are the directories in which drivers register.
+	RegistrationDirs []string
 	// FinishedEventTTL is the time for which the agent keeps ended events.
 	FinishedEventTTL time.Duration
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0" disables
@@ -120,7 +120,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}
 	var waker, listWaker loop.Waker
 	wake := func() { waker.Wake(p.options.NodeName) }
-	drivers := plugins.New(p.options.RegistrationDir, func() {
+	drivers := plugins.New(p.options.RegistrationDirs, func() {
 		wake()
 		listWaker.Wake(p.options.NodeName)
 	})

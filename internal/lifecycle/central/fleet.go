@@ -42,7 +42,7 @@ type Fleet struct {
 // NewFleet returns a Fleet whose drivers register in that directory.
 func NewFleet(options Options, registrationDir string) *Fleet {
 	f := &Fleet{Options: options, agents: map[string]*agent.Agent{}}
-	f.drivers = plugins.New(registrationDir, f.driversChanged)
+	f.drivers = plugins.New([]string{registrationDir}, f.driversChanged)
 	f.marker = &Marker{Options: options, drivers: f.drivers}
 	return f
 }

@@ -3,19 +3,22 @@
 // Package plugins knows the lifecycle drivers that are registered on the node, and
 // whether they answer.
 //
-//	registration directory ── fsnotify, every 10 s ──▶ scan: socket files
-//	                                                     │ one follower per file
-//	                          GetInfo, Notify ◀──▶ follower ──▶ Registry
-//	                                                              │
-//	agent ── Driver, Names, Check, Client ───────────────────────┘── OnChange ──▶ agent
+//	registration directories ── fsnotify, every 10 s ──▶ scan: socket files
+//	                                                       │ one follower per file
+//	                            GetInfo, Notify ◀──▶ follower ──▶ Registry
+//	                                                                │
+//	agent ── Driver, Names, Check, Client ─────────────────────────┘── OnChange ──▶ agent
 //
-// The contents of the directory decide. fsnotify only starts a scan, so a lost
+// The contents of the directories decide. fsnotify only starts a scan, so a lost
 // notification does no harm: the next scan finds the change. A driver is registered
 // while its socket exists and a process listens there. A frozen process stays
 // registered; Check detects it.
 //
 // Several processes may register one name: all calls go to the process with the newest socket file, and the next older
 // process takes over when it leaves. The Registry rejects only an endpoint that another socket has registered.
+//
+// A directory may be the kubelet's. The Registry registers the lifecycle drivers there. It asks other plugins for their type
+// once, and leaves them to the kubelet.
 //
 // The package does not know events and transitions, and does not write to the API server.
 package plugins

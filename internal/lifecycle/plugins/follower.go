@@ -30,6 +30,9 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?(/[a-z0-9]
 // registrationTimeout limits each of the two calls of a registration.
 const registrationTimeout = 5 * time.Second
 
+// errForeign means that the plugin is not a lifecycle driver: it registers with the kubelet.
+var errForeign = errors.New("the plugin is not a lifecycle driver")
+
 var errNoAnswer = fmt.Errorf("it did not answer within %s", registrationTimeout)
 
 // follower keeps one registration socket registered while a process listens there.
@@ -56,7 +59,8 @@ func (f *follower) stop() {
 }
 
 // follow registers the socket, repeatedly: after a rejection (for example because of an
-// older instance), when the process was not ready, and after the loss of the connection.
+// older instance), when the process was not ready, and after the loss of the connection. It
+// returns for a plugin that is not a lifecycle driver.
 func (r *Registry) follow(ctx context.Context, socket socketFile) {
 	logger := klog.FromContext(ctx).WithValues("socket", socket.path)
 	fresh := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 30 * time.Second}
@@ -64,6 +68,10 @@ func (r *Registry) follow(ctx context.Context, socket socketFile) {
 	for {
 		registered, err := r.attend(ctx, socket)
 		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errForeign) {
+			logger.Info("The agent ignores the socket", "reason", err.Error())
 			return
 		}
 		if registered {
@@ -97,6 +105,9 @@ func (r *Registry) attend(ctx context.Context, socket socketFile) (registered bo
 	if err != nil {
 		r.deregisterIfRefused(ctx, socket)
 		return false, fmt.Errorf("get the driver's name: %w", err)
+	}
+	if info.GetType() != driverv1.PluginType {
+		return false, fmt.Errorf("%w: its type is %q, not %q", errForeign, info.GetType(), driverv1.PluginType)
 	}
 	if err := r.admit(socket, info); err != nil {
 		r.deregister(socket.path)
@@ -147,8 +158,6 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 		endpoint = socket.path
 	}
 	switch {
-	case info.GetType() != driverv1.PluginType:
-		return fmt.Errorf("plugin type is %q, must be %q", info.GetType(), driverv1.PluginType)
 	case info.GetName() == "":
 		return errors.New("plugin name is empty, must be the name of the driver")
 	case len(info.GetName()) > maxName:

@@ -23,7 +23,6 @@ import (
 func FuzzAdmit(f *testing.F) {
 	for _, seed := range []*registerapi.PluginInfo{
 		{},
-		{Type: "CSIPlugin"},
 		{Type: driverv1.PluginType, Name: "d", SupportedVersions: []string{driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "example.com/reboot", Endpoint: "/e", SupportedVersions: []string{"v2", driverv1.ServiceName}},
 		{Type: driverv1.PluginType, Name: "example.com/server_side_drain", Endpoint: "/e", SupportedVersions: []string{driverv1.ServiceName}},
@@ -43,11 +42,11 @@ func FuzzAdmit(f *testing.F) {
 		if proto.Unmarshal(raw, info) != nil {
 			return
 		}
-		r := New("/registration", func() {})
+		r := New([]string{"/registration"}, func() {})
 		err := r.admit(socketFile{path: "/registration/d-reg.sock"}, info)
 		switch {
 		case err != nil:
-			if !slices.ContainsFunc([]string{"plugin type ", "plugin name ", "endpoint ", "supported versions "}, func(field string) bool {
+			if !slices.ContainsFunc([]string{"plugin name ", "endpoint ", "supported versions "}, func(field string) bool {
 				return strings.HasPrefix(err.Error(), field)
 			}) {
 				t.Errorf("the refusal does not say what is wrong: %v", err)

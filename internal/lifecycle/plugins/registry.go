@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +28,7 @@ const checkLimit = time.Minute
 // Registry holds the drivers of one node. Several goroutines may use it, also before and
 // after Run.
 type Registry struct {
-	dir      string
+	dirs     []string
 	onChange func()
 	// Tests replace these.
 	clock              clock.WithTicker
@@ -60,12 +59,12 @@ type instance struct {
 	readyAt   time.Time
 }
 
-// New returns a registry without drivers. Run finds them in the registration directory. It
+// New returns a registry without drivers. Run finds them in the registration directories. It
 // calls onChange after each registration and deregistration. Several goroutines call it, and
 // it must not block.
-func New(dir string, onChange func()) *Registry {
+func New(dirs []string, onChange func()) *Registry {
 	return &Registry{
-		dir: filepath.Clean(dir), onChange: onChange, missingSince: map[string]time.Time{},
+		dirs: dirs, onChange: onChange, missingSince: map[string]time.Time{},
 		clock: clock.RealClock{}, rescan: rescanEvery, checkLimit: checkLimit, newWatcher: fsnotify.NewWatcher,
 	}
 }

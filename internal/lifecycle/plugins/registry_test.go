@@ -6,20 +6,23 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
+	"k8s.io/klog/v2"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 )
 
 func TestRegister(t *testing.T) {
 	t.Run("a driver that was there before, and one that comes later", func(t *testing.T) {
 		h := run(t, nil, func(r *Registry) {
-			newStranger("early", "/e/1").serve(t, filepath.Join(r.dir, "early-reg.sock"))
+			newStranger("early", "/e/1").serve(t, filepath.Join(r.dirs[0], "early-reg.sock"))
 		})
 		h.awaitRegistered(t, "early")
 		newStranger("late", "/e/2").serve(t, filepath.Join(h.dir, "late-reg.sock"))
@@ -103,10 +106,6 @@ func TestRegisterRefuses(t *testing.T) {
 		change func(*registerapi.PluginInfo)
 		want   string
 	}{
-		"another type": {
-			func(i *registerapi.PluginInfo) { i.Type = "CSIPlugin" },
-			`plugin type is "CSIPlugin", must be "SLMPlugin"`,
-		},
 		"no name": {
 			func(i *registerapi.PluginInfo) { i.Name = "" },
 			"plugin name is empty, must be the name of the driver",
@@ -161,6 +160,48 @@ func TestRegisterRefuses(t *testing.T) {
 		remove(t, first)
 		h.awaitRegistered(t, "other")
 	})
+}
+
+// The folder of a stock kubelet has plugins that are the kubelet's business: they register with the kubelet, and only the
+// kubelet tells them the outcome.
+func TestThePluginsOfTheKubeletAreLeftAlone(t *testing.T) {
+	lines := make(chan string, 100)
+	logger := funcr.New(func(_, line string) { lines <- line }, funcr.Options{})
+	kubelet := filepath.Join(tempDir(t), "plugins_registry")
+	h := runIn(klog.NewContext(t.Context(), logger), t, nil, func(r *Registry) { r.dirs = append(r.dirs, kubelet) })
+	types := []string{"CSIPlugin", "DRAPlugin", "DevicePlugin"}
+	var others []*stranger
+	for _, kind := range types {
+		plugin := newStranger(strings.ToLower(kind)+".example.com", "/e/"+kind)
+		plugin.info.Type = kind
+		plugin.serve(t, filepath.Join(kubelet, kind+"-reg.sock"))
+		others = append(others, plugin)
+	}
+	newStranger("d", "/e").serve(t, filepath.Join(kubelet, "d-reg.sock"))
+	newStranger("own", "/e/own").serve(t, filepath.Join(h.dir, "own-reg.sock"))
+	h.awaitRegistered(t, "d")
+	h.awaitRegistered(t, "own")
+
+	var said []string
+	for range types {
+		said = append(said, awaitLine(t, lines, "is not a lifecycle driver"))
+	}
+	slices.Sort(said)
+	for i, kind := range types {
+		if !strings.Contains(said[i], `its type is \"`+kind+`\"`) || !strings.Contains(said[i], `"level"=0`) {
+			t.Errorf("of the %s, the agent logs %s", kind, said[i])
+		}
+	}
+	if diff := cmp.Diff([]string{"d", "own"}, h.Names()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for _, plugin := range others {
+		select {
+		case status := <-plugin.statuses:
+			t.Errorf("the %s was told %v", plugin.info.GetType(), status)
+		default:
+		}
+	}
 }
 
 func TestDeregister(t *testing.T) {
@@ -221,7 +262,7 @@ func TestDeregister(t *testing.T) {
 	})
 
 	t.Run("a driver that takes another name over the same socket has one name", func(t *testing.T) {
-		r := New("", func() {})
+		r := New(nil, func() {})
 		for _, name := range []string{"one", "two"} {
 			if err := r.register(&instance{name: name, endpoint: "/e", socket: socketFile{path: "/s"}}); err != nil {
 				t.Fatal(err)
@@ -246,7 +287,7 @@ func TestMissingSince(t *testing.T) {
 
 func TestUpdate(t *testing.T) {
 	h := run(t, nil, func(r *Registry) {
-		path := filepath.Join(r.dir, "d-old-reg.sock")
+		path := filepath.Join(r.dirs[0], "d-old-reg.sock")
 		newStranger("d", "/e/old").serve(t, path)
 		// The clock of the file system is too coarse for what is made in a test.
 		if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
@@ -259,7 +300,7 @@ func TestUpdate(t *testing.T) {
 	h.awaitEndpoint(t, "d", "/e/new")
 
 	t.Run("the newest is the newest after a restart of the agent, too", func(t *testing.T) {
-		other := run(t, nil, func(r *Registry) { r.dir = h.dir })
+		other := run(t, nil, func(r *Registry) { r.dirs = []string{h.dir} })
 		other.await(t, "d", "registered twice", func(State) bool {
 			other.mu.Lock()
 			defer other.mu.Unlock()
@@ -296,7 +337,7 @@ func TestRunFailsWithoutItsDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := New(filepath.Join(file, "r"), func() {}).Run(quiet(t))
+	err := New([]string{filepath.Join(file, "r")}, func() {}).Run(quiet(t))
 	if err == nil || !strings.Contains(err.Error(), "make registration directory") {
 		t.Errorf("error is %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -59,15 +60,20 @@ type house struct {
 
 func run(t *testing.T, clock clock.WithTicker, prepare ...func(*Registry)) *house {
 	t.Helper()
+	return runIn(quiet(t), t, clock, prepare...)
+}
+
+func runIn(ctx context.Context, t *testing.T, clock clock.WithTicker, prepare ...func(*Registry)) *house {
+	t.Helper()
 	h := &house{dir: filepath.Join(tempDir(t), "r"), changed: make(chan struct{}, 1)}
-	h.Registry = New(h.dir, h.notice)
+	h.Registry = New([]string{h.dir}, h.notice)
 	if clock != nil {
 		h.clock = clock
 	}
 	for _, do := range prepare {
 		do(h.Registry)
 	}
-	ctx, cancel := context.WithCancel(quiet(t))
+	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
 	t.Cleanup(func() {
@@ -77,6 +83,23 @@ func run(t *testing.T, clock clock.WithTicker, prepare ...func(*Registry)) *hous
 		}
 	})
 	return h
+}
+
+// awaitLine waits for a line of the log with that text.
+func awaitLine(t *testing.T, lines <-chan string, text string) string {
+	t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case line := <-lines:
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-late.C:
+			t.Fatalf("no line of the log has %q", text)
+		}
+	}
 }
 
 func (h *house) notice() {

@@ -14,41 +14,52 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 )
 
 // rescanEvery is the interval of the scans without a notification.
 const rescanEvery = 10 * time.Second
 
-// watch is the state of Run, and only its goroutine uses it.
+// watch follows one registration directory. Only its goroutine uses it.
 type watch struct {
 	*Registry
 
+	dir       string
 	logger    klog.Logger
 	followers map[string]*follower
 	notify    *fsnotify.Watcher // nil: without notifications, the ticker finds the changes
 	complaint string            // the error of the last scan
 }
 
-// Run follows the registration directory until ctx ends. It fails only if it cannot
-// create the directory; it logs later errors, and tries again. When it returns, no driver
+// Run follows the registration directories until ctx ends. It fails only if it cannot
+// create one; it logs later errors, and tries again. When it returns, no driver
 // is registered, and everything that it started has ended. Call it once.
 func (r *Registry) Run(ctx context.Context) error {
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	r.mu.Lock()
+	r.since, r.logger = r.clock.Now(), klog.FromContext(ctx)
+	r.mu.Unlock()
+	watches, ctx := errgroup.WithContext(ctx)
+	for _, dir := range r.dirs {
+		w := &watch{Registry: r, dir: filepath.Clean(dir), logger: klog.FromContext(ctx), followers: map[string]*follower{}}
+		watches.Go(func() error { return w.run(ctx) })
+	}
+	err := watches.Wait()
+	r.checks.Wait() // the followers have canceled them
+	return err
+}
+
+func (w *watch) run(ctx context.Context) error {
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return fmt.Errorf("make registration directory: %w", err)
 	}
-	logger := klog.FromContext(ctx)
-	r.mu.Lock()
-	r.since, r.logger = r.clock.Now(), logger
-	r.mu.Unlock()
-	w := &watch{Registry: r, logger: logger, followers: map[string]*follower{}}
 	var err error
-	if w.notify, err = r.newWatcher(); err != nil {
-		logger.Error(err, "No file notifications: drivers are found later", "every", r.rescan.String())
+	if w.notify, err = w.newWatcher(); err != nil {
+		w.logger.Error(err, "No file notifications: drivers are found later", "every", w.rescan.String())
 	} else {
 		defer func() { _ = w.notify.Close() }() // the process can do nothing about an error
 	}
-	ticker := r.clock.NewTicker(r.rescan)
+	ticker := w.clock.NewTicker(w.rescan)
 	defer ticker.Stop()
 	for w.update(ctx); w.await(ctx, ticker.C()); {
 		w.update(ctx)
@@ -56,7 +67,6 @@ func (r *Registry) Run(ctx context.Context) error {
 	for _, f := range w.followers {
 		f.stop()
 	}
-	r.checks.Wait() // the followers have canceled them
 	return nil
 }
 
