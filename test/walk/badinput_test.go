@@ -127,7 +127,23 @@ func TestTheAPIServerRefusesBadInput(t *testing.T) {
 			transition, `{start: a, end: b, driver: example.com/a/b, allNodes: true}`,
 			[]string{`spec.driver: Invalid value: "example.com/a/b"`, "should match"},
 		},
+		"a transition of devices on all nodes": {
+			transition, `{start: a, end: b, driver: d, allNodes: true, targetRef: {kind: ResourceSlice, name: gpus}}`,
+			[]string{"spec.targetRef: Invalid value", "spec.targetRef is reserved: a transition is for nodes"},
+		},
 
+		"an event of a device": {
+			event, `{transitionName: a, bindingNode: n1, targetRef: {kind: ResourceSlice, name: gpu-0}}`,
+			[]string{"spec.targetRef: Invalid value", "spec.targetRef is reserved: the target of an event is the node in spec.bindingNode"},
+		},
+		"an event of an empty target": {
+			event, `{transitionName: a, bindingNode: n1, targetRef: {}}`,
+			[]string{"spec.targetRef: Invalid value", "spec.targetRef is reserved"},
+		},
+		"an event of a target that is a name": {
+			event, `{transitionName: a, bindingNode: n1, targetRef: gpu-0}`,
+			[]string{"spec.targetRef: Invalid value", "must be of type object"},
+		},
 		"an event without a transition": {
 			event, `{bindingNode: n1}`,
 			[]string{"spec.transitionName: Required value"},

@@ -46,6 +46,7 @@ type LifecycleEvent struct {
 
 // LifecycleEventSpec defines the requested transition and its node.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.targetRef)",message="spec.targetRef is reserved: the target of an event is the node in spec.bindingNode",fieldPath=".targetRef"
 // +kubebuilder:validation:XValidation:rule="has(self.requestedBy) == has(oldSelf.requestedBy)",message="spec.requestedBy is immutable",fieldPath=".requestedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.actor) == has(oldSelf.actor)",message="spec.actor is immutable",fieldPath=".actor"
 // +kubebuilder:validation:XValidation:rule="has(self.until) == has(oldSelf.until)",message="spec.until is immutable",fieldPath=".until"
@@ -69,6 +70,13 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.bindingNode is immutable"
 	BindingNode string `json:"bindingNode"`
+
+	// targetRef is reserved for targets other than nodes, such as devices. The API server rejects events
+	// that have it. Without the field, it would drop the target and keep an event of the node.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	TargetRef *runtime.RawExtension `json:"targetRef,omitempty"`
 
 	// sla overrides the transition's sla for this event: the maximum duration from claim to end.
 	// An addition of Slipway.

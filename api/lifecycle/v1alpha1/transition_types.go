@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // RegisteredCentrallyAnnotation of a LifecycleTransition has the name of its driver while that driver
@@ -39,6 +40,7 @@ type LifecycleTransition struct {
 // allNodes selects its nodes. These three fields are immutable. The other fields may change,
 // which does not affect events that are already claimed.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.targetRef)",message="spec.targetRef is reserved: a transition is for nodes",fieldPath=".targetRef"
 // +kubebuilder:validation:XValidation:rule="[has(self.nodeName), has(self.nodeSelector), has(self.allNodes)].filter(x, x).size() == 1",message="exactly one of spec.nodeName, spec.nodeSelector and spec.allNodes must be set"
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="spec.start and spec.end must differ",fieldPath=".end"
 // +kubebuilder:validation:XValidation:rule="has(self.nodeName) == has(oldSelf.nodeName) && has(self.nodeSelector) == has(oldSelf.nodeSelector) && has(self.allNodes) == has(oldSelf.allNodes)",message="spec.nodeName, spec.nodeSelector and spec.allNodes are immutable"
@@ -85,6 +87,13 @@ type LifecycleTransitionSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self",message="spec.allNodes must be true or left out"
 	AllNodes *bool `json:"allNodes,omitempty"`
+
+	// targetRef is reserved for targets other than nodes, such as devices. The API server rejects
+	// transitions that have it.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	TargetRef *runtime.RawExtension `json:"targetRef,omitempty"`
 
 	// sla is the maximum duration of the transition, from claim to end. Unset: no limit.
 	// +optional
