@@ -63,11 +63,12 @@ func TestSeveralNodesDrainSideBySideAndStatusShowsThem(t *testing.T) {
 	stuck.Agent("")
 	watched := start(t, env, "status", "-w", "-l", harness.GroupLabel+"="+group)
 
-	drain := start(t, env, "drain", "-l", harness.GroupLabel+"="+group, "--force", "--reason", "new firmware")
+	drain := start(t, env, "drain", "-l", harness.GroupLabel+"="+group, "--force", "--reason", "new firmware", "--until", "2h")
 	held.AwaitHeld(t, "drain-"+stuck.Name)
 	env.AwaitEventGone(t, "drain-"+free.Name)
 	out, _ := run(t, env, 0, "status", "-o", "wide", free.Name, stuck.Name)
 	wantTexts(t, out, "drained", "blocked", "BudgetImpossible: Pod default/"+held.Name, "new firmware")
+	wantTexts(t, out, "in 11", "after the drain, waits for uncordon by admin", "waits for 'kubectl slipway uncordon'")
 	out, _ = run(t, env, 0, "status", "-o", "name", stuck.Name)
 	wantTexts(t, out, "node/"+stuck.Name+"\n")
 	run(t, env, 1, "status", "no-such-node")

@@ -13,6 +13,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/state"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
@@ -34,6 +35,9 @@ type nodeStatus struct {
 	Outdated bool         `json:"outdated,omitempty"`
 	Since    *metav1.Time `json:"since,omitempty"`
 	Deadline *metav1.Time `json:"deadline,omitempty"`
+	// Until is the expected return of the node, and Next its next step.
+	Until *metav1.Time `json:"until,omitempty"`
+	Next  string       `json:"next,omitempty"`
 	// RequestedBy and Reason are the requester and its reason.
 	RequestedBy string `json:"requestedBy,omitempty"`
 	Reason      string `json:"reason,omitempty"`
@@ -55,6 +59,8 @@ type holdStatus struct {
 	Purpose     string      `json:"purpose,omitempty"`
 	Event       string      `json:"event"`
 	Since       metav1.Time `json:"since"`
+	// Until is the expected return of the node.
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // facts are the objects of the overview. Nodes are nil for a caller that may not list them.
@@ -83,6 +89,7 @@ func overview(f facts, named []string) []nodeStatus {
 	}
 	for i := range all {
 		all[i].addHolds(f.holds)
+		all[i].addNext(cli.NodeNamed(nodes, all[i].Node))
 	}
 	slices.SortStableFunc(all, func(a, b nodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(order(a.Phase), order(b.Phase)), cmp.Compare(a.Event, b.Event))
@@ -110,7 +117,7 @@ func ofEvent(event *lifecyclev1alpha1.LifecycleEvent, node *corev1.Node) nodeSta
 		Waiting: wait.Reason, Message: wait.Message, Blockers: status.Blockers,
 		BlockersTotal: state.BlockersOf(status),
 		Outdated:      wait.Outdated || state.IsOutdated(event), Deadline: status.SLA,
-		RequestedBy: event.Spec.RequestedBy, Reason: event.Spec.Reason,
+		RequestedBy: event.Spec.RequestedBy, Reason: event.Spec.Reason, Until: event.Spec.Until,
 		Maintenances: cli.MaintenanceNames(event.Spec.BindingNode, event),
 	}
 	if !event.CreationTimestamp.IsZero() {
@@ -129,14 +136,75 @@ func (s *nodeStatus) addHolds(holds []*slipwayv1alpha1.NodeHold) {
 		if h.Spec.NodeName == s.Node {
 			s.Holds = append(s.Holds, holdStatus{
 				User: h.Spec.User, Actor: h.Spec.Actor, Maintenance: h.Spec.Maintenance, Purpose: h.Spec.Purpose,
-				Event: h.Spec.EventName, Since: h.CreationTimestamp,
+				Event: h.Spec.EventName, Since: h.CreationTimestamp, Until: h.Spec.Until,
 			})
 		}
 	}
 	slices.SortFunc(s.Holds, func(a, b holdStatus) int { return cmp.Or(a.Since.Compare(b.Since.Time), cmp.Compare(a.Event, b.Event)) })
-	if s.Event == "" && len(s.Holds) > 0 {
-		s.Reason, s.Since = s.Holds[0].Purpose, &s.Holds[0].Since
+	if s.Event != "" || len(s.Holds) == 0 {
+		return
 	}
+	s.Reason, s.Since = s.Holds[0].Purpose, &s.Holds[0].Since
+	for _, h := range s.Holds {
+		if h.Until != nil && (s.Until == nil || h.Until.Before(s.Until)) {
+			s.Until = h.Until
+		}
+	}
+}
+
+// addNext adds the next step of a node that is out of service, or is about to be. The obstacles of an event are not part of it.
+func (s *nodeStatus) addNext(node *corev1.Node) {
+	out, inWork := node != nil && node.Spec.Unschedulable, s.Event != "" && !s.Phase.Terminal()
+	drains := slices.Contains([]state.State{state.Draining, state.Blocked, state.Stalled}, s.State)
+	switch {
+	case s.State == state.GoingDown:
+		s.Next = "returns when its machine has booted"
+	case drains && (!inWork || s.Transition == lifecyclev1alpha1.DrainTransition):
+		s.Next = "after the drain, " + s.way(node)
+	case out && (!inWork || s.State == state.Waiting && len(s.Holds) > 0):
+		s.Next = s.way(node)
+	}
+}
+
+// way returns the way of a drained node back to service.
+func (s *nodeStatus) way(node *corev1.Node) string {
+	byUsers := slices.ContainsFunc(s.Holds, func(h holdStatus) bool { return h.Maintenance == "" })
+	switch {
+	case len(s.Holds) > 0 && !byUsers:
+		return ofMaintenance(s.holders(), node)
+	case len(s.Holds) > 0:
+		return "waits for uncordon by " + s.holders() + planned(node)
+	case len(s.Maintenances) > 0:
+		return ofMaintenance(s.who(), node)
+	case s.Event != "" && s.RequestedBy != "":
+		return "waits for uncordon by " + s.RequestedBy + planned(node)
+	case s.CordonedByOthers != "":
+		return "waits for 'kubectl uncordon'"
+	default:
+		return "waits for 'kubectl slipway uncordon'"
+	}
+}
+
+// ofMaintenance returns the way of a node that a maintenance has out of service.
+func ofMaintenance(name string, node *corev1.Node) string {
+	if node != nil {
+		records, _ := maintenance.RecordsOn(node) // Slipway writes no record that it cannot read
+		if slices.ContainsFunc(records, func(r maintenance.Record) bool { return r.State == maintenance.RecordFailed }) {
+			return name + " has failed on it, and keeps it until a person decides"
+		}
+	}
+	return name + " works on it, and returns it"
+}
+
+// planned names the maintenances that wait for a node.
+func planned(node *corev1.Node) string {
+	if node == nil {
+		return ""
+	}
+	if c := state.NodeCondition(node, maintenance.NodeMaintenancePlanned); c != nil && c.Status == corev1.ConditionTrue {
+		return "; then maintenance " + c.Message
+	}
+	return ""
 }
 
 func (s *nodeStatus) addCordons(node *corev1.Node) {

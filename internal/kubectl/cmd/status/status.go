@@ -32,11 +32,11 @@ func newStatus(t *cli.Tool) *cobra.Command {
 	s := &statusFlags{nodes: cli.Nodes{Optional: true}}
 	command := &cobra.Command{
 		Use:   "status [NODE...] [-l SELECTOR]",
-		Short: "Show the nodes in or near maintenance: progress, blockers, requesters, holders",
+		Short: "Show the nodes out of service: holder, reason, start, expected return, progress, blockers, next step",
 		Long: `Shows the nodes that have LifecycleEvents, are cordoned, or were drained; of named nodes also those
 in service. WHO is the requester of an event and, after its end, the actors that hold the node
-('kubectl get nodeholds'). -o wide adds the reason and the LifecycleEvent. A report about an older spec of an event
-is marked (outdated).
+('kubectl get nodeholds'). UNTIL is the expected return of the node (--until of drain), and NEXT the next
+step of the node. -o wide adds the LifecycleEvent. A report about an older spec of an event is marked (outdated).
 
 With -w, it redraws a terminal at each change; elsewhere, each change of a node is a line, or one JSON
 object with -o json.`,

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
 	"github.com/slipway-k8s/slipway/internal/kubectl/explain"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 )
 
@@ -191,20 +194,30 @@ func TestNodesThatMayNotBeReadAreNotTakenForNone(t *testing.T) {
 	}
 }
 
-// The event of a drain is gone: its hold names who has the node, why, and since when.
+// The event of a drain is gone: its hold names who has the node, why, since when, and until when.
 func TestStatusNamesTheHoldersOfADrainedNode(t *testing.T) {
 	since := func(hours int) metav1.ObjectMeta {
 		return metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(clitest.Noon.Add(time.Duration(-hours) * time.Hour))}
 	}
-	held := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", EventName: "drain-worker-1", User: "ada", Purpose: "disk"}
+	held := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", EventName: "drain-worker-1", User: "ada", Purpose: "disk", Until: new(metav1.NewTime(clitest.Noon.Add(2 * time.Hour)))}
 	ci := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-1", EventName: "drain-worker-1", User: "ci", Actor: "blue"}
+	late := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-4", EventName: "drain-worker-4", User: "eve", Purpose: "fan", Until: new(metav1.NewTime(clitest.Noon.Add(-time.Minute)))}
 	elsewhere := slipwayv1alpha1.NodeHoldSpec{NodeName: "worker-2", EventName: "maintenance-worker-2", User: "bob", Maintenance: "night", Purpose: "kernel"}
-	var nodes []*corev1.Node
-	for _, name := range []string{"worker-1", "worker-2", "worker-3"} {
-		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: true}})
+	failed := elsewhere
+	failed.NodeName = "worker-5"
+	nodes := map[string]*corev1.Node{}
+	for i := range 6 {
+		name := fmt.Sprintf("worker-%d", i+1)
+		nodes[name] = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: true}}
 	}
-	all := overview(facts{nodes: nodes, holds: []*slipwayv1alpha1.NodeHold{
+	nodes["worker-4"].Status.Conditions = []corev1.NodeCondition{{
+		Type: maintenance.NodeMaintenancePlanned, Status: corev1.ConditionTrue, Message: "night (not before 2026-05-01T22:00:00Z)",
+	}}
+	nodes["worker-5"].Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: `[{"uid":"a","state":"Failed","at":"2026-05-01T11:00:00Z"}]`}
+	nodes["worker-6"].Annotations = map[string]string{shutdown.Annotation: "{}"}
+	all := overview(facts{nodes: slices.Collect(maps.Values(nodes)), holds: []*slipwayv1alpha1.NodeHold{
 		{ObjectMeta: since(1), Spec: ci}, {ObjectMeta: since(3), Spec: held}, {ObjectMeta: since(2), Spec: elsewhere},
+		{ObjectMeta: since(2), Spec: late}, {ObjectMeta: since(2), Spec: failed},
 	}}, nil)
 	clitest.Golden(t, "status/held", statusTable(all, ui.Style{}, clitest.Noon, true, false))
 }

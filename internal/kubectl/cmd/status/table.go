@@ -34,9 +34,12 @@ func statusTable(all []nodeStatus, style ui.Style, now time.Time, wide, nodesUnr
 		cli.Text("DEADLINE", func(s *row) string { return cli.Until(s.Deadline, now) }),
 		cli.Text("WHO", (*row).who),
 		blocked,
+		cli.Under("WHY", func(s *row) string { return s.Reason }),
+		cli.Under("UNTIL", func(s *row) string { return cli.Until(s.Until, now) }),
+		cli.Under("NEXT", func(s *row) string { return s.Next }),
 	}
 	if wide {
-		columns = append(columns, cli.Under("WHY", func(s *row) string { return s.Reason }), cli.Under("EVENT", func(s *row) string { return s.Event }))
+		columns = append(columns, cli.Under("EVENT", func(s *row) string { return s.Event }))
 	}
 	return cli.Table(style, all, columns)
 }
