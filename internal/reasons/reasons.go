@@ -97,10 +97,16 @@ func index() map[key]Entry {
 	return found
 }
 
-// Lookup finds the entry of a code in a place. It does not know the codes of third-party drivers.
+// Lookup finds the entry of a code in a place, and that of a state in any spelling. It does not know the codes of third-party drivers.
 func Lookup(place Place, code string) (Entry, bool) {
-	e, ok := byPlace[key{place, code}]
-	return e, ok
+	if e, ok := byPlace[key{place, code}]; ok || place != NodeState {
+		return e, ok
+	}
+	i := slices.IndexFunc(nodeStates, func(e Entry) bool { return lifecyclev1alpha1.IsState(e.Code, code) })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return nodeStates[i], true
 }
 
 // Advised adds the remedy of the catalogue to a message, unless the message ends with it, or the

@@ -125,6 +125,19 @@ func TestEntriesAreShortAndUnique(t *testing.T) {
 	}
 }
 
+func TestAStateIsFoundInAnySpelling(t *testing.T) {
+	for code, want := range map[string]string{
+		"drain-complete": "drain-complete", "DrainComplete": "drain-complete", "MaintenanceComplete": "maintenance-complete", "Draining": "Draining", "Flashed": "",
+	} {
+		if e, known := Lookup(NodeState, code); e.Code != want || known != (want != "") {
+			t.Errorf("%s: %q, %t", code, e.Code, known)
+		}
+	}
+	if _, known := Lookup(Blocker, "DrainComplete"); known {
+		t.Error("a state is a blocker")
+	}
+}
+
 func TestTheReferenceHasAnAnchorForEachCode(t *testing.T) {
 	page, err := os.ReadFile("../../" + PagePath)
 	if err != nil {

@@ -37,7 +37,11 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		return o.Recorder.CreateHold(ctx, s.Hold)
 	case oversight.ReleaseHold:
 		log.FromContext(ctx).Info("The node is no longer held", "event", s.Hold.Spec.EventName, "by", hold.Actor(s.Hold), "releasedBy", releaser(facts, s))
-		return o.Recorder.DeleteHold(ctx, s.Hold)
+		if err := o.Recorder.DeleteHold(ctx, s.Hold); err != nil || s.Notice == "" {
+			return err
+		}
+		o.Observer.Node(facts.NodeName).HoldReleased(s.Hold, s.Notice)
+		return nil
 	case oversight.MarkNode:
 		_, err := o.Writer(facts.NodeName).Mark(ctx, s.Conditions)
 		return err

@@ -92,7 +92,7 @@ func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 		released, inWork := hold.ReleasedBy(h, e), of != nil && !of.Status.ClaimStatus.Terminal()
 		switch {
 		case released && !inWork:
-			return do(ReleaseHold{Event: e, Hold: h})
+			return do(ReleaseHold{Event: e, Hold: h, Notice: releaseNotice(h, e)})
 		case !released, h.Spec.Maintenance != "" && !hold.OfMaintenance(e): // a maintenance ends its work only by itself
 			others = append(others, h)
 		default:
@@ -113,6 +113,15 @@ func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 	}
 }
 
+// releaseNotice informs the holder about the return of its node by another actor. It is empty for the holder's own return.
+func releaseNotice(h *hold.Hold, e *lifecyclev1alpha1.LifecycleEvent) string {
+	own := h.Spec.Maintenance == "" && (h.Spec.User == "" || h.Spec.User == e.Spec.RequestedBy && h.Spec.Actor == e.Spec.Actor)
+	if own || hold.OfMaintenance(e) {
+		return ""
+	}
+	return fmt.Sprintf("user %q returns the node: it is no longer held by %s", e.Spec.RequestedBy, hold.Text([]*hold.Hold{h}))
+}
+
 // dropHold releases the hold of a user whose drain has ended, after a person has uncordoned the node with kubectl.
 func dropHold(f Facts) Decision {
 	if f.Node == nil || f.Node.Spec.Unschedulable || f.Node.Annotations[hold.UncordonedBy] == "" {
@@ -120,7 +129,8 @@ func dropHold(f Facts) Decision {
 	}
 	for _, h := range f.Holds {
 		if h.Spec.Maintenance == "" && eventOf(f, h) == nil {
-			return do(ReleaseHold{Hold: h})
+			return do(ReleaseHold{Hold: h, Notice: fmt.Sprintf("user %q has uncordoned the node with kubectl: it is no longer held by %s",
+				f.Node.Annotations[hold.UncordonedBy], hold.Text([]*hold.Hold{h}))})
 		}
 	}
 	return Decision{}

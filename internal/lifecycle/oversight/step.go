@@ -35,10 +35,11 @@ type (
 		Hold  *hold.Hold
 	}
 	// ReleaseHold deletes a hold, for an event that returns the node, or that has ended without effect. Event is nil after
-	// an uncordon by a person.
+	// an uncordon by a person. Notice informs the holder that another actor has released its hold.
 	ReleaseHold struct {
-		Event *lifecyclev1alpha1.LifecycleEvent
-		Hold  *hold.Hold
+		Event  *lifecyclev1alpha1.LifecycleEvent
+		Hold   *hold.Hold
+		Notice string
 	}
 	// UnprotectHold removes the finalizer of the hold from an event.
 	UnprotectHold struct {

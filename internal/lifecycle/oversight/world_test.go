@@ -326,10 +326,14 @@ func describe(step Step) string {
 		}
 		return text
 	case ReleaseHold:
-		if s.Event == nil {
-			return "release the hold of " + s.Hold.Spec.EventName
+		text := "release the hold of " + s.Hold.Spec.EventName
+		if s.Event != nil {
+			text += ", for " + s.Event.Name
 		}
-		return fmt.Sprintf("release the hold of %s, for %s", s.Hold.Spec.EventName, s.Event.Name)
+		if s.Notice != "" {
+			text += "\n  tell: " + s.Notice
+		}
+		return text
 	case MarkNode:
 		c := s.Conditions[0]
 		return fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)

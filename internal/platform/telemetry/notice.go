@@ -16,7 +16,7 @@ import (
 )
 
 // Reasons of core Events. The other reasons are LifecycleEventSucceeded, LifecycleEventFailed and
-// LifecycleEventSlaExpired after the phase, BudgetsOverridden after the condition, and LeaseLost after its reason.
+// LifecycleEventSlaExpired after the phase, BudgetsOverridden after the condition, and LeaseLost and OnlyNode after their reasons.
 const (
 	ReasonClaimed  = "LifecycleEventClaimed"
 	ReasonCanceled = "LifecycleEventCanceled"
@@ -24,6 +24,8 @@ const (
 	ReasonBlocked = "LifecycleEventBlocked"
 	// ReasonCordoned: the node is cordoned for the event.
 	ReasonCordoned = "NodeCordoned"
+	// ReasonHoldReleased: another actor has released the hold of an actor on the node.
+	ReasonHoldReleased = "HoldReleased"
 )
 
 // blockedAfter is the age at which a blocker is reported. A shorter block is normal in a drain.
@@ -50,6 +52,9 @@ func written(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.Li
 		notices = append(notices, *n)
 	}
 	if n := leaseLost(event, after); n != nil {
+		notices = append(notices, *n)
+	}
+	if n := onlyNode(event, after); n != nil {
 		notices = append(notices, *n)
 	}
 	if after.ClaimStatus.Terminal() && !before.Terminal() {
@@ -86,6 +91,16 @@ func leaseLost(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.
 		return nil
 	}
 	return &notice{corev1.EventTypeWarning, reason, fmt.Sprintf("LifecycleEvent %s: %s", event.Name, c.Message), c.Message}
+}
+
+// onlyNode reports that the guards have let an event of the only Node of the cluster pass; nil without news.
+func onlyNode(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) *notice {
+	const condition, reason = lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ReasonOnlyNode
+	c, before := meta.FindStatusCondition(after.Conditions, condition), meta.FindStatusCondition(event.Status.Conditions, condition)
+	if c == nil || c.Reason != reason || before != nil && before.Reason == reason {
+		return nil
+	}
+	return &notice{corev1.EventTypeWarning, reason, fmt.Sprintf("LifecycleEvent %s: %s", event.Name, c.Message), ""}
 }
 
 // ended reports the end of an event.

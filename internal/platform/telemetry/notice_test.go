@@ -50,6 +50,10 @@ func TestWhatIsWrittenIsToldOnce(t *testing.T) {
 		"it is claimed": {
 			eventIn(pending), eventIn(claimed), []string{"Normal LifecycleEventClaimed LifecycleEvent e: transition t begins"},
 		},
+		"the cluster has one Node": {
+			eventIn(pending), eventIn(pending, metav1.Condition{Type: "GuardsPassed", Status: metav1.ConditionTrue, Reason: "OnlyNode", Message: "alone"}),
+			[]string{"Warning OnlyNode LifecycleEvent e: alone"},
+		},
 		"it goes on": {eventIn(claimed), eventIn(claimed), nil},
 		"it succeeds": {
 			eventIn(claimed), eventIn(lifecyclev1alpha1.Succeeded, finished("Succeeded", "drained: 5 of 5 pods gone")),

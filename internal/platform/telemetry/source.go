@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -148,6 +149,12 @@ func (o *Observer) Look(events []*lifecyclev1alpha1.LifecycleEvent, cordonedFor 
 		return !slices.ContainsFunc(events, func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID == uid })
 	})
 	return next
+}
+
+// HoldReleased reports to the actor of a hold that another actor has released it.
+func (o *Observer) HoldReleased(h *slipwayv1alpha1.NodeHold, message string) {
+	o.tell(&lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: h.Spec.EventName, UID: h.Spec.EventUID}},
+		notice{corev1.EventTypeNormal, ReasonHoldReleased, message, ""})
 }
 
 // tell writes core Events about the node and the event.

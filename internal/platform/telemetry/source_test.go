@@ -16,6 +16,7 @@ import (
 	kubernetesfake "k8s.io/client-go/kubernetes/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 // source is that of one process among several that share a cluster.
@@ -91,5 +92,20 @@ func TestPeopleAreToldAtTheNodeAndAtTheEventAndNotTwice(t *testing.T) {
 	want = []string{"LifecycleEvent" + text + "b: why", "LifecycleEvent" + text + "c: why", "Node" + text + "b: why", "Node" + text + "c: why"}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("core Events (-want +got):\n%s", diff)
+	}
+}
+
+func TestAHolderIsToldWhoHasReleasedItsHold(t *testing.T) {
+	clients := kubernetesfake.NewClientset()
+	w, err := clients.CoreV1().Events("").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &slipwayv1alpha1.NodeHold{Spec: slipwayv1alpha1.NodeHoldSpec{NodeName: "n", EventName: "drain-n", EventUID: "7", User: "ada"}}
+	sourceOf(t, Controller, clients, prometheus.NewRegistry()).Node("n").HoldReleased(h, "user \"bob\" has uncordoned the node")
+	got := []string{next(t, w), next(t, w)}
+	want := []string{"ADDED default Node n HoldReleased", "ADDED default LifecycleEvent 7 HoldReleased"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
