@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -56,12 +57,13 @@ type nodeFacts struct {
 	unschedulable bool
 	tainted       bool
 	ready         bool
+	labels        labels.Set
 	// attached are its volumes, by their names in Node.status.volumesAttached.
 	attached []string
 }
 
 func nodeFactsOf(node *corev1.Node) nodeFacts {
-	n := nodeFacts{known: true, exists: true, unschedulable: node.Spec.Unschedulable}
+	n := nodeFacts{known: true, exists: true, unschedulable: node.Spec.Unschedulable, labels: node.Labels}
 	for _, t := range node.Spec.Taints {
 		if t.Key == corev1.TaintNodeUnschedulable && t.Effect == corev1.TaintEffectNoSchedule {
 			n.tainted = true

@@ -29,13 +29,13 @@ type stayer struct {
 // filter separates the pods that must leave from the covered pods that stay.
 func filter(pods []*corev1.Pod, f facts) (leaving []leaver, left []stayer) {
 	for _, pod := range covered(pods, f.request, f.own) {
-		t := treat(pod, f.rules[pod.Namespace], f.request.PodTimeout)
+		t := treat(pod, f.node.labels, f.rules[pod.Namespace], f.request.PodTimeout)
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
 		case isMirror(pod) && f.statics[pod.UID].Left != "":
 			left = append(left, stayer{pod, StaticPodLeft.obstacle("", "%s", f.statics[pod.UID].Left)})
 		case t.behavior == Skip:
-			left = append(left, stayer{pod, PodSkipped.obstacle(t.rule, "rule %s keeps the pod on the node", t.rule)})
+			left = append(left, stayer{pod, PodSkipped.obstacle(t.rule, "%s keeps the pod on the node", t.source())})
 		case owner != nil && f.owners[owner.UID].recurring() && !isTerminating(pod):
 			left = append(left, stayer{pod, recurs(pod, owner)})
 		default:

@@ -264,7 +264,7 @@ func completion(l leaver) *obstacle {
 	if l.deadline > 0 {
 		limit = fmt.Sprintf("for %s at most", l.deadline)
 	}
-	return WaitingForCompletion.obstacle(l.rule, "rule %s makes the drain wait until the pod has ended by itself, %s", l.rule, limit)
+	return WaitingForCompletion.obstacle(l.rule, "%s makes the drain wait until the pod has ended by itself, %s", l.source(), limit)
 }
 
 // awaitsRules reports whether the answer to a read of the namespace's rules is still to come.

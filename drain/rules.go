@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,10 @@ const (
 	WaitCompleted Behavior = "WaitCompleted"
 )
 
+// BehaviorLabel is Cluster API's label by which a pod chooses its behavior itself, before all rules: "skip" or "wait-completed". A pod
+// with another value has the behavior of its rules. The order and the deadlines of the rules apply in any case.
+const BehaviorLabel = "cluster.x-k8s.io/drain"
+
 // Rule defines how pods leave. A rule of a namespace applies to its own pods; a rule of the cluster applies to all pods, and
 // sets the limits.
 //
@@ -44,6 +49,8 @@ type Rule struct {
 	Cluster bool
 	// Pods selects the pods by their labels. Required.
 	Pods labels.Selector
+	// Nodes selects the nodes by their labels: the rule applies to drains of these. Nil selects all nodes.
+	Nodes labels.Selector
 	// Behavior is required.
 	Behavior Behavior
 	// Order is the order in which pods leave, the lowest first.
@@ -67,22 +74,30 @@ type RuleReader interface {
 // treatment is the result of the rules for a pod.
 type treatment struct {
 	behavior Behavior
-	// rule defines the behavior. Empty: no rule does.
+	// rule defines the behavior. Empty: no rule does, or the pod's BehaviorLabel defines it.
 	rule  string
 	order int32
 	// deadline limits the wait for the pod from the begin of its step. Zero: without limit.
 	deadline time.Duration
 }
 
-// treat applies the rules to a pod, with the precedence that Rule documents.
-func treat(pod *corev1.Pod, rules []Rule, timeout time.Duration) treatment {
+// source names what defines a behavior other than Evict.
+func (t treatment) source() string {
+	if t.rule == "" {
+		return "its label " + BehaviorLabel
+	}
+	return "rule " + t.rule
+}
+
+// treat applies the rules to a pod of a node with these labels, with the precedence that Rule documents, and the pod's BehaviorLabel.
+func treat(pod *corev1.Pod, node labels.Set, rules []Rule, timeout time.Duration) treatment {
 	t := treatment{behavior: Evict, deadline: timeout}
 	var local, cluster *Rule
 	if !slices.IsSortedFunc(rules, compareRules) {
 		rules = slices.SortedFunc(slices.Values(rules), compareRules)
 	}
 	for _, r := range rules {
-		if !r.Pods.Matches(labels.Set(pod.Labels)) {
+		if !r.Pods.Matches(labels.Set(pod.Labels)) || r.Nodes != nil && !r.Nodes.Matches(node) {
 			continue
 		}
 		if r.Cluster {
@@ -95,6 +110,11 @@ func treat(pod *corev1.Pod, rules []Rule, timeout time.Duration) treatment {
 	if r := cmp.Or(local, cluster); r != nil {
 		t.behavior, t.rule, t.order = r.Behavior, r.Name, r.Order
 		t.deadline = shorter(t.deadline, r.Deadline)
+	}
+	for _, own := range []Behavior{Skip, WaitCompleted} {
+		if strings.EqualFold(strings.ReplaceAll(pod.Labels[BehaviorLabel], "-", ""), string(own)) {
+			t.behavior, t.rule = own, ""
+		}
 	}
 	return t
 }

@@ -22,12 +22,13 @@ import (
 // drain decides until it has nothing to do, and all that it does and says is printed.
 //
 //	request [mode=M] [hold] [refuse-unmanaged] [pod-timeout=D] [delete-after=D] [kill-after=D] [volume-timeout=D] [target=TYPE:PRIORITY]...
-//	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [cluster] | forget NAME
+//	rule NAME BEHAVIOR app=A [order=N] [deadline=D] [nodes=P] [cluster] | forget NAME
+//	pool P                          the node has label pool=P
 //	uncordon | cordon
 //	budget APP allowed=N [impossible]  a budget for the pods of an app
 //	budgets of NAMESPACE unread | bad  they have not been read yet, or cannot be
 //	rules of NAMESPACE unread | bad | read  the same of its rules; those of the namespaces "default" and "slipway-system" are read
-//	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N]
+//	pod NAME... [app=A] [owner=O] [daemonset] [priority=N] [grace=D] [claim=C] [namespace=N] [label=BEHAVIOR]
 //	watches failed | well           whether the watches of node, pods and budgets work
 //	accept NAME | refuse NAME | timeout NAME  how the server answers, or that it does not
 //	ignored NAME | missing NAME     the server says that it will end, or that it is not there; and it stays
@@ -81,6 +82,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.facts.rules["default"] = append(s.facts.rules["default"], ruleOf(t, d))
 	case "forget":
 		s.facts.rules["default"] = slices.DeleteFunc(s.facts.rules["default"], func(r Rule) bool { return r.Name == d.CmdArgs[0].Key })
+	case "pool":
+		s.facts.node.labels = labels.Set{"pool": d.CmdArgs[0].Key}
 	case "cordon", "uncordon":
 		s.facts.node.unschedulable = d.Cmd == "cordon"
 	case "budget":
@@ -229,6 +232,7 @@ func (s *story) start(t *testing.T, d *datadriven.TestData) {
 		s.serial++
 		pod := newPod(arg.Key, func(p *corev1.Pod) { p.UID = types.UID(fmt.Sprint(arg.Key, "-", s.serial)) })
 		pod.Labels["app"] = text(d, "app", "web")
+		pod.Labels[BehaviorLabel] = text(d, "label", "")
 		pod.Namespace = text(d, "namespace", "default")
 		pod.Spec.Priority = new(int32(number(t, d, "priority")))
 		pod.Spec.TerminationGracePeriodSeconds = new(int64(duration(t, text(d, "grace", "30s")) / time.Second))
@@ -328,11 +332,15 @@ func request(t *testing.T, d *datadriven.TestData) Request {
 
 func ruleOf(t *testing.T, d *datadriven.TestData) Rule {
 	t.Helper()
-	return Rule{
+	r := Rule{
 		Name: d.CmdArgs[0].Key, Behavior: Behavior(d.CmdArgs[1].Key), Cluster: d.HasArg("cluster"),
 		Pods:  labels.SelectorFromSet(labels.Set{"app": text(d, "app", "")}),
 		Order: int32(number(t, d, "order")), Deadline: duration(t, text(d, "deadline", "0s")),
 	}
+	if pool := text(d, "nodes", ""); pool != "" {
+		r.Nodes = labels.SelectorFromSet(labels.Set{"pool": pool})
+	}
+	return r
 }
 
 func text(d *datadriven.TestData, key, unset string) string {

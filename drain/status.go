@@ -113,7 +113,7 @@ const (
 	// NodeNotReady: the pod has not ended although its grace period is over, and the node's kubelet does not report. By
 	// is the node.
 	NodeNotReady Reason = "NodeNotReady"
-	// WaitingForCompletion: a rule makes the drain wait until the pod has ended by itself. By is the rule.
+	// WaitingForCompletion: a rule, or the pod's BehaviorLabel, makes the drain wait until the pod has ended by itself. By is the rule.
 	WaitingForCompletion Reason = "WaitingForCompletion"
 	// PodTimedOut: the pod is ending within its grace period, but its time is over, so the pods of later steps leave too.
 	// By is empty.
@@ -154,7 +154,7 @@ const (
 	// PodRecurring: pods of this controller returned to the node again and again, so the drain leaves them. By is the
 	// controller.
 	PodRecurring Reason = "PodRecurring"
-	// PodSkipped: a rule keeps the pod. By is the rule.
+	// PodSkipped: a rule, or the pod's BehaviorLabel, keeps the pod. By is the rule.
 	PodSkipped Reason = "PodSkipped"
 )
 
@@ -181,7 +181,7 @@ var helps = map[Reason]string{
 	NamespaceTerminating:  "if it stays, look at the conditions of the namespace",
 	Terminating:           "have the owner of the finalizer remove it, or look at the pod's containers and volumes on the node",
 	NodeNotReady:          "repair the node; once the machine is certainly off, add the taint node.kubernetes.io/out-of-service",
-	WaitingForCompletion:  "end its work, or give the rule a deadline",
+	WaitingForCompletion:  "end its work, or give a rule a deadline",
 	PodTimedOut:           "wait until its grace period is over",
 	UnmanagedPod:          "delete the pod yourself, or allow it in the parameters (unmanagedPods: Evict)",
 	LocalStorage:          "delete the pod yourself, or allow it in the parameters (localStorage: Evict)",
@@ -194,7 +194,7 @@ var helps = map[Reason]string{
 	StaticPodLeft:         "if it must leave, allow that on the machine (slipway-host: --control-plane-static-pods)",
 	VolumeAttached:        "look at the volume's CSI driver, and at its VolumeAttachment",
 	PodRecurring:          "remove the toleration, or let a rule skip them",
-	PodSkipped:            "if it must leave, change the rule",
+	PodSkipped:            "if it must leave, change the rule or the label",
 }
 
 // obstacle is a Blocker without its pod and its time.

@@ -26,11 +26,22 @@ func ordered(order int32) func(*Rule) { return func(r *Rule) { r.Order = order }
 
 func within(d time.Duration) func(*Rule) { return func(r *Rule) { r.Deadline = d } }
 
+func onNodes(pool string) func(*Rule) {
+	return func(r *Rule) { r.Nodes = labels.SelectorFromSet(labels.Set{"pool": pool}) }
+}
+
+func labelled(value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Labels[BehaviorLabel] = value }
+}
+
+func of(change ...func(*corev1.Pod)) []func(*corev1.Pod) { return change }
+
 func forOthers(r *Rule) { r.Pods = labels.SelectorFromSet(labels.Set{"app": "other"}) }
 
 func TestThePrecedenceOfRules(t *testing.T) {
 	const short, long = time.Minute, time.Hour
 	cases := map[string]struct {
+		pod     []func(*corev1.Pod)
 		rules   []Rule
 		timeout time.Duration
 		want    treatment
@@ -66,10 +77,23 @@ func TestThePrecedenceOfRules(t *testing.T) {
 		"the request caps":              {rules: []Rule{rule("a", WaitCompleted, within(long))}, timeout: short, want: treatment{behavior: WaitCompleted, rule: "a", deadline: short}},
 		"the request does not lengthen": {rules: []Rule{rule("a", WaitCompleted, within(short))}, timeout: long, want: treatment{behavior: WaitCompleted, rule: "a", deadline: short}},
 		"the request alone":             {timeout: short, want: treatment{behavior: Evict, deadline: short}},
+		"a rule for the node":           {rules: []Rule{rule("a", Skip, onNodes("a"))}, want: treatment{behavior: Skip, rule: "a"}},
+		"a rule for other nodes": {
+			rules: []Rule{rule("a", Skip, onNodes("b")), rule("b", Evict, ofCluster, onNodes("b"), within(short)), rule("c", Evict, ordered(3))},
+			want:  treatment{behavior: Evict, rule: "c", order: 3},
+		},
+		"the pod's label":             {pod: of(labelled("skip")), want: treatment{behavior: Skip}},
+		"the pod's label, as a rule":  {pod: of(labelled("WaitCompleted")), want: treatment{behavior: WaitCompleted}},
+		"the pod's label, misspelled": {pod: of(labelled("skipp")), rules: []Rule{rule("a", WaitCompleted)}, want: treatment{behavior: WaitCompleted, rule: "a"}},
+		"the pod's label goes before a rule, whose order counts, and the cluster's caps it": {
+			pod:   of(labelled("wait-completed")),
+			rules: []Rule{rule("a", Evict, ordered(3), within(long)), rule("b", Skip, ofCluster, within(short))},
+			want:  treatment{behavior: WaitCompleted, order: 3, deadline: short},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := treat(newPod("p"), tc.rules, tc.timeout)
+			got := treat(newPod("p", tc.pod...), labels.Set{"pool": "a"}, tc.rules, tc.timeout)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(treatment{})); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}

@@ -35,7 +35,7 @@ var blockersOfPods = ofCondition(
 	passingBlocker(drain.NamespaceTerminating, "The namespace of the pod is being deleted and allows no evictions. The pod is deleted with it."),
 	blocker(drain.Terminating, "The grace period has ended, and the pod remains: a finalizer keeps it, or the kubelet has not confirmed its end."),
 	blocker(drain.NodeNotReady, "The grace period has ended, and the kubelet of the node does not report: whether the containers have ended is unknown."),
-	passingBlocker(drain.WaitingForCompletion, "A DrainRule makes the drain wait until the pod has ended by itself."),
+	passingBlocker(drain.WaitingForCompletion, "A DrainRule, or the pod's own label, makes the drain wait until the pod has ended by itself."),
 	passingBlocker(drain.PodTimedOut, "The pod is ending, within its grace period, but has used up the time that its rule gives it. Pods of later steps leave meanwhile."),
 	blocker(drain.UnmanagedPod, "The pod has no controller that would start it again, and the event has unmanagedPods: Refuse. The drain evicts nothing."),
 	blocker(drain.LocalStorage, "The pod has an emptyDir volume, whose content would be lost, and the event has localStorage: Refuse. The drain evicts nothing."),
@@ -51,7 +51,7 @@ var blockersOfTheEnd = ofCondition(
 	string(Blocker), "",
 	passingBlocker(drain.VolumeAttached, "A volume is still attached, and no pod on the node uses it. After volumeTimeout the drain ends, and leaves it attached."),
 	passingBlocker(drain.PodRecurring, "Pods of this controller returned to the node after each eviction: they tolerate its taint, or name it in spec.nodeName. They are left behind."),
-	passingBlocker(drain.PodSkipped, "A DrainRule has behavior Skip, so the pod is left behind."),
+	passingBlocker(drain.PodSkipped, "A DrainRule, or the pod's own label, skips the pod, so it is left behind."),
 	blocker(drain.StaticPodStays, "The event targets static pods, and this one stays: no slipway-host on the machine moves its manifest away, or the kubelet does not confirm that the pod has ended."),
 	passingBlocker(drain.StaticPodLeft, "The event targets static pods, and slipway-host does not touch this one, which is part of the control plane. It is left behind."),
 )

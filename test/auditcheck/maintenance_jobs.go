@@ -107,9 +107,12 @@ func (c *checker) judgeEmpty(r auditlog.Request, o *job, m *maintenance) {
 	}
 }
 
-// skips reports whether a rule skips the pod. Cluster-wide rules select by labels of namespaces, which the log does
+// skips reports whether a rule, or the pod's own label, skips the pod. Cluster-wide rules select by labels of namespaces, which the log does
 // not show.
 func (c *checker) skips(p *pod) bool {
+	if p.Metadata.Labels[behaviorLabel] == "skip" {
+		return true
+	}
 	for _, o := range c.rules {
 		if o.Spec.NamespaceSelector != nil && o.Spec.Behavior == "Skip" && selects(&o.Spec.PodSelector, p.Metadata.Labels) {
 			return true

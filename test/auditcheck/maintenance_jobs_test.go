@@ -85,6 +85,9 @@ func TestCheckOfWork(t *testing.T) {
 		"while a pod is left that a rule skips": {
 			script: out().rule("shop/stay", "web", "Skip", "").pod("p", "1", "a1", "").later(20).work("j", "a1", "m").back("a1"),
 		},
+		"while a pod is left whose label skips it": {
+			script: out().labelled("p", "1", "a1", "skip").later(20).work("j", "a1", "m").back("a1"),
+		},
 		"while a pod of a DaemonSet is left": {
 			script: out().pod("p", "1", "a1", `,"ownerReferences":[{"kind":"DaemonSet","apiVersion":"apps/v1","controller":true}]`).
 				later(20).work("j", "a1", "m").back("a1"),

@@ -11,12 +11,16 @@ import (
 	"github.com/slipway-k8s/slipway/test/auditlog"
 )
 
+// behaviorLabel is the label by which a pod chooses its behavior.
+const behaviorLabel = "cluster.x-k8s.io/drain"
+
 // rule is a DrainRule.
 type rule struct {
 	thing
 	Spec struct {
 		PodSelector       metav1.LabelSelector  `json:"podSelector"`
 		NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
+		NodeSelector      *metav1.LabelSelector `json:"nodeSelector"`
 		Behavior          string                `json:"behavior"`
 	} `json:"spec"`
 
@@ -50,11 +54,11 @@ func (c *checker) ruleWritten(r auditlog.Request) {
 }
 
 // judgeRules checks that a pod stays if a rule of its namespace skips it. A drain that began after the rule has read
-// it; a drain in progress needs a moment to see it. Cluster-wide rules are not checked: the log does not show the
-// labels of namespaces.
+// it; a drain in progress needs a moment to see it. Cluster-wide rules and rules for some nodes are not checked: the
+// log does not show the labels of namespaces and nodes. A pod with a behavior of its own follows no rule.
 func (c *checker) judgeRules(r auditlog.Request, p *pod, drains []ongoing) {
 	counts := c.ruleFor(p)
-	if counts == nil || counts.Spec.Behavior != "Skip" {
+	if counts == nil || counts.Spec.Behavior != "Skip" || counts.Spec.NodeSelector != nil || p.Metadata.Labels[behaviorLabel] != "" {
 		return
 	}
 	if slices.ContainsFunc(drains, func(d ongoing) bool {

@@ -14,6 +14,11 @@ func (s *script) rule(name, app, behavior, more string) *script {
 		name[5:], name[:4], app, behavior, more))
 }
 
+// labelled is a pod that chooses its behavior.
+func (s *script) labelled(name, uid, node, behavior string) *script {
+	return s.pod(name, uid, node, fmt.Sprintf(`,"labels":{"app":"web","cluster.x-k8s.io/drain":%q}`, behavior))
+}
+
 func TestCheckOfTheRules(t *testing.T) {
 	const skips = "evicted a pod that rule shop/stay skips"
 	claim := func(s *script) *script { return s.event("drain", "Claimed", protected) }
@@ -33,6 +38,12 @@ func TestCheckOfTheRules(t *testing.T) {
 		},
 		"a rule of the cluster is not judged": {
 			script: claim((&script{}).pod("a", "1", "w1", "").rule("shop/stay", "web", "Skip", `,"namespaceSelector":{}`)).evict(agent, "a", "1").end("drain"),
+		},
+		"a rule for some nodes is not judged": {
+			script: claim((&script{}).pod("a", "1", "w1", "").rule("shop/stay", "web", "Skip", `,"nodeSelector":{}`)).evict(agent, "a", "1").end("drain"),
+		},
+		"a pod with a behavior of its own follows no rule": {
+			script: claim((&script{}).labelled("a", "1", "w1", "wait-completed").rule("shop/stay", "web", "Skip", "")).evict(agent, "a", "1").end("drain"),
 		},
 		"a rule that evicts": {
 			script: claim((&script{}).pod("a", "1", "w1", "").rule("shop/stay", "web", "Evict", "")).evict(agent, "a", "1").end("drain"),

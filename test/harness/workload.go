@@ -82,12 +82,15 @@ func (e *Env) Budget(t *testing.T, app string, maxUnavailable int) *policyv1.Pod
 
 // Pod creates a bare pod that is bound to the node, as by a scheduler that has not
 // seen its cordon.
-func (n *Node) Pod(app string, options PodOptions) *corev1.Pod {
+func (n *Node) Pod(app string, options PodOptions, change ...func(*corev1.Pod)) *corev1.Pod {
 	n.t.Helper()
 	template := PodSpec(app, "", options)
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.GenerateName = metav1.NamespaceDefault, app+"-"
 	pod.Spec.NodeSelector, pod.Spec.NodeName = nil, n.Name
+	for _, f := range change {
+		f(pod)
+	}
 	n.env.Create(n.t, pod)
 	return pod
 }

@@ -38,7 +38,9 @@ func TestTheRulesOfAnAppAreKeptWhenItsNodeIsDrained(t *testing.T) {
 	monitor := node.Pod("rules-monitor", quick())
 	node.Pod("rules-job", quick())
 	web := node.Pod("rules-web", quick())
-	env.Rule(t, "default", "rules-monitor", harness.ForApp("rules-monitor"), harness.Behaves(slipwayv1alpha1.DrainSkip))
+	cache := node.Pod("rules-cache", quick(), labelled("skip"))
+	env.Rule(t, "default", "rules-monitor", harness.ForApp("rules-monitor"), harness.Behaves(slipwayv1alpha1.DrainSkip), onNodes("app-rules"))
+	env.Rule(t, "default", "rules-elsewhere", harness.ForApp("rules-web"), harness.Behaves(slipwayv1alpha1.DrainSkip), onNodes("no-such-group"))
 	job := env.Rule(t, "default", "rules-job", harness.ForApp("rules-job"), harness.Behaves(slipwayv1alpha1.DrainWaitCompleted))
 	node.Agent("")
 
@@ -55,10 +57,11 @@ func TestTheRulesOfAnAppAreKeptWhenItsNodeIsDrained(t *testing.T) {
 	}
 	left := harness.Condition(ended, lifecyclev1alpha1.ConditionPodsLeft)
 	if left.Status != metav1.ConditionTrue || left.Reason != "PodSkipped" || !strings.Contains(left.Message, monitor.Name) ||
-		strings.Contains(left.Message, web.Name) {
-		t.Errorf("condition PodsLeft is %+v, want the monitor alone, skipped", left)
+		!strings.Contains(left.Message, cache.Name) || strings.Contains(left.Message, web.Name) {
+		t.Errorf("condition PodsLeft is %+v, want the monitor and the cache alone, skipped", left)
 	}
 	env.Untouched(t, monitor)
+	env.Untouched(t, cache)
 }
 
 func TestABudgetIsOverriddenOnlyByAnEscalationAndNotInSilence(t *testing.T) {

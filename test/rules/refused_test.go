@@ -73,6 +73,14 @@ func TestTheAPIServerRefusesBadRules(t *testing.T) {
 			`{podSelector: {matchExpressions: [{key: app, operator: Around}]}, behavior: Skip}`,
 			[]string{"spec.podSelector.matchExpressions: Invalid value", "operator must be In, NotIn, Exists or DoesNotExist"},
 		},
+		"an operator for nodes that there is not": {
+			`{podSelector: {}, nodeSelector: {matchExpressions: [{key: app, operator: Around}]}, behavior: Skip}`,
+			[]string{"spec.nodeSelector.matchExpressions: Invalid value", "operator must be In, NotIn, Exists or DoesNotExist"},
+		},
+		"an operator for nodes without values": {
+			`{podSelector: {}, nodeSelector: {matchExpressions: [{key: app, operator: In}]}, behavior: Skip}`,
+			[]string{"spec.nodeSelector.matchExpressions: Invalid value", "In and NotIn need values"},
+		},
 		"an operator without values": {
 			`{podSelector: {matchExpressions: [{key: app, operator: In}]}, behavior: Skip}`,
 			[]string{"spec.podSelector.matchExpressions: Invalid value", "In and NotIn need values"},
@@ -95,7 +103,7 @@ func TestTheAPIServerAllowsTheseRules(t *testing.T) {
 	policyInForce(t, env)
 	for name, tc := range map[string]struct{ namespace, spec string }{
 		"for all pods":    {"default", `{podSelector: {}, behavior: Skip}`},
-		"with everything": {"default", `{podSelector: {matchLabels: {a.example/b: c}, matchExpressions: [{key: d, operator: NotIn, values: ["", e]}]}, behavior: WaitCompleted, order: -7, deadline: 1h30m}`},
+		"with everything": {"default", `{podSelector: {matchLabels: {a.example/b: c}, matchExpressions: [{key: d, operator: NotIn, values: ["", e]}]}, nodeSelector: {matchLabels: {pool: edge}}, behavior: WaitCompleted, order: -7, deadline: 1h30m}`},
 		"of the cluster":  {devcluster.Namespace, `{podSelector: {}, namespaceSelector: {matchLabels: {team: a}}, behavior: Evict, deadline: 1h}`},
 		"for everybody":   {devcluster.Namespace, `{podSelector: {}, namespaceSelector: {}, behavior: Skip}`},
 	} {
@@ -137,6 +145,14 @@ func TestTheAdmissionPolicyRefusesWhatTheCRDCannot(t *testing.T) {
 		"a value that no label has": {
 			"default", `{podSelector: {matchExpressions: [{key: a, operator: In, values: [b, "c d"]}]}, behavior: Skip}`,
 			"spec.podSelector.matchExpressions: there is a key or a value that no label can have",
+		},
+		"a value that no label of a node has": {
+			"default", `{podSelector: {}, nodeSelector: {matchLabels: {a: "-"}}, behavior: Skip}`,
+			"spec.nodeSelector.matchLabels: there is a key or a value that no label can have",
+		},
+		"a key that no label of a node has": {
+			"default", `{podSelector: {}, nodeSelector: {matchExpressions: [{key: "/", operator: Exists}]}, behavior: Skip}`,
+			"spec.nodeSelector.matchExpressions: there is a key or a value that no label can have",
 		},
 		"a value that no label of a namespace has": {
 			devcluster.Namespace, `{podSelector: {}, namespaceSelector: {matchLabels: {a: "-"}}, behavior: Skip}`,

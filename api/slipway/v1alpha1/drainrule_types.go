@@ -9,7 +9,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // with a namespaceSelector is a rule of the cluster: it applies to the pods of the namespaces
 // that it selects.
 //
-// If several rules select a pod, these values apply:
+// The label cluster.x-k8s.io/drain of a pod, with the value skip or wait-completed, chooses the
+// behavior for that pod before all rules. If several rules select a pod and its node, these values
+// apply:
 //
 //   - behavior and order: from the rule of the pod's namespace; if there is none, from the rule
 //     of the cluster; if there is none, Evict and 0. Among several rules of the same level, the
@@ -53,6 +55,13 @@ type DrainRuleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="spec.namespaceSelector: operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && e.values.size() > 0))",message="spec.namespaceSelector: In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// nodeSelector limits the rule to drains of the nodes whose labels it selects. Unset, or an
+	// empty selector, {}: all nodes.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="spec.nodeSelector: operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && e.values.size() > 0))",message="spec.nodeSelector: In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
+	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 
 	// behavior is the action of the drain for the pods.
 	// +required

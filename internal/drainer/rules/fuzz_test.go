@@ -5,6 +5,7 @@ package rules
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ func FuzzRule(f *testing.F) {
 		`{"podSelector":{"matchExpressions":[{"key":"k","operator":"Around"}]},"behavior":"Evict"}`,
 		`{"namespaceSelector":{"matchLabels":{"a b":"c"}},"behavior":"Evict"}`,
 		`{"podSelector":{},"behavior":"Teleport"}`,
+		`{"podSelector":{},"nodeSelector":{"matchLabels":{"pool":"edge"}},"behavior":"Skip"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -64,7 +66,7 @@ func FuzzRule(f *testing.F) {
 		}
 		again := read(same, "shop")
 		if again.problem != nil || again.Pods.String() != got.Pods.String() || again.Behavior != got.Behavior ||
-			again.Order != got.Order || again.Deadline != got.Deadline || again.Cluster != got.Cluster || again.needsLabels() != got.needsLabels() {
+			again.Order != got.Order || again.Deadline != got.Deadline || again.Cluster != got.Cluster || fmt.Sprint(again.Nodes) != fmt.Sprint(got.Nodes) || again.needsLabels() != got.needsLabels() {
 			t.Errorf("%s says\n%+v; written anew, as %s\n%+v", raw, got, written, again)
 		}
 	})

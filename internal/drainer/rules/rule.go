@@ -50,6 +50,9 @@ func toRule(logger logr.Logger, obj any, own string) *rule {
 		r.namespaces = r.read("namespaceSelector", *spec.NamespaceSelector)
 	}
 	r.Pods = r.read("podSelector", spec.PodSelector)
+	if spec.NodeSelector != nil {
+		r.Nodes = r.read("nodeSelector", *spec.NodeSelector)
+	}
 	r.Behavior = r.behavior(spec.Behavior)
 	return r
 }

@@ -38,7 +38,11 @@ func inWords(rules []drain.Rule, err error) []string {
 		if r.Cluster {
 			level = "cluster"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s order %d deadline %s", level, r.Name, r.Behavior, r.Pods, r.Order, r.Deadline))
+		line := fmt.Sprintf("%s %s: %s %s order %d deadline %s", level, r.Name, r.Behavior, r.Pods, r.Order, r.Deadline)
+		if r.Nodes != nil {
+			line += fmt.Sprintf(" nodes %s", r.Nodes)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -60,6 +64,14 @@ func TestTheRulesOfANamespaceArePicked(t *testing.T) {
 				{"shop", "a", `{podSelector: {}, behavior: WaitCompleted}`},
 			},
 			[]string{"own shop/a: WaitCompleted  order 0 deadline 0s", "own shop/b: Evict app=db order 7 deadline 1m30s"},
+		},
+		"its own, for some nodes": {
+			[]entry{{"shop", "a", `{podSelector: {}, nodeSelector: {matchLabels: {pool: edge}}, behavior: Skip}`}},
+			[]string{"own shop/a: Skip  order 0 deadline 0s nodes pool=edge"},
+		},
+		"none while nodes cannot be read": {
+			[]entry{{"shop", "b", `{podSelector: {}, nodeSelector: {matchExpressions: [{key: a, operator: Around}]}, behavior: Skip}`}},
+			[]string{`error: bad rule: DrainRule shop/b: spec.nodeSelector: "Around" is not a valid label selector operator`},
 		},
 		"not those of others": {[]entry{{"other", "a", skipAll}, {own, "a", skipAll}}, nil},
 		"those of the cluster": {

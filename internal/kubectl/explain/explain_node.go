@@ -101,13 +101,7 @@ var blockerExplainers = map[string]explainer{
 		},
 		{"or create a DrainRule with behavior Skip, so that they stay", ""},
 	}},
-	"PodSkipped": {remedies: []Remedy{
-		{"see the rule; you need not act if the pods should stay", "kubectl -n {BYSPACE} get drainrule {BY} -o yaml"},
-		{
-			"if they should leave, change the rule together with its owner: a drain in progress evicts them then, or the next one",
-			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"behavior":"Evict"}}'`,
-		},
-	}},
+	"PodSkipped": {facts: explainSkipped},
 	"StaticPodStays": {remedies: []Remedy{
 		staticPods,
 		{"or move the manifest of the pod out of the kubelet's folder by hand (staticPodPath, usually /etc/kubernetes/manifests)", ""},

@@ -105,6 +105,18 @@ func (x explanation) deadlineOfRule() {
 	}
 }
 
+// explainSkipped is for pods that a rule, or their own label, keeps on the node.
+func explainSkipped(x explanation) {
+	if x.cause.By == "" {
+		x.remedy("you need not act if the pod should stay. If it should leave, remove its label together with its owner",
+			"kubectl -n {NAMESPACE} label pod {POD} cluster.x-k8s.io/drain-")
+		return
+	}
+	x.remedy("see the rule; you need not act if the pods should stay", "kubectl -n {BYSPACE} get drainrule {BY} -o yaml")
+	x.remedy("if they should leave, change the rule together with its owner: a drain in progress evicts them then, or the next one",
+		`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"behavior":"Evict"}}'`)
+}
+
 // explainAllowed is for pods that the event refuses to evict.
 func explainAllowed(parameter string) func(explanation) {
 	return func(x explanation) {

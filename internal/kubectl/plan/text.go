@@ -200,9 +200,9 @@ func (p Pod) Why() string {
 		return fmt.Sprintf("after %s, past %s", short(p.After), p.inTheWay())
 	case drain.AwaitCompletion:
 		if p.After == "" {
-			return "to end by itself: rule " + p.By
+			return "to end by itself: " + p.source()
 		}
-		return fmt.Sprintf("%s for it to end by itself: rule %s", short(p.After), p.By)
+		return fmt.Sprintf("%s for it to end by itself: %s", short(p.After), p.source())
 	case drain.TakeAway:
 		return "static: slipway-host removes it after the other pods"
 	case drain.Recur:
@@ -239,10 +239,18 @@ func (p Pod) exempt() string {
 		if p.Reason == drain.StaticPodLeft {
 			return "static, and slipway-host does not remove it"
 		}
-		return "rule " + p.By
+		return p.source()
 	default:
 		return string(p.Exemption)
 	}
+}
+
+// source names what defines the behavior of a pod.
+func (p Pod) source() string {
+	if p.By == "" {
+		return "its label " + drain.BehaviorLabel
+	}
+	return "rule " + p.By
 }
 
 // short is a duration without units of which there are none.

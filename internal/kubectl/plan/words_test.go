@@ -26,14 +26,15 @@ func TestWhatBecomesOfAPodIsSaidInAFewWords(t *testing.T) {
 		"leave: static":         {Verdict: drain.Stay, Exemption: drain.StaticPod},
 		"leave: static, and slipway-host does not remove it":           {Verdict: drain.Stay, Reason: drain.StaticPodLeft},
 		"remove: static: slipway-host removes it after the other pods": {Verdict: drain.TakeAway},
-		"leave: not selected":                 {Verdict: drain.Stay, Exemption: drain.NotTargeted},
-		"leave: rule shop/stay":               {Verdict: drain.Stay, Reason: drain.PodSkipped, By: "shop/stay"},
-		"behind: pods before it do not leave": {Verdict: drain.Behind},
-		"stuck: NodeNotReady: w1":             {Verdict: drain.Stuck, Reason: drain.NodeNotReady, By: "w1"},
-		"blocked: UnmanagedPod":               {Verdict: drain.Blocked, Reason: drain.UnmanagedPod},
-		"blocked: BudgetSyncFailed: web":      {Verdict: drain.Blocked, Reason: drain.BudgetSyncFailed, By: "web"},
-		"blocked: MultipleBudgets: a, b":      {Verdict: drain.Blocked, Reason: drain.MultipleBudgets, By: "a, b"},
-		"blocked: RuleInvalid: rules of x":    {Verdict: drain.Blocked, Reason: drain.RuleInvalid, By: "rules of x"},
+		"leave: not selected":                     {Verdict: drain.Stay, Exemption: drain.NotTargeted},
+		"leave: rule shop/stay":                   {Verdict: drain.Stay, Reason: drain.PodSkipped, By: "shop/stay"},
+		"leave: its label cluster.x-k8s.io/drain": {Verdict: drain.Stay, Reason: drain.PodSkipped},
+		"behind: pods before it do not leave":     {Verdict: drain.Behind},
+		"stuck: NodeNotReady: w1":                 {Verdict: drain.Stuck, Reason: drain.NodeNotReady, By: "w1"},
+		"blocked: UnmanagedPod":                   {Verdict: drain.Blocked, Reason: drain.UnmanagedPod},
+		"blocked: BudgetSyncFailed: web":          {Verdict: drain.Blocked, Reason: drain.BudgetSyncFailed, By: "web"},
+		"blocked: MultipleBudgets: a, b":          {Verdict: drain.Blocked, Reason: drain.MultipleBudgets, By: "a, b"},
+		"blocked: RuleInvalid: rules of x":        {Verdict: drain.Blocked, Reason: drain.RuleInvalid, By: "rules of x"},
 	} {
 		if got := fmt.Sprintf("%s: %s", p.Action(), p.Why()); got != want {
 			t.Errorf("%+v: got %q, want %q", p, got, want)
