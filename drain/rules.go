@@ -81,7 +81,7 @@ type treatment struct {
 	deadline time.Duration
 }
 
-// source names what defines a behavior other than Evict.
+// source names the rule, or the label, that defines a behavior other than Evict.
 func (t treatment) source() string {
 	if t.rule == "" {
 		return "its label " + BehaviorLabel

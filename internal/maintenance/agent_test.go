@@ -143,11 +143,13 @@ func (w *world) drive(e *lifecyclev1alpha1.LifecycleEvent, n *machine) string {
 		}
 	}
 	e.Status.Progress = &lifecyclev1alpha1.Progress{Total: int32(wanted)}
-	if wanted > 0 && n.stuck {
-		w.refuse(e, n)
+	if wanted > 0 && (n.stuck || n.slow) {
+		if n.stuck {
+			w.refuse(e, n)
+		}
 		if reached(e) || apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionTargetsReached) == nil {
 			w.condition(e, lifecyclev1alpha1.ConditionTargetsReached, metav1.ConditionFalse, "Draining", "")
-			return "agent: " + e.Name + " is blocked"
+			return "agent: " + e.Name + map[bool]string{true: " is blocked", false: " waits for pods to end"}[n.stuck]
 		}
 		return ""
 	}

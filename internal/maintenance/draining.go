@@ -224,7 +224,8 @@ func (p *plan) draining(n *node, c claim) move {
 	return mv
 }
 
-// slows returns the first obstacle of a drain: a deadlock, a blocker, other maintenances, or a lost lease.
+// slows returns the first obstacle of a drain: a deadlock, a blocker, other maintenances, or a lost lease. Maintenances that
+// only limit its targets are no obstacle, but its message names them.
 func (p *plan) slows(n *node) cause {
 	message := p.drains.Messages[n.name]
 	switch {
@@ -235,9 +236,12 @@ func (p *plan) slows(n *node) cause {
 		return cause{slipwayv1alpha1.ReasonBlocked, fmt.Sprintf("%s: %s", b.Object, b.Message)}
 	case strings.HasPrefix(message, "Waiting"):
 		return cause{slipwayv1alpha1.ReasonWaitingForOthers, readable(message)}
-	default:
-		return p.barred(n)
 	}
+	why := p.barred(n)
+	if why.reason == "" && strings.Contains(message, "limited by") {
+		why.message = readable(message)
+	}
+	return why
 }
 
 const (

@@ -34,6 +34,7 @@ import (
 //	delete NAME [foreground]    deletes it, and in foreground what it owns
 //	force NAME                  it is gone at once, as without its finalizer
 //	node NAME refused=BUDGET    it is stuck, for the sake of that budget
+//	node NAME slow              its pods take long to end
 //	node NAME stuck|unstuck|broken|mended|unready|ready|gone|uncordoned|daemons=PODS|label=KEY/VALUE
 //	                            daemon=NAME/PRIORITY: a pod of a DaemonSet with label app=NAME
 //	annotate NODE KEY=VALUE     of the event of its drain, or of its return if there is none
@@ -219,6 +220,8 @@ func (w *world) disturb(t *testing.T, name string, arg datadriven.CmdArg) {
 		n.stuck = arg.Key == "stuck"
 	case "refused":
 		n.stuck, n.refusedBy = true, arg.Vals[0]
+	case "slow":
+		n.slow = true
 	case "broken", "mended":
 		n.broken = arg.Key == "broken"
 	case "unready":
@@ -334,6 +337,9 @@ func (w *world) statusText(name string) string {
 	}
 	for _, n := range s.NodeStatuses {
 		fmt.Fprintf(&out, "- %s %s %s", n.Name, n.Phase, n.Reason)
+		if n.PodsEvacuating > 0 {
+			fmt.Fprintf(&out, " [%d pods]", n.PodsEvacuating)
+		}
 		if n.Message != "" {
 			fmt.Fprintf(&out, " (%s)", n.Message)
 		}

@@ -139,7 +139,7 @@ func (r report) listed() []slipwayv1alpha1.MaintenanceNodeStatus {
 		if len(all) == maxListed || urgency(at) == notListed {
 			break
 		}
-		s := slipwayv1alpha1.MaintenanceNodeStatus{Name: name, Phase: at.phase, Reason: at.reason, Message: reasons.Shorten(at.message, maxNodeMessage)}
+		s := slipwayv1alpha1.MaintenanceNodeStatus{Name: name, Phase: at.phase, Reason: at.reason, PodsEvacuating: at.pods, Message: reasons.Shorten(at.message, maxNodeMessage)}
 		if !at.since.IsZero() {
 			s.Since = &metav1.Time{Time: at.since}
 		}

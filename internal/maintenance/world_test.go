@@ -64,6 +64,7 @@ type machine struct {
 	before      bool // it was cordoned before
 	records     []Record
 	pods        []int32 // the priorities of those that can leave
+	slow        bool    // its pods take long to end
 	stuck       bool    // no pod leaves
 	refusedBy   string  // the budget that keeps them then
 	broken      bool    // its returns fail

@@ -55,7 +55,7 @@ func (c *checker) ruleWritten(r auditlog.Request) {
 
 // judgeRules checks that a pod stays if a rule of its namespace skips it. A drain that began after the rule has read
 // it; a drain in progress needs a moment to see it. Cluster-wide rules and rules for some nodes are not checked: the
-// log does not show the labels of namespaces and nodes. A pod with a behavior of its own follows no rule.
+// log does not show the labels of namespaces and nodes. A pod whose label chooses its behavior follows no rule.
 func (c *checker) judgeRules(r auditlog.Request, p *pod, drains []ongoing) {
 	counts := c.ruleFor(p)
 	if counts == nil || counts.Spec.Behavior != "Skip" || counts.Spec.NodeSelector != nil || p.Metadata.Labels[behaviorLabel] != "" {

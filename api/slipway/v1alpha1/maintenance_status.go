@@ -106,6 +106,10 @@ type MaintenanceNodeStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
+	// podsEvacuating is the number of pods of its drain that have yet to leave the node. reason and
+	// message report what limits them. Unset: 0.
+	// +optional
+	PodsEvacuating int32 `json:"podsEvacuating,omitempty"`
 	// message for users.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

@@ -245,7 +245,7 @@ func (p Pod) exempt() string {
 	}
 }
 
-// source names what defines the behavior of a pod.
+// source names the rule, or the label, that defines the behavior of a pod.
 func (p Pod) source() string {
 	if p.By == "" {
 		return "its label " + drain.BehaviorLabel

@@ -172,7 +172,11 @@ func targetText(t slipwayv1alpha1.DrainTarget) string {
 func (r *maintenanceRow) nodeRows(now time.Time, all bool) [][]ui.Cell {
 	rows := [][]ui.Cell{ui.Header("NODE", "PHASE", "SINCE", "WHY")}
 	for _, n := range r.NodeStatuses {
-		rows = append(rows, []ui.Cell{{Text: n.Name}, {Text: string(n.Phase), Tone: markOf(n.Phase).tone}, {Text: cli.Ago(n.Since, now)}, {Text: cli.OrDash(whyOf(n))}})
+		why := whyOf(n)
+		if n.PodsEvacuating > 0 {
+			why = strings.TrimSuffix(ui.Count(int(n.PodsEvacuating), "pod remains", "pods remain")+". "+why, ". ")
+		}
+		rows = append(rows, []ui.Cell{{Text: n.Name}, {Text: string(n.Phase), Tone: markOf(n.Phase).tone}, {Text: cli.Ago(n.Since, now)}, {Text: cli.OrDash(why)}})
 	}
 	for _, d := range r.Domains {
 		for _, n := range d.Nodes {
