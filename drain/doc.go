@@ -24,7 +24,7 @@
 //	API of the package   drain.go (Config, Drain), request.go, rules.go, responder.go, static.go, status.go, preview.go, evictpod.go
 //	watches              sources.go, budgets.go (the budgets of each pod), gather.go: facts.go
 //	decisions            filter.go (scope, filter, order), pace.go, admit.go, leave.go (responders), static.go, finish.go,
-//	                     summarise.go
+//	                     summarise.go, shutdown.go
 //	doing                engine.go (common to both loops), evict.go (requests and their answers), run.go (the loop of a Drain),
 //	                     podloop.go (the loop of EvictPod), report.go
 //	memory               memory.go (of a Drain), tries.go (of answers), queue.go (reservations of budgets), contention.go
@@ -36,6 +36,8 @@
 //
 // Pods leave in steps: first in the order of their Rules, then DaemonSet pods after others, lower priorities before
 // higher ones; the pods of Config.OwnNamespace leave last. A step waits until the step before it is empty, or its time is over.
+// Before the machine stops (Config.Shutdown), a step begins early enough for the grace periods of its pods and of all later
+// pods, and DaemonSet pods also wait for the volumes of the other pods.
 //
 // The drain sends an eviction when the server would accept it (admit.go mirrors the server's own rule), at most one at a time
 // for each budget, even for pods on different nodes; budgets do not wait for each other. Every request names the pod's UID.

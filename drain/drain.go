@@ -43,6 +43,11 @@ type Config struct {
 	// static pods. It must be pure: each decision of the drain calls it, with the Node from the watch.
 	StaticPods func(*corev1.Node, *corev1.Pod) Removal
 
+	// Shutdown returns the beginning of a shutdown of the node's machine, by Clock, and the time from then until the machine
+	// stops. Zero length: the machine does not stop. Zero since: the drain does not know when, and does not share out the time.
+	// Nil means that no machine stops. It must be pure, as StaticPods.
+	Shutdown func(*corev1.Node) (since time.Time, length time.Duration)
+
 	// OwnNamespace, if set, is the namespace of the controllers and agents that drain. Its pods leave after all other pods, and
 	// the pods of its DaemonSets never: without them the drain would not end.
 	OwnNamespace string

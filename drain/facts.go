@@ -20,6 +20,8 @@ type facts struct {
 	// own is Config.OwnNamespace. It may be empty.
 	own  string
 	node nodeFacts
+	// shutdown of the node's machine; zero: the machine does not stop.
+	shutdown span
 	// podsKnown: the watch of pods has shown all pods of the node.
 	podsKnown bool
 	pods      []*corev1.Pod // in scope: bound to the node

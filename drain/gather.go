@@ -24,6 +24,9 @@ func (r *run) gather(ctx context.Context) facts {
 	if i := slices.IndexFunc(nodes, func(n *corev1.Node) bool { return n.Name == r.req.NodeName }); i >= 0 {
 		node = nodes[i]
 		f.node = nodeFactsOf(node)
+		if r.d.config.Shutdown != nil {
+			f.shutdown.since, f.shutdown.length = r.d.config.Shutdown(node)
+		}
 	}
 	f.pods, f.podsKnown = r.pods.List()
 	f.pods = scope(f.nodeName, f.pods)

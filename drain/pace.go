@@ -34,6 +34,10 @@ type pacing struct {
 	// idles are the pods that wait for a responder to act.
 	idles map[types.UID]bool
 
+	// late: the current step begins, although earlier steps are not empty, because the machine stops soon. short: the machine
+	// stops too soon for the grace periods of all pods.
+	late, short bool
+
 	refused bool               // the request refuses one of the pods
 	taken   map[types.UID]bool // budgets, by this pass
 	free    int
@@ -42,8 +46,8 @@ type pacing struct {
 }
 
 // pace decides which of the pods may leave now, in their order, and finds the obstacles of the other pods. A step begins when the
-// step before it is empty, or its time is over. While the answer to a read of rules is still to come, pace sends no request and
-// begins no step, but keeps the times of steps that have begun.
+// step before it is empty, or its time is over, or the machine stops soon. While the answer to a read of rules is still to come,
+// pace sends no request and begins no step, but keeps the times of steps that have begun.
 func pace(steps [][]leaver, f facts) *pacing {
 	p := &pacing{
 		facts: f, holds: map[types.UID]*obstacle{}, fallen: map[types.UID]string{}, idles: map[types.UID]bool{},
@@ -68,13 +72,23 @@ func pace(steps [][]leaver, f facts) *pacing {
 			p.turns[l.pod.UID] = since // even of a step that waits again
 		}
 	}
-	for _, step := range steps {
+	starts, short := f.shutdown.share(steps, f.request)
+	p.short = short
+	held := false
+	for i, step := range steps {
 		if isMirror(step[0].pod) && !isMirror(steps[0][0].pod) {
 			break // static pods wait for all other pods, even if the time of those is over
 		}
-		if p.step(step) {
+		if starts != nil {
+			p.late = !f.now.Before(starts[i])
+			if !p.late {
+				p.wake = earlier(p.wake, starts[i])
+			}
+		}
+		if held && !p.late {
 			break
 		}
+		held = p.step(step) || held
 	}
 	return p
 }
@@ -157,8 +171,11 @@ func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake 
 		return nil, t.standing(), f.brake.until
 	case f.unruled(l.pod.Namespace):
 		return nil, nil, time.Time{}
-	case l.waits(since, f.now):
+	case l.waits(since, f.now) && !p.late:
 		return nil, completion(l), time.Time{}
+	}
+	if hold, wake = p.awaitVolumes(l, since); hold != nil {
+		return nil, hold, wake
 	}
 	if left, hold, wake := p.leave(l); left {
 		if _, named := p.named[l.pod.UID]; named {

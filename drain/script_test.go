@@ -40,6 +40,7 @@ import (
 //	no eviction NAME
 //	clock D                         time passes
 //	server D behind                 by which the server's clock is behind ours
+//	machine stops in D [unclocked]  its shutdown has begun; or has at a time that is not known
 //	nothing is left                 the last LIST shows no pod
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
@@ -136,6 +137,11 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) {
 		s.facts.now = s.facts.now.Add(duration(t, d.CmdArgs[0].Key))
 	case "server":
 		s.facts.ahead = -duration(t, d.CmdArgs[0].Key)
+	case "machine":
+		s.facts.shutdown = span{s.facts.now, duration(t, d.CmdArgs[2].Key)}
+		if d.HasArg("unclocked") {
+			s.facts.shutdown.since = time.Time{}
+		}
 	case "nothing":
 		s.confirmed = true
 	default:

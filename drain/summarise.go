@@ -196,6 +196,9 @@ func headline(leaving []leaver, s *summary, e ending, paced *pacing) string {
 	if n := len(paced.fallen); n > 0 {
 		text += fmt.Sprintf(", %d evicted although left to responders: no responder acts", n)
 	}
+	if paced.short {
+		text += "; the machine stops before the end of all grace periods"
+	}
 	return text
 }
 
