@@ -51,14 +51,14 @@ func TestWhichPodsComeToANodeThatGoesDown(t *testing.T) {
 		"when it has booted":                      {request{scheduler, bind, "", binding("shop", "a")}, booted, ""},
 		"to one that has the label alone":         {request{scheduler, bind, "", binding("shop", "a")}, silent, ""},
 		"one of Slipway's own":                    {request{scheduler, bind, "", binding("slipway-system", "a")}, announced, ""},
-		"one of the cluster's own":                {request{scheduler, bind, "", binding("kube-system", "a")}, announced, ""},
+		"one of the cluster's own":                {request{scheduler, bind, "", binding("kube-system", "a")}, announced, refusal},
 		"somebody creates one on it":              {request{alice, pods, "", pod("shop", "a")}, announced, refusal},
 		"on another node":                         {request{alice, pods, "", pod("shop", "b")}, announced, ""},
 		"when it has booted, too":                 {request{alice, pods, "", pod("shop", "a")}, booted, ""},
 		"somebody creates one, for any node":      {request{alice, pods, "", pod("shop", "")}, announced, ""},
 		"somebody creates one, and says no node":  {request{alice, pods, "", "{metadata: {name: p, namespace: shop}, spec: {}}"}, announced, ""},
 		"the kubelet mirrors a static pod":        {request{caller{name: "system:node:a"}, pods, "", pod("shop", "a")}, announced, ""},
-		"somebody creates one in kube-system":     {request{alice, pods, "", pod("kube-system", "a")}, announced, ""},
+		"somebody creates one in kube-system":     {request{alice, pods, "", pod("kube-system", "a")}, announced, refusal},
 		"somebody creates one in Slipway's space": {request{alice, pods, "", pod("slipway-system", "a")}, announced, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,6 +44,9 @@ func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
 	ofMaintenance := func(event string) string {
 		return strings.Replace(event, "{name: any", "{name: any, labels: {slipway.dev/maintenance: drain}", 1)
 	}
+	ofShutdown := func(event string) string {
+		return strings.Replace(event, "{name: any", "{name: any, finalizers: [slipway.dev/shutdown]", 1)
+	}
 	refusals(t, "override-budgets.yaml", map[string]refused{
 		"no parameters":                             {request{alice, events, "", none}, ""},
 		"parameters that override nothing":          {request{alice, events, "", plain}, ""},
@@ -71,6 +74,10 @@ func TestWhoMayHaveBudgetsOverridden(t *testing.T) {
 		"a maintenance, a deletion":                 {request{controller, events, "", ofMaintenance(deleting)}, ""},
 		"a maintenance of somebody's":               {request{alice, events, "", ofMaintenance(daemons)}, targeted},
 		"a deletion of a maintenance of somebody's": {request{alice, events, "", ofMaintenance(deleting)}, deletes},
+		"a shutdown, DaemonSets":                    {request{controller, events, "", ofShutdown(daemons)}, ""},
+		"a shutdown, static pods":                   {request{controller, events, "", ofShutdown(drain(", targets: [{podType: Static}]"))}, targeted},
+		"a shutdown, a deletion":                    {request{controller, events, "", ofShutdown(deleting)}, deletes},
+		"a shutdown of somebody's":                  {request{alice, events, "", ofShutdown(daemons)}, targeted},
 	})
 }
 

@@ -141,13 +141,18 @@ func withScratch(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 // daemon creates a DaemonSet of our program, and returns its pod.
 func (s *scene) daemon(app string) *corev1.Pod {
 	s.t.Helper()
+	return s.daemonOf(app, metav1.NamespaceDefault, s.workload(app, 1))
+}
+
+func (s *scene) daemonOf(app, namespace string, template corev1.PodTemplateSpec) *corev1.Pod {
+	s.t.Helper()
 	daemon := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: metav1.NamespaceDefault},
+		ObjectMeta: metav1.ObjectMeta{Name: app, Namespace: namespace},
 		Spec: appsv1.DaemonSetSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, Template: s.workload(app, 1),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, Template: template,
 		},
 	}
 	s.create(daemon)
 	s.awaitDaemonSet(daemon)
-	return s.awaitPod(app)
+	return s.awaitPodIn(namespace, app)
 }

@@ -169,11 +169,16 @@ func (s *scene) deploy(app string, template corev1.PodTemplateSpec) *corev1.Pod 
 // awaitPod waits until a pod of the app is ready.
 func (s *scene) awaitPod(app string) *corev1.Pod {
 	s.t.Helper()
+	return s.awaitPodIn(metav1.NamespaceDefault, app)
+}
+
+func (s *scene) awaitPodIn(namespace, app string) *corev1.Pod {
+	s.t.Helper()
 	return harness.Await(s.t, s.env, "a pod of "+app+" is ready", &corev1.PodList{}, func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
-	}, client.MatchingLabels{"app": app}, client.InNamespace(metav1.NamespaceDefault))
+	}, client.MatchingLabels{"app": app}, client.InNamespace(namespace))
 }
 
 // said is one line of what a pod has written.

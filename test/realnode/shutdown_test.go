@@ -12,8 +12,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -77,6 +79,80 @@ func TestAShutdownInWhichEverythingIsKilled(t *testing.T) {
 	s.wantRestarts(host, 1) // that which it was killed for
 }
 
+const refusal = "the machine of node " + nodeName + " is being shut down"
+
+// Pods of DaemonSets have their hooks and their time, when all others are gone: those of the system
+// last. What their DaemonSets put in their place waits until the machine is back.
+func TestAShutdownEndsThePodsOfDaemonSetsLast(t *testing.T) {
+	s := newScene(t)
+	s.env.Controller(t, "leader", "").AwaitLeading()
+	machine := logind.Start(t, time.Hour)
+	s.startHost(machine, installedDaemonSet(t, "install-host.yaml"))
+	machine.AwaitLocks(1)
+	lasting, enough := s.deployLasting("lasting")
+	const hook, slowness = time.Second, time.Second
+	logs := s.daemonOf("logs", metav1.NamespaceDefault, withHook(s.workload("logs", 30, "-ends-in="+slowness.String()), hook))
+	critical := s.workload("network", 30)
+	critical.Spec.PriorityClassName = "system-node-critical"
+	network := s.daemonOf("network", metav1.NamespaceSystem, critical)
+
+	down := machine.Shutdown()
+	s.awaitEnding(lasting)
+	enough()
+	if how := machine.AwaitDown(down); how != logind.Released {
+		t.Errorf("the machine went down: %s", how)
+	}
+	for _, pod := range []*corev1.Pod{lasting, logs, network} {
+		s.checkGone(pod)
+	}
+	first := s.wantStory(lasting, "started", "asked to end", "ended")
+	second := s.wantStory(logs, "started", "hook begun", "hook ended", "asked to end", "ended")
+	third := s.wantStory(network, "started", "asked to end", "ended")
+	if second[1].Before(first[2]) || third[1].Before(second[4]) || second[4].Sub(second[1]) < hook+slowness {
+		t.Errorf("the pods ended at %v, %v and %v", first, second, third)
+	}
+	s.awaitUnscheduled("logs", logs.Name, refusal)
+	s.awaitUnscheduledIn(network.Namespace, "network", network.Name, refusal)
+
+	machine.CallOff() // it comes back at the last moment
+	s.awaitPod("logs")
+	s.awaitPodIn(network.Namespace, "network")
+}
+
+// A budget keeps a pod until logind waits no longer: the pod of a DaemonSet does not wait for that.
+func TestAShutdownLeavesTimeForThePodsOfDaemonSets(t *testing.T) {
+	s := newScene(t)
+	s.env.Controller(t, "leader", "").AwaitLeading()
+	machine := logind.Start(t, 20*time.Second)
+	s.startHost(machine, installedDaemonSet(t, "install-host.yaml"))
+	machine.AwaitLocks(1)
+	kept := s.deploy("kept", s.workload("kept", 1))
+	s.create(&policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "kept", Namespace: metav1.NamespaceDefault},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: kept.Labels},
+		},
+	})
+	logs := s.daemonOf("logs", metav1.NamespaceDefault, withHook(s.workload("logs", 8), time.Second))
+
+	if how := machine.AwaitDown(machine.Shutdown()); how != logind.LimitReached {
+		t.Errorf("the machine went down: %s", how)
+	}
+	s.wantStory(kept, "started")
+	s.wantStory(logs, "started", "hook begun", "hook ended", "asked to end", "ended")
+	machine.CallOff()
+	s.awaitPod("logs")
+	s.node.Await("takes pods again", func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
+}
+
+// awaitEnding waits until the pod is asked to end.
+func (s *scene) awaitEnding(pod *corev1.Pod) {
+	s.t.Helper()
+	harness.Await(s.t, s.env, pod.Name+" is ending", &corev1.PodList{}, func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil
+	}, harness.Named(pod.Name), client.InNamespace(pod.Namespace))
+}
+
 // indexOf is which of the pod's containers that is.
 func indexOf(pod *corev1.Pod, container string) int {
 	return slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == container })
@@ -127,7 +203,6 @@ func (s *scene) noNewPods(app string, gone *corev1.Pod) *corev1.Pod {
 	}
 	tolerant.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists}}
 	s.create(tolerant)
-	const refusal = "the machine of node " + nodeName + " is being shut down"
 	s.awaitUnscheduled(tolerant.Name, "", refusal)
 
 	direct := &corev1.Pod{
@@ -143,11 +218,16 @@ func (s *scene) noNewPods(app string, gone *corev1.Pod) *corev1.Pod {
 // awaitUnscheduled waits until the scheduler says why a pod of the app is on no node.
 func (s *scene) awaitUnscheduled(app, not, why string) {
 	s.t.Helper()
+	s.awaitUnscheduledIn(metav1.NamespaceDefault, app, not, why)
+}
+
+func (s *scene) awaitUnscheduledIn(namespace, app, not, why string) {
+	s.t.Helper()
 	harness.Await(s.t, s.env, "a pod of "+app+" is on no node: "+why, &corev1.PodList{}, func(p *corev1.Pod) bool {
 		return p.Name != not && p.Spec.NodeName == "" && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && strings.Contains(c.Message, why)
 		})
-	}, client.MatchingLabels{"app": app}, client.InNamespace(metav1.NamespaceDefault))
+	}, client.MatchingLabels{"app": app}, client.InNamespace(namespace))
 }
 
 // checkGone wants that nothing is left of a pod, for the API and on the machine.

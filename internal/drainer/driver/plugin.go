@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -244,11 +245,21 @@ func newPlugin(ctx context.Context, self *rest.Config, options Options) (*plugin
 	drainer, err := drain.New(drain.Config{
 		Pods: nodeClient.CoreV1(), Budgets: selfClient.PolicyV1(), EvictionTimeout: options.EvictionTimeout,
 		ServerClock: judged, Rules: rules, Responders: answers, OwnNamespace: options.Namespace, StaticPods: drainparameters.StaticPods,
-		Observer:  options.Observer,
+		Shutdown: options.shutdown, Observer: options.Observer,
 		OnEvicted: func(types.NamespacedName) { evicted.Do(func() { faultpoint.Reach(faultpoint.Evicting) }) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &plugin{options: options, drainer: drainer, nodes: nodeClient.CoreV1().Nodes()}, nil
+}
+
+// shutdown returns the time of a shutdown of the node's machine. Its beginning is by the machine's clock: zero in a process that
+// serves all nodes.
+func (o Options) shutdown(node *corev1.Node) (since time.Time, length time.Duration) {
+	since, length = shutdown.TimeOn(node)
+	if o.AnyNode {
+		since = time.Time{}
+	}
+	return since, length
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -91,6 +92,15 @@ func AnnouncedOn(node *corev1.Node) *Announcement {
 	return &a
 }
 
+// TimeOn returns the beginning of the announced shutdown in the Node's current boot, and the maximum time for the drain from
+// then; zero without such an announcement. Both are comparable with the machine's clock only.
+func TimeOn(node *corev1.Node) (since time.Time, length time.Duration) {
+	if said := AnnouncedOn(node); isCurrent(node, said) {
+		return said.Since, said.Length()
+	}
+	return time.Time{}, 0
+}
+
 // DrainedOn reads the outcome of the drain for a shutdown from a Node; nil without a readable one.
 func DrainedOn(node *corev1.Node) *Drain {
 	var d Drain
@@ -144,10 +154,14 @@ func nameOf(node, shutdown string) string {
 	return fmt.Sprintf("shutdown-%s-%08x", node[:min(len(node), maxNode)], hash.Sum32())
 }
 
+// parameters of the drain: DaemonSet pods leave as well, because they go down with the machine. They leave after all other
+// pods, and the driver shares out the time ([TimeOn]). Static pods are no targets: slipway-host would have to move their
+// manifests, and after the boot, the kubelet may need one of these pods before it can start slipway-host again. Otherwise the
+// settings of the driver and DrainRules apply.
+const parameters = `{"apiVersion":"slipway.dev/v1alpha1","kind":"DrainParameters","targets":[{"podType":"Default"},{"podType":"DaemonSet"}]}`
+
 // newEvent returns the event of the drain, with logind's delay as the deadline. It allows the drain against guards, which
-// cannot stop the machine. It sets no parameters on purpose: the machine goes down with all its pods, so the
-// drain has no targets to choose and no end state to hold, and the settings of the driver and DrainRules apply. All
-// processes return the same event for a shutdown.
+// cannot stop the machine. All processes return the same event for a shutdown.
 func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent {
 	return &lifecyclev1alpha1.LifecycleEvent{
 		ObjectMeta: metav1.ObjectMeta{
@@ -157,9 +171,10 @@ func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent 
 		},
 		Spec: lifecyclev1alpha1.LifecycleEventSpec{
 			TransitionName: Transition, BindingNode: node,
-			SLA:    &metav1.Duration{Duration: said.Length()},
-			Allow:  []lifecyclev1alpha1.Guard{lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode},
-			Reason: ReasonNodeShutdown,
+			SLA:        &metav1.Duration{Duration: said.Length()},
+			Allow:      []lifecyclev1alpha1.Guard{lifecyclev1alpha1.GuardLastSchedulableNode, lifecyclev1alpha1.GuardSecondControlPlaneNode},
+			Parameters: &runtime.RawExtension{Raw: []byte(parameters)},
+			Reason:     ReasonNodeShutdown,
 		},
 	}
 }

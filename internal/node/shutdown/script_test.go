@@ -162,6 +162,24 @@ func TestWhatANodeSaysThatIsNotOursSaysNothing(t *testing.T) {
 	}
 }
 
+// TestTheTimeOfADrainIsThatOfThisBoot: what was announced before the machine has booted limits no drain.
+func TestTheTimeOfADrainIsThatOfThisBoot(t *testing.T) {
+	w := newWorld()
+	if since, length := TimeOn(w.node); !since.IsZero() || length != 0 {
+		t.Errorf("without a shutdown: %s from %s", length, since)
+	}
+	w.locked = true
+	w.shutdown()
+	w.applyHost(Hold(*w.hostFacts(), w.now).Step)
+	if since, length := TimeOn(w.node); !since.Equal(AnnouncedOn(w.node).Since) || length != w.delay {
+		t.Errorf("in a shutdown: %s from %s, want %s", length, since, w.delay)
+	}
+	w.boot()
+	if since, length := TimeOn(w.node); !since.IsZero() || length != 0 {
+		t.Errorf("after the boot: %s from %s", length, since)
+	}
+}
+
 // TestALockNeedsNoAPIServer: where a shutdown was called off, the lock comes first; but a logind that
 // refuses it does not keep the Node from being told.
 func TestALockNeedsNoAPIServer(t *testing.T) {
