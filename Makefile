@@ -126,6 +126,7 @@ deflake: ## Run the tests RUN=TestX of PACKAGE=./test/walk COUNT=50 times, until
 	done
 
 # SEED is that of a run that is to be made again. Without one it is fresh, and printed.
+SEED ?= $(shell echo $$((RANDOM * 32768 + RANDOM)))
 DRAINS ?= 30
 
 .PHONY: chaos
@@ -178,7 +179,7 @@ RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDI
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
 	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md $(SOAK)
 	@$(GO) run ./bench mixed --for=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
-	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos SEED= DRAINS=20 || exit 1; done
+	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos DRAINS=20 || exit 1; done
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=60m -v -run=TestAFleetZoneByZone ./test/maintenance
 

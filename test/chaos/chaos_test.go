@@ -4,7 +4,6 @@ package chaos
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -16,14 +15,18 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// drains is how many each change has to pass.
-const drains = 30
+// Each change has to pass so many drains, with the plan of this seed: a change that fails
+// where the one before passed has to look at itself first. make chaos takes a fresh seed.
+const (
+	drains     = 30
+	seedOfTest = 1896519177
+)
 
 // TestChaos does what the plan of a seed says, and begins nothing any more when a round has
 // gone wrong: what is left of it is in the way.
 func TestChaos(t *testing.T) {
-	seed := uint64(number(t, "SLIPWAY_CHAOS_SEED", int(rand.Uint32())))
-	p := plan.New(seed, number(t, "SLIPWAY_CHAOS_DRAINS", drains))
+	seed := number(t, "SLIPWAY_CHAOS_SEED", seedOfTest)
+	p := plan.New(uint64(seed), number(t, "SLIPWAY_CHAOS_DRAINS", drains))
 	t.Logf("to make this run again: make chaos SEED=%d DRAINS=%d\n%s", p.Seed, p.Drains, p)
 	harness.Record(t, fmt.Sprintf("seed %d: %d drains in %d rounds", p.Seed, p.Drains, len(p.Rounds)))
 	s := newStage(t, p)

@@ -12,6 +12,6 @@
 // A process that ends is started again, as a kubelet does. At the end of each mode, the test compares old processes
 // with new ones: have they more goroutines?
 //
-// It runs with a fresh seed, which it prints first; SLIPWAY_CHAOS_SEED and
-// SLIPWAY_CHAOS_DRAINS make a run again. It must know only the command lines and the writes of the processes.
+// make test runs it with the same seed each time, make chaos with a fresh one, which it prints first; SLIPWAY_CHAOS_SEED
+// and SLIPWAY_CHAOS_DRAINS make a run again. It must know only the command lines and the writes of the processes.
 package chaos

@@ -29,7 +29,7 @@ func driverName(m plan.Manner) string { return string(m) + ".chaos.example.com" 
 // publish creates the transitions of the drivers.
 func (s *stage) publish() {
 	s.t.Helper()
-	for _, m := range []plan.Manner{plan.Slow, plan.Broken, plan.Lying, plan.Doubled, plan.Garbled} {
+	for _, m := range []plan.Manner{plan.Slow, plan.Broken, plan.Lying, plan.Doubled, plan.Garbled, plan.Central} {
 		s.env.Transition(s.t, driverName(m), driverName(m))
 	}
 }
@@ -42,10 +42,15 @@ func (s *stage) drive(t *testing.T, job plan.Job, alone bool) {
 	node, before := s.nodes[job.Nodes[0]], s.pods(t)
 	d := &driver{manner: job.Manner}
 	defer d.leave()
-	m := s.members[job.Nodes[0]]
-	for _, instance := range d.instances() {
-		if err := d.serve(m, instance); err != nil {
-			t.Fatal(err)
+	agents := []*member{s.members[job.Nodes[0]]}
+	if job.Manner == plan.Central {
+		agents = []*member{s.members[plan.Controllers], s.members[plan.Controllers+1]}
+	}
+	for _, m := range agents {
+		for _, instance := range d.instances() {
+			if err := d.serve(m, instance); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	s.succeeds(t, s.ask(t, node, driverName(job.Manner)))
@@ -85,7 +90,7 @@ func (d *driver) instances() []string {
 	return []string{"a"}
 }
 
-// serve serves, and registers with the agent.
+// serve serves, and registers with the agent or the controller.
 func (d *driver) serve(m *member, instance string) error {
 	name := driverName(d.manner)
 	at := filepath.Join(m.dataDir(), string(d.manner)+"-"+instance+".sock")
@@ -189,7 +194,7 @@ func (d *driver) answer(ctx context.Context, begun, done string) (*driverv1.Life
 	case plan.Lying:
 		answer.LifecycleCondition = done
 		answer.Progress = &driverv1.Progress{Total: 1, Done: 7}
-	case plan.Doubled, plan.Garbled:
+	case plan.Doubled, plan.Garbled, plan.Central:
 	}
 	return answer, nil
 }

@@ -73,7 +73,7 @@ func (s *stage) controller(i int) *member {
 		s.t.Fatal(err)
 	}
 	m := s.member(i, "controller", credentials)
-	m.arguments = append(m.arguments, "--socket-dir="+m.dir, "--eviction-requests")
+	m.arguments = append(m.arguments, "--socket-dir="+m.dir, "--plugin-registration-path="+m.registrationDir(), "--eviction-requests")
 	if s.central {
 		m.arguments = append(m.arguments, "--builtin-drivers=drain")
 	}

@@ -70,18 +70,23 @@ func (s *stage) populate() {
 }
 
 // refresh gives each node its pods again: what was drained is empty, whoever had to take
-// the pods has too many. A scheduler that was cut off may not have seen yet that a node is
-// back: then they are spread once more.
+// the pods has too many. A scheduler that was cut off sees up to half a minute later that a
+// node is back: until then they are spread once more.
 func (s *stage) refresh(t *testing.T) {
 	t.Helper()
-	on := map[string]int{}
-	for range 3 {
+	for _, node := range s.nodes {
+		s.isBack(t, node)
+	}
+	for end := time.Now().Add(patience); ; {
 		s.rollOut(t)
-		if on = s.podsOn(t); !slices.ContainsFunc(s.nodes, func(node string) bool { return on[node] != plan.PodsOfANode }) {
+		on := s.podsOn(t)
+		if !slices.ContainsFunc(s.nodes, func(node string) bool { return on[node] != plan.PodsOfANode }) {
 			return
 		}
+		if time.Now().After(end) {
+			t.Fatalf("after %s, not each node has its %d pods: %v", patience, plan.PodsOfANode, on)
+		}
 	}
-	t.Fatalf("when a round begins, not each node has its %d pods: %v", plan.PodsOfANode, on)
 }
 
 // rollOut has all pods replaced.

@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,15 +145,21 @@ func commit() string {
 	return strings.TrimSpace(string(out))
 }
 
-// FreeAddress returns a loopback address without a listener.
+// FreeAddress returns a loopback address without a listener. Its port is below those that
+// Linux gives to outgoing connections (32768 and up): a process under test that restarts
+// finds it free again.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, highest, attempts = 20000, 32000, 100
+	for range attempts {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(highest-lowest)))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			listener.Close()
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Fatalf("no free TCP port on 127.0.0.1 between %d and %d after %d attempts", lowest, highest, attempts)
+	return ""
 }
 
 // Get asks a process under test, as kubelets and Prometheus do.

@@ -83,14 +83,15 @@ func (d *deck[T]) deal() T {
 	return card
 }
 
-// dealManners adds a driver of the test to each round in which agents claim: third-party drivers register with
-// agents.
+// dealManners adds a driver of the test to each round, a central one if the round has no agents.
 func (p *Plan) dealManners(rng *rand.Rand) {
-	manners := deck[Manner]{rng: rng, cards: []Manner{Slow, Broken, Lying, Doubled, Garbled}}
+	manners := deck[Manner]{rng: rng, cards: []Manner{Slow, Broken, Lying, Doubled, Garbled, Central}}
 	for i := range p.Rounds {
-		if r := &p.Rounds[i]; !r.Central {
-			r.Jobs = append(r.Jobs, Job{What: Drive, Nodes: []int{rng.IntN(Nodes)}, Manner: manners.deal()})
+		job := Job{What: Drive, Nodes: []int{rng.IntN(Nodes)}, Manner: Central}
+		if !p.Rounds[i].Central {
+			job.Manner = manners.deal()
 		}
+		p.Rounds[i].Jobs = append(p.Rounds[i].Jobs, job)
 	}
 }
 

@@ -81,6 +81,8 @@ const (
 	Doubled Manner = "doubled"
 	// Garbled sends its first callers answers that are no gRPC.
 	Garbled Manner = "garbled"
+	// Central behaves, and is registered with the controllers, beside the agents' drivers.
+	Central Manner = "central"
 )
 
 // Job is a request. Each ends well, in spite of all faults around it.

@@ -108,7 +108,7 @@ func TestEverythingHappensInARun(t *testing.T) {
 			}
 		}
 		delete(manners, "")
-		if len(modes) != 2 || len(manners) != 5 {
+		if len(modes) != 2 || len(manners) != 6 {
 			t.Errorf("it has %d modes and the manners %v:\n%s", len(modes), manners, p)
 		}
 		for _, kind := range Kinds {
