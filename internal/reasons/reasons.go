@@ -97,7 +97,7 @@ func index() map[key]Entry {
 	return found
 }
 
-// Lookup finds the entry of a code in a place, and that of a state in any spelling. It does not know the codes of third-party drivers.
+// Lookup finds the entry of a code in a place. A state may have any spelling. It does not know the codes of third-party drivers.
 func Lookup(place Place, code string) (Entry, bool) {
 	if e, ok := byPlace[key{place, code}]; ok || place != NodeState {
 		return e, ok
