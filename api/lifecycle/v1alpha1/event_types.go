@@ -137,8 +137,8 @@ type LifecycleEventSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.actor is immutable"
 	Actor string `json:"actor,omitempty"`
 
-	// until is the time by which the requester expects to return the node. At that time nothing returns it:
-	// an alert fires, and any user may take over the hold (NodeHold of slipway.dev). An addition of Slipway.
+	// until is the time by which the requester expects to return the node. After that time an alert fires,
+	// and nothing returns the node (NodeHold of slipway.dev). An addition of Slipway.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.until is immutable"
 	Until *metav1.Time `json:"until,omitempty"`

@@ -155,20 +155,22 @@ func (l Leases) User(ctx context.Context) (string, error) {
 	return user, nil
 }
 
-// Find returns an error if the node does not exist. A caller without permission to read Nodes gets
-// no error.
-func (l Leases) Find(ctx context.Context, node string) error {
+// Find returns the maintenances that want the node ([WantedBy]), and an error if the node does not exist. A caller without
+// permission to read Nodes gets no error.
+func (l Leases) Find(ctx context.Context, name string) (wanted string, err error) {
 	clients, err := l.Kubernetes()
 	if err != nil {
-		return err
+		return "", err
 	}
-	switch _, err := clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); {
+	switch node, err := clients.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
-		return NoSuchNode(node)
-	case err != nil && !apierrors.IsForbidden(err):
-		return fmt.Errorf("get node %s: %w", node, err)
+		return "", NoSuchNode(name)
+	case apierrors.IsForbidden(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("get node %s: %w", name, err)
 	default:
-		return nil
+		return WantedBy(node), nil
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/state"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
@@ -130,4 +132,22 @@ func OutFor(node string, events []*lifecyclev1alpha1.LifecycleEvent) string {
 	default:
 		return fmt.Sprintf("Node %s is out of service for NodeMaintenances %s; 'kubectl slipway maintenance status' shows them.", node, strings.Join(names, ", "))
 	}
+}
+
+// WantedBy names the maintenances that have a node out of service, or will take it out, with the start of their windows. It
+// is empty if the Node shows none.
+func WantedBy(node *corev1.Node) string {
+	of := func(kind corev1.NodeConditionType) string {
+		if c := state.NodeCondition(node, kind); c != nil && c.Status == corev1.ConditionTrue {
+			return ui.Clean(c.Message)
+		}
+		return ""
+	}
+	if running := of(maintenance.NodeMaintenanceInProgress); running != "" {
+		return fmt.Sprintf("Node %s is out of service for NodeMaintenance %s.", node.Name, running)
+	}
+	if planned := of(maintenance.NodeMaintenancePlanned); planned != "" {
+		return fmt.Sprintf("NodeMaintenance %s will take node %s out of service, and waits while another actor has it.", planned, node.Name)
+	}
+	return ""
 }

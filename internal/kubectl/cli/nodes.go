@@ -30,6 +30,8 @@ type Nodes struct {
 	Optional bool
 	// Leased are the leases, as the Nodes show them, whose holders are not Slipway.
 	Leased map[string]nodelease.Held
+	// Wanted are the NodeMaintenances that want the nodes, as the Nodes show them.
+	Wanted map[string]string
 }
 
 // AddTo adds the flag --selector and the completion of names to a command, and reads its arguments.
@@ -190,16 +192,17 @@ func NodeNamed(nodes []*corev1.Node, name string) *corev1.Node {
 	return nil
 }
 
-// Note records the lease in the annotation of a Node.
+// Note records the lease and the maintenances that a Node shows.
 func (n *Nodes) Note(node *corev1.Node) {
-	held, is := LeasedByOthers(node)
-	if !is {
-		return
-	}
 	if n.Leased == nil {
-		n.Leased = map[string]nodelease.Held{}
+		n.Leased, n.Wanted = map[string]nodelease.Held{}, map[string]string{}
 	}
-	n.Leased[node.Name] = held
+	if held, is := LeasedByOthers(node); is {
+		n.Leased[node.Name] = held
+	}
+	if wanted := WantedBy(node); wanted != "" {
+		n.Wanted[node.Name] = wanted
+	}
 }
 
 // LeasedByOthers returns the lease that a Node shows, if its holder is not Slipway.
@@ -212,6 +215,13 @@ func LeasedByOthers(node *corev1.Node) (held nodelease.Held, is bool) {
 func (t *Tool) NoteLeased(n *Nodes) {
 	for _, node := range slices.Sorted(maps.Keys(n.Leased)) {
 		t.Notef("Node %s is leased to %s: a drain waits for the release of the lease.", node, HolderText(n.Leased[node]))
+	}
+}
+
+// WarnOfMaintenances names the running and the planned maintenances of the nodes.
+func (t *Tool) WarnOfMaintenances(n *Nodes) {
+	for _, node := range slices.Sorted(maps.Keys(n.Wanted)) {
+		t.Notef("Warning: %s", n.Wanted[node])
 	}
 }
 

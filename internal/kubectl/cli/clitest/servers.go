@@ -52,7 +52,8 @@ func TheLease(t *testing.T, lease string) (url string) {
 		case r.URL.Path == "/apis/authentication.k8s.io/v1/selfsubjectreviews":
 			answer, code = `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":"ada"}}}`, http.StatusCreated
 		case r.URL.Path == "/api/v1/nodes/worker-1":
-			answer, code = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"worker-1","uid":"u1"}}`, http.StatusOK
+			answer, code = `{"kind":"Node","apiVersion":"v1","metadata":{"name":"worker-1","uid":"u1"},
+"status":{"conditions":[{"type":"MaintenancePlanned","status":"True","message":"night (not before 2026-05-01T22:00:00Z)"}]}}`, http.StatusOK
 		case strings.HasSuffix(r.URL.Path, "/kube-node-maintenance/leases/worker-1") && lease != "":
 			answer, code = lease, http.StatusOK
 		case r.Method == http.MethodPost:

@@ -63,7 +63,7 @@ func addBy(command *cobra.Command, by *request.By) {
 
 // addUntil adds --until.
 func addUntil(command *cobra.Command, until *string) {
-	command.Flags().StringVar(until, "until", "", "the expected return of the node, such as 2h, 17:00 or 2026-05-01T17:00:00Z: other users can read it, and may take over the node after it")
+	command.Flags().StringVar(until, "until", "", "the expected return of the node, such as 2h, 17:00 or 2026-05-01T17:00:00Z, which other users can read; after it an alert fires")
 }
 
 // expectedReturn reads --until.
@@ -174,6 +174,7 @@ func (d *drainFlags) run(ctx context.Context, t *cli.Tool) error {
 		}
 		p.wanted = append(p.wanted, event)
 	}
+	p.requester.maintenances = d.nodes.Wanted
 	p.verb, p.byTimeout = drained, d.Waiting.Timeout > 0 && d.SLA == 0
 	if d.DryRun != cli.DryRunClient && !d.Force {
 		return p.run(ctx)

@@ -3,6 +3,7 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type requester struct {
 	notes  io.Writer
 	// dry changes nothing.
 	dry bool
+	// maintenances are warnings about maintenances that want the nodes.
+	maintenances map[string]string
 }
 
 // asked is an event that was created or found.
@@ -64,7 +67,7 @@ func over(there *lifecyclev1alpha1.LifecycleEvent) string {
 }
 
 // conflicts returns, before anything is created, which of the wanted events cannot be created.
-// It warns of nodes that maintenances drain or return.
+// It warns of nodes that maintenances drain or return, or will drain.
 func (a requester) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.LifecycleEvent) error {
 	var all lifecyclev1alpha1.LifecycleEventList
 	if err := a.client.List(ctx, &all); err != nil {
@@ -72,7 +75,7 @@ func (a requester) conflicts(ctx context.Context, wanted []*lifecyclev1alpha1.Li
 	}
 	there := cli.Pointers(all.Items)
 	for _, event := range wanted {
-		if text := cli.OutFor(event.Spec.BindingNode, there); text != "" {
+		if text := cmp.Or(cli.OutFor(event.Spec.BindingNode, there), a.maintenances[event.Spec.BindingNode]); text != "" {
 			fmt.Fprintln(a.notes, "Warning: "+text)
 		}
 	}

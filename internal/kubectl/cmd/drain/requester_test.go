@@ -219,3 +219,25 @@ func pursuitOf(tool *cli.Tool, f cli.Format, dry cli.DryRun) *pursuit {
 		asked: map[string]asked{}, refused: map[string][]lifecyclev1alpha1.Blocker{},
 	}
 }
+
+// empty has no objects.
+type empty struct{ client.WithWatch }
+
+func (empty) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+func TestADrainWarnsOfTheMaintenanceThatWantsItsNode(t *testing.T) {
+	const warning = "NodeMaintenance night will take node worker-1 out of service, and waits while another actor has it."
+	for name, tc := range map[string]struct {
+		maintenances map[string]string
+		want         string
+	}{
+		"a drain":         {map[string]string{"worker-1": warning}, "Warning: " + warning + "\n"},
+		"of another node": {map[string]string{"worker-2": warning}, ""},
+	} {
+		var notes strings.Builder
+		r := requester{client: empty{}, notes: &notes, maintenances: tc.maintenances}
+		if err := r.conflicts(t.Context(), []*lifecyclev1alpha1.LifecycleEvent{clitest.DrainOf(t, "worker-1")}); err != nil || notes.String() != tc.want {
+			t.Errorf("%s: %v, %q", name, err, notes.String())
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli/clitest"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -53,5 +54,26 @@ func TestAPlanNamesTheNodesThatOthersHaveLeased(t *testing.T) {
 		if tool.NoteLeased(&n); (errOut.String() == want) != (holder == "kubeadmin-ada") {
 			t.Errorf("of a node that is leased to %q, it says %q", holder, errOut)
 		}
+	}
+}
+
+func TestAPlanWarnsOfTheMaintenancesThatWantTheNodes(t *testing.T) {
+	shown := func(name string, conditions ...corev1.NodeCondition) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: conditions}}
+	}
+	planned := corev1.NodeCondition{Type: maintenance.NodeMaintenancePlanned, Status: corev1.ConditionTrue, Message: "night (not before 2026-05-01T22:00:00Z)"}
+	running := corev1.NodeCondition{Type: maintenance.NodeMaintenanceInProgress, Status: corev1.ConditionTrue, Message: "disks"}
+	over := running
+	over.Status = corev1.ConditionFalse
+	tool, _, errOut := clitest.Tool()
+	var n cli.Nodes
+	for _, node := range []*corev1.Node{shown("a", planned, over), shown("b", planned, running), shown("c", over), shown("d")} {
+		n.Note(node)
+	}
+	tool.WarnOfMaintenances(&n)
+	const want = "Warning: NodeMaintenance night (not before 2026-05-01T22:00:00Z) will take node a out of service, and waits while another actor has it.\n" +
+		"Warning: Node b is out of service for NodeMaintenance disks.\n"
+	if errOut.String() != want {
+		t.Errorf("it says:\n%s", errOut)
 	}
 }

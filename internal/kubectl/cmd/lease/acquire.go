@@ -113,8 +113,12 @@ func acquireLease(ctx context.Context, t *cli.Tool, a *acquireFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Find(ctx, a.node); err != nil {
+	wanted, err := l.Find(ctx, a.node)
+	if err != nil {
 		return err
+	}
+	if wanted != "" {
+		t.Notef("Warning: %s", wanted)
 	}
 	if len(a.command) > 0 {
 		return runWithLease(ctx, t, l, a, holder)

@@ -84,7 +84,7 @@ error: scripts find free, held or expired in .state. An expired lease is free, t
 		if err != nil {
 			return err
 		}
-		if err := l.Find(ctx, node); err != nil {
+		if _, err := l.Find(ctx, node); err != nil {
 			return err
 		}
 		standing, err := l.Get(ctx, node)

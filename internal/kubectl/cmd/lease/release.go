@@ -50,7 +50,7 @@ func releaseLease(ctx context.Context, t *cli.Tool, node string, r *releaseFlags
 	held := standing.Held
 	if held.Holder == "" {
 		// There may be no such node.
-		if err := l.Find(ctx, node); err != nil {
+		if _, err := l.Find(ctx, node); err != nil {
 			return err
 		}
 		t.Sayf("node/%s: its lease is free\n", node)

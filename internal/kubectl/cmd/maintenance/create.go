@@ -194,7 +194,11 @@ func (l *looked) overlaps(selected []*corev1.Node, others []*slipwayv1alpha1.Nod
 			continue
 		}
 		found = true
-		l.note("Warning: NodeMaintenance %s (%s) is for %d of them, too: %s.", ui.Clean(row.Name), row.State, len(shared), cli.Few(nodeNames(shared), most))
+		when := string(row.State)
+		if w := row.of.Spec.Window; w != nil && w.NotBefore != nil {
+			when += ", window from " + cli.Stamp(w.NotBefore)
+		}
+		l.note("Warning: NodeMaintenance %s (%s) is for %d of them, too: %s.", ui.Clean(row.Name), when, len(shared), cli.Few(nodeNames(shared), most))
 	}
 	if found {
 		l.note("The maintenance that drains least decides which pods leave such a node; the node returns after the last of its maintenances.")

@@ -147,6 +147,7 @@ func planDrain(ctx context.Context, t *cli.Tool, p *planFlags, parameters []byte
 		return err
 	}
 	t.NoteLeased(&p.nodes)
+	t.WarnOfMaintenances(&p.nodes)
 	facts, err := survey.Reader{Client: lister}.Plan(ctx, t.Clock.Now(), nodes, request)
 	if err != nil {
 		return err

@@ -216,8 +216,11 @@ func TestStatusNamesTheHoldersOfADrainedNode(t *testing.T) {
 	nodes["worker-5"].Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: `[{"uid":"a","state":"Failed","at":"2026-05-01T11:00:00Z"}]`}
 	nodes["worker-6"].Annotations = map[string]string{shutdown.Annotation: "{}"}
 	all := overview(facts{nodes: slices.Collect(maps.Values(nodes)), holds: []*slipwayv1alpha1.NodeHold{
-		{ObjectMeta: since(1), Spec: ci}, {ObjectMeta: since(3), Spec: held}, {ObjectMeta: since(2), Spec: elsewhere},
-		{ObjectMeta: since(2), Spec: late}, {ObjectMeta: since(2), Spec: failed},
+		{ObjectMeta: since(1), Spec: ci},
+		{ObjectMeta: since(3), Spec: held},
+		{ObjectMeta: since(2), Spec: elsewhere},
+		{ObjectMeta: since(2), Spec: late},
+		{ObjectMeta: since(2), Spec: failed},
 	}}, nil)
 	clitest.Golden(t, "status/held", statusTable(all, ui.Style{}, clitest.Noon, true, false))
 }
