@@ -119,8 +119,8 @@ func (r report) progressing(counts slipwayv1alpha1.MaintenanceNodeCounts, comple
 		return false, r.holdUp
 	case r.holdUp.reason != "":
 		return true, cause{slipwayv1alpha1.ReasonRunning, r.holdUp.message}
-	case r.rollout.Reason != "" && counts.Out == 0 && len(r.rollout.Begin) == 0:
-		return false, cause{r.rollout.Reason, r.rollout.Message}
+	case counts.Out == 0 && (r.rollout.Reason == slipwayv1alpha1.ReasonPauseAfter || r.rollout.Reason != "" && len(r.rollout.Begin) == 0):
+		return len(r.rollout.Begin) > 0, cause{r.rollout.Reason, r.rollout.Message}
 	case counts.Out == 0 && counts.Waiting == 0:
 		return false, cause{slipwayv1alpha1.ReasonIncomplete, fmt.Sprintf("failed: %d", counts.Failed)}
 	default:

@@ -54,7 +54,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 	c := &checker{
 		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
-		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, holds: map[string]*hold{}, worked: map[string]string{},
+		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, collected: map[string]bool{}, holds: map[string]*hold{}, worked: map[string]string{},
 		rights: map[right]bool{}, ranUntil: map[string]time.Time{},
 	}
 	for _, e := range ordered(requests) {
@@ -125,6 +125,7 @@ type checker struct {
 	maintenances map[string]*maintenance // by UID
 	out          map[string]out          // by node
 	jobs         map[string]*job         // by UID
+	collected    map[string]bool         // UIDs of deleted Jobs
 	holds        map[string]*hold        // by name
 	worked       map[string]string       // Jobs, by node, maintenance and number of retries
 

@@ -46,7 +46,8 @@ func (c *checker) jobWritten(r auditlog.Request) {
 		delete(c.jobs, o.Metadata.UID)
 		return
 	}
-	if known := c.jobs[o.Metadata.UID]; known != nil && o.olderThan(&known.thing) {
+	known := c.jobs[o.Metadata.UID]
+	if c.collected[o.Metadata.UID] || known != nil && o.olderThan(&known.thing) {
 		return
 	}
 	c.jobs[o.Metadata.UID] = o
@@ -57,13 +58,14 @@ func (c *checker) jobWritten(r auditlog.Request) {
 	}
 }
 
-// jobDeleted: a deletion that leaves nothing behind.
+// jobDeleted: a deletion that leaves nothing behind. An earlier write can follow in the log.
 func (c *checker) jobDeleted(r auditlog.Request) {
 	answered := object[job](r)
 	for uid, known := range c.jobs {
 		same := known.Metadata.Namespace == r.Namespace && (known.name() == r.Name || r.Name == "")
 		if same && (answered == nil && len(known.Metadata.Finalizers) == 0 || answered != nil && answered.gone()) {
 			delete(c.jobs, uid)
+			c.collected[uid] = true
 		}
 	}
 }

@@ -9,9 +9,13 @@ import (
 
 // work creates the Job of a node; done has it be collected.
 func (s *script) work(name, node, maintenance string) *script {
-	return s.add(controller, "create", "jobs", "slipway-system/"+name, "", fmt.Sprintf(
+	return s.add(controller, "create", "jobs", "slipway-system/"+name, "", ofJob(name, node, maintenance))
+}
+
+func ofJob(name, node, maintenance string) string {
+	return fmt.Sprintf(
 		`{"kind":"Job","metadata":{"name":%q,"namespace":"slipway-system","uid":%q,"labels":{"slipway.dev/node":%q},"annotations":{"slipway.dev/maintenance-uid":%q}}}`,
-		name, name, node, maintenance))
+		name, name, node, maintenance)
 }
 
 func (s *script) collected(name string) *script {
@@ -151,6 +155,10 @@ func TestCheckOfTracesOfMaintenances(t *testing.T) {
 		},
 		"a Job that was collected": {
 			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m").collected("j"),
+		},
+		"a Job that was collected, and its last status is logged later": {
+			script: fleet().maintain("m", running).away("a1", "m").work("j", "a1", "m").back("a1").forget("m").collected("j").
+				add("job-controller", "update", "jobs/status", "slipway-system/j", "", ofJob("j", "a1", "m")),
 		},
 	} {
 		t.Run(name, tc.check)
