@@ -30,6 +30,7 @@ func TestTheControllerDoesWhatNoNodeCan(t *testing.T) {
 		"the deadline of an event counts although its agent is dead":  deadlineOfADeadAgent,
 		"an event goes on when its agent is back":                     agentIsBack,
 		"an event that was canceled ends although its agent is dead":  canceledOfADeadAgent,
+		"a provider drains nodes before it powers off their machines": providerPowersOff,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
