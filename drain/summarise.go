@@ -38,7 +38,7 @@ type summary struct {
 func summarise(leaving []leaver, left []stayer, paced *pacing, e ending, f facts) (Status, time.Time) {
 	paced.since = map[blockerKey]time.Time{}
 	s := &summary{facts: f, since: paced.since}
-	s.drain(leaving)
+	s.drain(leaving, paced)
 	for _, name := range e.volumes {
 		s.blockers = append(s.blockers, s.blocker(nil, attached(name)))
 	}
@@ -115,12 +115,12 @@ func (s *summary) blocker(pod *corev1.Pod, o *obstacle) Blocker {
 }
 
 // drain adds the blockers of the drain as a whole.
-func (s *summary) drain(leaving []leaver) {
+func (s *summary) drain(leaving []leaver, paced *pacing) {
 	f := s.facts
 	for _, o := range f.reading {
 		s.blockers = append(s.blockers, s.blocker(nil, &o))
 	}
-	braked := f.inFlight > 0 || f.now.Before(f.brake.until)
+	braked := f.inFlight > 0 || len(paced.sends) > 0 || f.now.Before(f.brake.until)
 	if braked && f.brake.obstacle != nil && slices.ContainsFunc(leaving, func(l leaver) bool { return !isTerminating(l.pod) }) {
 		s.blockers = append(s.blockers, s.blocker(nil, f.brake.obstacle))
 	}

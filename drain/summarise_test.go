@@ -108,6 +108,14 @@ func TestSummarise(t *testing.T) {
 				Blockers: []Blocker{{Reason: APIServerOverloaded, Since: noon}},
 			},
 		},
+		"an overloaded server holds up all until it answers the next request": {
+			pods:   []*corev1.Pod{newPod("a")},
+			change: func(f *facts) { f.brake = brake{until: noon, obstacle: &obstacle{reason: APIServerOverloaded}} },
+			want: Status{
+				Total: 1, Moving: 1, Message: "0 of 1 pods gone, 0 terminating, 0 blocked",
+				Blockers: []Blocker{{Reason: APIServerOverloaded, Since: noon}},
+			},
+		},
 		"an overloaded server does not matter when there is nothing to evict": {
 			pods:   []*corev1.Pod{newPod("a", endingAt(noon))},
 			change: func(f *facts) { f.brake = brake{until: noon.Add(1), obstacle: &obstacle{reason: APIServerOverloaded}} },
