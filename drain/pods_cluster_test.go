@@ -81,7 +81,11 @@ func TestAReplacementOfTheSameNameElsewhereIsNotTouched(t *testing.T) {
 	s.must(err)
 	s.cordon(node)
 
+	s.budget("db", "db", 1, 1)
 	a, b := s.drain(s.drainer(node), node), s.drain(s.drainer(node), node)
+	a.awaitBlocker("db-0", drain.BudgetImpossible, "db")
+	b.awaitBlocker("db-0", drain.BudgetImpossible, "db")
+	s.patchBudget("db", `{"spec":{"minAvailable":0}}`) // now both drains know the pod
 	a.wantDrained(node, 1)
 	b.wantDrained(node, 1)
 	s.awaitPod("db-0", "ready on "+elsewhere, func(p *corev1.Pod) bool { return p.Spec.NodeName == elsewhere && podutils.IsPodReady(p) })
