@@ -58,6 +58,11 @@ type Config struct {
 	Cached Readers
 	Live   Readers // of the API server
 
+	// Native reports whether the API server serves LifecycleEvents itself. The agent asks only where the kubelet declares
+	// that it claims them.
+	Native func(context.Context) (bool, error)
+	// StandsDown is called in each pass, with whether the agent leaves the events to the kubelet.
+	StandsDown func(context.Context, bool)
 	// Central gathers the controller's facts about the node's agent. Nil for an agent on its node.
 	Central func(context.Context, *corev1.Node) (*transition.Central, error)
 
@@ -102,6 +107,9 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			return reconcile.Result{RequeueAfter: wait}, err
 		}
 		a.forgetGone(ctx, facts)
+		if a.StandsDown != nil {
+			a.StandsDown(ctx, transition.StandsDown(facts))
+		}
 		concerned := slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return !transition.Concerns(facts, e) })
 		look := a.Observer.Look(concerned, facts.CordonedFor, now)
 		decision := transition.Next(facts, now).Or(transition.Decision{Wake: look})

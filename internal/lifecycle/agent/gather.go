@@ -38,6 +38,11 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		facts.Node = &node
 		facts.CordonedFor = nodestate.Owners(&node)
 	}
+	if a.Native != nil && transition.Declared(facts.Node) {
+		if facts.Native, err = a.Native(ctx); err != nil {
+			return facts, fmt.Errorf("find out whether the API server serves LifecycleEvents itself: %w", err)
+		}
+	}
 	if a.Central != nil {
 		node.Name = a.NodeName // also of a Node that does not exist
 		facts.Central, err = a.Central(ctx, &node)

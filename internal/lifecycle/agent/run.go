@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,7 +78,7 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	p := &process{options: options, health: well}
+	p := &process{options: options, health: well, self: self, httpClient: httpClient}
 	if err := well.Begin(ctx, options.HealthAddress, func(ctx context.Context) error { return p.introduce(ctx, self, httpClient) }); err != nil {
 		return err
 	}
@@ -91,18 +92,21 @@ func Run(ctx context.Context, self *rest.Config, options Options) error {
 
 // process is an agent with its clients, caches and servers.
 type process struct {
-	options   Options
-	asNode    *rest.Config // credentials
-	writer    *nodestate.Writer
-	events    corev1client.EventsGetter
-	home      apigroup.Home
-	homeSince time.Time
-	watch     *apigroup.Watch
-	manager   manager.Manager
-	node      cluster.Cluster // the same API server, as the node
-	observer  *telemetry.Source
-	calls     *dispatch.Dispatcher
-	health    *health.Process
+	options    Options
+	self       *rest.Config // credentials of the process
+	asNode     *rest.Config // credentials
+	httpClient *http.Client
+	writer     *nodestate.Writer
+	events     corev1client.EventsGetter
+	home       apigroup.Home
+	homeSince  time.Time
+	watch      *apigroup.Watch
+	standDown  standDown
+	manager    manager.Manager
+	node       cluster.Cluster // the same API server, as the node
+	observer   *telemetry.Source
+	calls      *dispatch.Dispatcher
+	health     *health.Process
 }
 
 // build builds the agent, and starts no part of it.
@@ -124,6 +128,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		wake()
 		listWaker.Wake(p.options.NodeName)
 	})
+	p.standDown.changed = func() { listWaker.Wake(p.options.NodeName) }
 	p.calls = dispatch.New(p.options.NodeName, drivers, clock.RealClock{}, p.observer.Calls(), wake)
 	agent := New(Config{
 		NodeName:         p.options.NodeName,
@@ -132,7 +137,8 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		HomeSince:        p.homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
 		Cached: Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
 		Live:   Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
-		Wake:   wake, Drivers: drivers, Calls: p.calls,
+		Native: func(ctx context.Context) (bool, error) { return p.home.Native(ctx, p.self, p.httpClient) }, StandsDown: p.standDown.set,
+		Wake: wake, Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
 	})
 	if err := loop.Add(p.manager, "agent", p.health.Loop(agent), 1,
@@ -143,7 +149,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	); err != nil {
 		return err
 	}
-	list := &registered{clock: clock.RealClock{}, names: drivers.Names, write: p.writer.SetDrivers}
+	list := &registered{clock: clock.RealClock{}, names: p.standDown.listed(drivers.Names), write: p.writer.SetDrivers}
 	if err := loop.Add(p.manager, "drivers", list, 1, listWaker.Source(p.options.NodeName)); err != nil {
 		return err
 	}
@@ -168,6 +174,7 @@ func (p *process) addRunnables(drivers *plugins.Registry) error {
 		})))
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
+	p.health.Check(health.Readiness, "kubelet", p.standDown.check)
 	// An agent without third-party drivers is ready: it reports on events that they are missing.
 	p.health.Check(health.Readiness, "drivers", func() error { return drivers.Builtin(builtin...) })
 	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)

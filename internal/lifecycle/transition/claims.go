@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -35,6 +36,25 @@ func concerns(f *Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 		return here && central && !slices.Contains(f.Central.NodeDrivers, t.Spec.Driver)
 	}
 }
+
+// KubeletFeature is the feature gate of Specialized Lifecycle Management (KEP-5683). A kubelet with it declares it in the
+// status of its Node (KEP-5328).
+const KubeletFeature = "SpecializedLifecycleManagement"
+
+// Declared returns whether the kubelet of the node declares [KubeletFeature].
+func Declared(node *corev1.Node) bool {
+	return node != nil && slices.Contains(node.Status.DeclaredFeatures, KubeletFeature)
+}
+
+// StandsDown returns whether this agent leaves the events of the node to its kubelet. It has then finished the events that
+// it had claimed.
+func StandsDown(f Facts) bool {
+	return kubeletClaims(&f) && inWork(&f, lifecycleevent.OldestFirst(f.Events)) == nil
+}
+
+// kubeletClaims returns whether the kubelet claims the events of the node. Other writers of the Node's status can forge the
+// declaration, so it counts only if the API server serves LifecycleEvents itself: no kubelet acts on the objects of a CRD.
+func kubeletClaims(f *Facts) bool { return f.Central == nil && f.Native && Declared(f.Node) }
 
 // place returns where drivers register with this claimer.
 func (f *Facts) place() string {

@@ -20,7 +20,7 @@ func sweep(f *Facts, events []*lifecyclev1alpha1.LifecycleEvent, now time.Time) 
 	for _, e := range events {
 		over := e.Status.ClaimStatus.Terminal() || e.DeletionTimestamp != nil
 		switch {
-		case !over, !concerns(f, e), lifecycleevent.HasForeignClaim(e):
+		case !over, !concerns(f, e), lifecycleevent.HasForeignClaim(e), kubeletClaims(f) && !ours(f, e):
 		case protected(e) && e.Status.ClaimedBy == nil:
 			decision = decision.Or(do(Unprotect{Event: e}))
 		case !protected(e) && e.DeletionTimestamp == nil:

@@ -40,6 +40,8 @@ type Facts struct {
 	// HomeSince is the time of the API's move to its present group. Older events come from an outdated storage. Zero: the
 	// API never moved.
 	HomeSince time.Time
+	// Native means that the API server serves LifecycleEvents itself, and not by a CRD.
+	Native bool
 	// FinishedEventTTL is the time between the end of an event and its deletion.
 	FinishedEventTTL time.Duration
 }

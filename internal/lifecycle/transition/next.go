@@ -11,12 +11,16 @@ import (
 )
 
 // Next decides the next step for the node: first for the event in work, then for the
-// events that wait, then the clean-up. Each delays the others by one step at most.
+// events that wait, then the clean-up. Each delays the others by one step at most. If
+// the kubelet claims, only the work for the agent's own events remains.
 func Next(f Facts, now time.Time) Decision {
 	events := lifecycleevent.OldestFirst(f.Events)
 	decision := Decision{}
 	if e := inWork(&f, events); e != nil {
 		decision = newWork(&f, e, now).next()
+	}
+	if kubeletClaims(&f) {
+		return decision.Or(sweep(&f, events, now)).Or(waitUntil(now.Add(kubeletInterval)))
 	}
 	return decision.
 		Or(sweep(&f, events, now)).

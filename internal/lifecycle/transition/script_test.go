@@ -40,6 +40,8 @@ import (
 //	others TYPE/STATUS/REASON[/MESSAGE] | gone-event
 //	                            somebody else writes a condition of the Node; gone-event: we did, long ago
 //	strip EVENT                 somebody takes off its finalizer, and deletes it
+//	kubelet [declares] [native] the kubelet declares the feature gate, or no longer does; the API server serves the
+//	                            kinds itself, or no longer does
 //	home                        the API moves to another group and back
 //	crash [alone]               the agent restarts; alone: no driver has registered again yet
 //	clock DURATION              time passes
@@ -58,6 +60,9 @@ func settle(w *world) string {
 	var out strings.Builder
 	for range 200 {
 		decision := Next(w.facts(), w.now)
+		if decision.Step == nil && StandsDown(w.facts()) {
+			fmt.Fprintln(&out, "stands down")
+		}
 		if decision.Step == nil {
 			if !decision.Wake.IsZero() {
 				fmt.Fprintf(&out, "until %s\n", w.at(decision.Wake))
@@ -134,6 +139,13 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		} else {
 			w.others(scanCondition(first(d)))
 		}
+	case "kubelet":
+		w.node = w.node.DeepCopy()
+		w.node.Status.DeclaredFeatures = []string{"UserNamespacesHostNetworkSupport"}
+		if d.HasArg("declares") {
+			w.node.Status.DeclaredFeatures = append(w.node.Status.DeclaredFeatures, KubeletFeature)
+		}
+		w.native = d.HasArg("native")
 	case "strip":
 		delete(w.events, first(d))
 	case "home":

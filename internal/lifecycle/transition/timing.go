@@ -19,6 +19,8 @@ const (
 	// until the driver answers or deregisters.
 	LastEndTimeout = 10 * time.Second
 
+	// kubeletInterval is the interval at which an agent that stands down checks whether it can resume.
+	kubeletInterval = time.Minute
 	// registerTimeout is the time after the start of this process before a claimed event reports a missing driver.
 	registerTimeout = 10 * time.Second
 	// notReadyAfter keeps a driver that answers at once from being noted as not ready.

@@ -29,6 +29,7 @@ type world struct {
 	ttl         time.Duration
 
 	central *Central // nil: we are the agent
+	native  bool     // the API server serves LifecycleEvents itself
 
 	registered map[string]bool
 	silent     map[string]bool // registered, but does not answer
@@ -83,7 +84,7 @@ func (w *world) facts() Facts {
 		Since:  w.missingSince["*"],
 		Events: slices.Collect(maps.Values(w.events)), Transitions: w.transitions,
 		Drivers: w.driver, Calls: w.calls, ReportedAt: w.reportedAt,
-		HomeSince: w.homeSince, FinishedEventTTL: w.ttl,
+		HomeSince: w.homeSince, FinishedEventTTL: w.ttl, Native: w.native,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -37,6 +38,22 @@ func In(group string) Home { return Home{group: group} }
 func Find(ctx context.Context, config *rest.Config, client *http.Client) (Home, error) {
 	group, err := slipwayclient.FindGroup(ctx, config, client)
 	return Home{group: group}, err
+}
+
+// Native reports whether the API server serves the kinds itself. A CRD has no protobuf: for it, the server answers 406.
+func (h Home) Native(ctx context.Context, config *rest.Config, httpClient *http.Client) (bool, error) {
+	config = dynamic.ConfigFor(config)
+	config.GroupVersion = new(h.GroupVersion())
+	lister, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return false, fmt.Errorf("build a client: %w", err)
+	}
+	path := "/apis/" + h.GroupVersion().String() + "/lifecycletransitions"
+	_, err = lister.Get().AbsPath(path).Param("limit", "1").SetHeader("Accept", runtime.ContentTypeProtobuf).DoRaw(ctx)
+	if apierrors.IsNotAcceptable(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Group is the API group.

@@ -84,6 +84,27 @@ func TestTheHomeIsTheGroupThatAnswersAList(t *testing.T) {
 	}
 }
 
+// A server has protobuf for the kinds that it serves itself, and none for CRDs.
+func TestAServerIsNativeIfItHasProtobuf(t *testing.T) {
+	for status, want := range map[int]bool{http.StatusOK: true, http.StatusNotAcceptable: false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if got := r.URL.RequestURI() + " " + r.Header.Get("Accept"); got !=
+				"/apis/lifecycle.k8s.io/v1alpha1/lifecycletransitions?limit=1 application/vnd.kubernetes.protobuf" {
+				t.Errorf("asked for %s", got)
+			}
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(s.Close)
+		if got, err := In(kubernetes).Native(t.Context(), &rest.Config{Host: s.URL}, http.DefaultClient); got != want || err != nil {
+			t.Errorf("answer %d: native is %v, error %v", status, got, err)
+		}
+	}
+	var asked []string
+	if got, err := In(slipway).Native(t.Context(), server(t, map[string]int{slipway: 500}, &asked), http.DefaultClient); got || !apierrors.IsInternalError(err) {
+		t.Errorf("native is %v, error %v; want an internal error", got, err)
+	}
+}
+
 func TestAHomeKnowsItsKinds(t *testing.T) {
 	for _, group := range []string{kubernetes, slipway} {
 		h := In(group)
