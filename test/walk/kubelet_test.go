@@ -24,11 +24,11 @@ import (
 )
 
 // nativeServer is a path to the API server on which native makes it answer as one that serves LifecycleTransitions itself.
-// It returns the path of a kubeconfig of the node's agent.
+// It authenticates as the agent of the node, and returns the path of a kubeconfig.
 func nativeServer(t *testing.T, node *harness.Node, native *atomic.Bool) (kubeconfig string) {
 	t.Helper()
 	config := node.Credentials()
-	transport, err := rest.TransportFor(rest.AnonymousClientConfig(config))
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func nativeServer(t *testing.T, node *harness.Node, native *atomic.Bool) (kubeco
 		front.Close()
 	})
 	kubeconfig = filepath.Join(node.Dir, "proxied")
-	if err := devcluster.WriteKubeconfig(kubeconfig, &rest.Config{Host: front.URL, BearerToken: config.BearerToken}); err != nil {
+	if err := devcluster.WriteKubeconfig(kubeconfig, &rest.Config{Host: front.URL}); err != nil {
 		t.Fatal(err)
 	}
 	return kubeconfig
