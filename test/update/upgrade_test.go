@@ -4,6 +4,7 @@ package update
 
 import (
 	"context"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,7 @@ func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
 		t.Errorf("the drain is not in the middle any more: %+v", e.Status)
 	}
 	awaitField(t, env, node, later.Name)
-	// The same once more changes nothing: kubectl diff fails where it would.
-	env.Kubectl(t, "diff", "--server-side", "-f", harness.File(t, manifest))
+	awaitNoDiff(t, env)
 
 	held.LetGo(t)
 	if ended := env.Outcome(t, drain.Name); ended.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
@@ -80,6 +80,22 @@ func says(t *testing.T, env *harness.Env, node *harness.Node, event string) bool
 	const reason = "new firmware"
 	node.Change(event, func(e *lifecyclev1alpha1.LifecycleEvent) { e.Spec.Reason = reason })
 	return eventOf(t, env, event).Spec.Reason == reason
+}
+
+// awaitNoDiff waits until the same once more changes nothing: kubectl diff fails where it would, and while a controller
+// writes the status of a workload between its two requests.
+func awaitNoDiff(t *testing.T, env *harness.Env) {
+	t.Helper()
+	var out []byte
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var err error
+		out, err = exec.CommandContext(ctx, env.Facts.Kubectl, "--kubeconfig="+env.Facts.Kubeconfig,
+			"diff", "--server-side", "-f", harness.File(t, manifest)).CombinedOutput()
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("kubectl diff: %v:\n%s", err, out)
+	}
 }
 
 // awaitField waits until the API server works with the new kinds, which no watch shows.
