@@ -26,15 +26,25 @@ func (p *plugin) drain(ctx context.Context, call driverkit.Call, report func(dri
 		begun.EventConditions = []driverkit.Condition{targetsReached(false, true)}
 		report(begun)
 	}
-	err = persist(ctx, report, func(ctx context.Context) error {
-		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
-	})
-	if err != nil {
+	if err = p.cordon(ctx, call, report); err != nil {
 		return err
 	}
 	begun.NodeConditions = inProgress(cause(call.Transition), "")
 	report(begun)
 	return p.drainStatics(ctx, call, request, report)
+}
+
+// cordonAnswer limits the wait for the server's answer to one write of the cordon.
+const cordonAnswer = 10 * time.Second
+
+// cordon cordons the node. A drain that is stopped meanwhile waits for the answer: the agent undoes the cordon of a canceled
+// drain when the drain has stopped, so a cordon that the server writes after that would stay.
+func (p *plugin) cordon(ctx context.Context, call driverkit.Call, report func(driverkit.Answer)) error {
+	return persist(ctx, report, func(ctx context.Context) error {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cordonAnswer)
+		defer stop()
+		return p.node(call.Node).Cordon(ctx, call.Event, types.UID(call.EventUID))
+	})
 }
 
 // startWait limits the time of a Start. The agent waits for 45 s.

@@ -8,6 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/driverkit"
@@ -95,5 +100,34 @@ func TestStartIsAnsweredWhenTheNodeIsCordoned(t *testing.T) {
 	}
 	if _, err := (cordonFirst{&answers{}}).Start(t.Context(), driverkit.Call{Transition: "drain.slm.k8s.io-uncordon"}); err != nil {
 		t.Errorf("a return is not answered at once: %v", err)
+	}
+}
+
+// stopping stops the drain while the write of its cordon is on its way.
+type stopping struct {
+	corev1client.NodeInterface
+	stop context.CancelFunc
+}
+
+func (s stopping) Patch(
+	ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string,
+) (*corev1.Node, error) {
+	s.stop()
+	if err := ctx.Err(); err != nil { // the server writes the cordon later
+		return nil, err
+	}
+	return s.NodeInterface.Patch(ctx, name, kind, data, options, subresources...)
+}
+
+func TestAStoppedDrainWaitsForTheAnswerToItsCordon(t *testing.T) {
+	nodes := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}).CoreV1().Nodes()
+	ctx, stop := context.WithCancel(t.Context())
+	p := &plugin{nodes: stopping{nodes, stop}}
+	if err := p.cordon(ctx, driverkit.Call{Node: "worker", Event: "e", EventUID: "u"}, func(driverkit.Answer) {}); err != nil {
+		t.Errorf("the drain does not wait for the answer: %v", err)
+	}
+	node, err := nodes.Get(t.Context(), "worker", metav1.GetOptions{})
+	if err != nil || !node.Spec.Unschedulable {
+		t.Errorf("the node is not cordoned when the drain has stopped: %v", err)
 	}
 }

@@ -111,7 +111,7 @@ func (a *Agent) Reconcile(ctx context.Context, _ string) (reconcile.Result, erro
 			a.StandsDown(ctx, transition.StandsDown(facts))
 		}
 		concerned := slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return !transition.Concerns(facts, e) })
-		look := a.Observer.Look(concerned, facts.CordonedFor, now)
+		look := a.Observer.Look(concerned, nodestate.Owners(facts.Node), now)
 		decision := transition.Next(facts, now).Or(transition.Decision{Wake: look})
 		if decision.Step == nil {
 			return loop.Wait(decision.Wake, now), nil

@@ -13,7 +13,6 @@ import (
 
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
-	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 )
 
 // gather returns the facts of the node, from the readers and from memory.
@@ -36,7 +35,6 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		return facts, fmt.Errorf("read node %s: %w", a.NodeName, err)
 	} else if err == nil {
 		facts.Node = &node
-		facts.CordonedFor = nodestate.Owners(&node)
 	}
 	if a.Native != nil && transition.Declared(facts.Node) {
 		if facts.Native, err = a.Native(ctx); err != nil {

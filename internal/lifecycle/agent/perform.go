@@ -34,6 +34,11 @@ func (a *Agent) perform(ctx context.Context, step transition.Step, facts transit
 	case transition.Protect:
 		return s.Event.UID, "", reach(faultpoint.FinalizerSet, a.Recorder.Protect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer))
 	case transition.Unprotect:
+		if s.Uncordon {
+			if err := a.Node.Release(ctx, s.Event.UID); err != nil {
+				return "", "", err
+			}
+		}
 		return s.Event.UID, "", a.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	case transition.Delete:
 		return s.Event.UID, "", reach(faultpoint.Deleted, a.Recorder.Delete(ctx, s.Event))
@@ -44,8 +49,6 @@ func (a *Agent) perform(ctx context.Context, step transition.Step, facts transit
 	case transition.MarkNode:
 		version, err = a.markNode(ctx, s)
 		return facts.Node.UID, version, err
-	case transition.ReleaseCordon:
-		return facts.Node.UID, "", a.Node.Release(ctx, s.Event.UID)
 	default:
 		return "", "", fmt.Errorf("no way to perform a %T", step)
 	}

@@ -45,9 +45,12 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 	case oversight.MarkNode:
 		_, err := o.Writer(facts.NodeName).Mark(ctx, s.Conditions)
 		return err
-	case oversight.ReleaseCordon:
-		return o.Writer(facts.NodeName).Release(ctx, s.Event.UID)
 	case oversight.Unprotect:
+		if s.Uncordon {
+			if err := o.Writer(facts.NodeName).Release(ctx, s.Event.UID); err != nil {
+				return err
+			}
+		}
 		return o.Recorder.Unprotect(ctx, s.Event, lifecyclev1alpha1.ClaimProtectionFinalizer)
 	case oversight.Delete:
 		return o.Recorder.Delete(ctx, s.Event)

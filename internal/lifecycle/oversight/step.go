@@ -49,13 +49,11 @@ type (
 	MarkNode struct {
 		Conditions []corev1.NodeCondition
 	}
-	// ReleaseCordon undoes the cordon that was made for a canceled event.
-	ReleaseCordon struct {
-		Event *lifecyclev1alpha1.LifecycleEvent
-	}
 	// Unprotect removes the finalizer from an event.
 	Unprotect struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
+		// Uncordon: first undo the cordon for the event, by a read of the Node from the API server. A cache may not yet show it.
+		Uncordon bool
 	}
 	// Delete deletes an ended event.
 	Delete struct {
@@ -71,7 +69,6 @@ type (
 func (WriteStatus) isStep()    {}
 func (RemoveGate) isStep()     {}
 func (MarkNode) isStep()       {}
-func (ReleaseCordon) isStep()  {}
 func (Unprotect) isStep()      {}
 func (Delete) isStep()         {}
 func (MarkTransition) isStep() {}

@@ -4,7 +4,6 @@ package oversight
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -27,10 +26,7 @@ func windUp(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decisio
 		}
 	}
 	canceled := reasonOf(e, lifecyclev1alpha1.ConditionFinished) == lifecyclev1alpha1.ReasonCanceled
-	if canceled && slices.Contains(f.CordonedFor, e.UID) {
-		return do(ReleaseCordon{Event: e})
-	}
-	return do(Unprotect{Event: e})
+	return do(Unprotect{Event: e, Uncordon: f.Node != nil && canceled})
 }
 
 // release ends an event that a third-party controller has claimed, once a person with that permission has released it.

@@ -205,8 +205,6 @@ func touched(step Step) *lifecyclev1alpha1.LifecycleEvent {
 		return s.Event
 	case RemoveGate:
 		return s.Event
-	case ReleaseCordon:
-		return s.Event
 	case TakeHold:
 		return s.Event
 	case Unprotect:
@@ -279,9 +277,10 @@ func (w *world) apply(node string, step Step) {
 			n.Status.Conditions = append(n.Status.Conditions, c)
 		}
 		w.nodes[node] = n
-	case ReleaseCordon:
-		w.cordons[node] = slices.DeleteFunc(slices.Clone(w.cordons[node]), func(uid types.UID) bool { return uid == s.Event.UID })
 	case Unprotect:
+		if s.Uncordon {
+			w.cordons[node] = slices.DeleteFunc(slices.Clone(w.cordons[node]), func(uid types.UID) bool { return uid == s.Event.UID })
+		}
 		w.change(s.Event, without(lifecyclev1alpha1.ClaimProtectionFinalizer))
 	case Delete:
 		w.deleteEvent(s.Event.Name)
@@ -337,9 +336,10 @@ func describe(step Step) string {
 	case MarkNode:
 		c := s.Conditions[0]
 		return fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)
-	case ReleaseCordon:
-		return "release the cordon of " + s.Event.Name
 	case Unprotect:
+		if s.Uncordon {
+			return "uncordon for " + s.Event.Name + ", and unprotect it"
+		}
 		return "unprotect " + s.Event.Name
 	case Delete:
 		return "delete " + s.Event.Name

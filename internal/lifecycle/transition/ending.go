@@ -4,7 +4,6 @@ package transition
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,10 +122,7 @@ func (w *work) windUp() Decision {
 	if step := w.markNode(); step.Step != nil {
 		return step
 	}
-	if reason == lifecyclev1alpha1.ReasonCanceled && slices.Contains(w.facts.CordonedFor, w.event.UID) {
-		return do(ReleaseCordon{Event: w.event})
-	}
-	return do(Unprotect{Event: w.event})
+	return do(Unprotect{Event: w.event, Uncordon: w.facts.Node != nil && reason == lifecyclev1alpha1.ReasonCanceled})
 }
 
 // finish writes a terminal phase with its reason.

@@ -18,8 +18,6 @@ type Facts struct {
 	NodeName string
 	// Node is nil where there is no such Node.
 	Node *corev1.Node
-	// CordonedFor are the UIDs of the events that the Node is cordoned for.
-	CordonedFor []types.UID
 	// Claimer is the identity of this process. It drives only the events with that claimedBy.
 	Claimer lifecyclev1alpha1.Claimer
 	// Central has the facts that only the controller needs. Nil for an agent.

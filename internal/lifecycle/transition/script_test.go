@@ -35,7 +35,6 @@ import (
 //	    [event-condition=TYPE/STATUS/REASON[/MESSAGE]] of the event
 //	fail EVENT                  the call ended with "ask again"
 //	delete EVENT                a user deletes it
-//	cordon EVENT                the driver cordons the node for it
 //	node gone | back            a Node is deleted or created
 //	others TYPE/STATUS/REASON[/MESSAGE] | gone-event
 //	                            somebody else writes a condition of the Node; gone-event: we did, long ago
@@ -121,8 +120,6 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.fail(w.events[first(d)].UID)
 	case "delete":
 		w.deleteEvent(first(d))
-	case "cordon":
-		w.cordonedFor = append(w.cordonedFor, w.events[first(d)].UID)
 	case "node":
 		switch {
 		case d.HasArg("gone"):

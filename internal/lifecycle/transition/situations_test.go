@@ -174,8 +174,11 @@ func TestWhatIsNext(t *testing.T) {
 		}, "mark node LifecycleTransition=False  (Lifecycle Transition 'drain')"},
 		"its cordon is released only where it was canceled": {func(s *situation) {
 			s.ended(lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonDriverFailed)
-			s.facts.CordonedFor = []types.UID{"e-1"}
 		}, "unprotect e"},
+		"it was canceled, and its cordon may not yet be shown": {func(s *situation) {
+			s.ended(lifecyclev1alpha1.Failed, lifecyclev1alpha1.ReasonCanceled)
+			s.driver.Registered = false
+		}, "uncordon for e, and unprotect it"},
 
 		// Calls.
 		"a call to Start that came to nothing is made again at once": {func(s *situation) {

@@ -43,6 +43,8 @@ type (
 	// Unprotect removes the finalizer from an ended event.
 	Unprotect struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
+		// Uncordon: first undo the cordon for the event, by a read of the Node from the API server. A cache may not yet show it.
+		Uncordon bool
 	}
 	// Delete deletes an ended event.
 	Delete struct {
@@ -63,10 +65,6 @@ type (
 	MarkNode struct {
 		Conditions []corev1.NodeCondition
 	}
-	// ReleaseCordon undoes the cordon that was made for a canceled event.
-	ReleaseCordon struct {
-		Event *lifecyclev1alpha1.LifecycleEvent
-	}
 	// DeleteTransition deletes a transition of this node whose driver has left it.
 	DeleteTransition struct {
 		Transition *lifecyclev1alpha1.LifecycleTransition
@@ -80,7 +78,6 @@ func (Delete) isStep()           {}
 func (CheckDriver) isStep()      {}
 func (CallDriver) isStep()       {}
 func (MarkNode) isStep()         {}
-func (ReleaseCordon) isStep()    {}
 func (DeleteTransition) isStep() {}
 
 func do(step Step) Decision          { return Decision{Step: step} }

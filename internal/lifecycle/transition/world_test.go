@@ -22,7 +22,6 @@ import (
 type world struct {
 	now, epoch  time.Time
 	node        *corev1.Node
-	cordonedFor []types.UID
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	homeSince   time.Time
@@ -80,7 +79,7 @@ func (w *world) crash() {
 
 func (w *world) facts() Facts {
 	return Facts{
-		NodeName: nodeName, Node: w.node, CordonedFor: w.cordonedFor, Claimer: w.claimer(), Central: w.central,
+		NodeName: nodeName, Node: w.node, Claimer: w.claimer(), Central: w.central,
 		Since:  w.missingSince["*"],
 		Events: slices.Collect(maps.Values(w.events)), Transitions: w.transitions,
 		Drivers: w.driver, Calls: w.calls, ReportedAt: w.reportedAt,
@@ -249,8 +248,6 @@ func (w *world) perform(step Step) {
 		w.calls[s.Event.UID] = call
 	case MarkNode:
 		w.mark(s.Conditions...)
-	case ReleaseCordon:
-		w.cordonedFor = slices.DeleteFunc(slices.Clone(w.cordonedFor), func(uid types.UID) bool { return uid == s.Event.UID })
 	case DeleteTransition:
 		delete(w.transitions, s.Transition.Name)
 	default:
@@ -309,6 +306,9 @@ func (w *world) describe(step Step) string {
 	case Protect:
 		return "protect " + s.Event.Name
 	case Unprotect:
+		if s.Uncordon {
+			return "uncordon for " + s.Event.Name + ", and unprotect it"
+		}
 		return "unprotect " + s.Event.Name
 	case Delete:
 		return "delete " + s.Event.Name
@@ -325,8 +325,6 @@ func (w *world) describe(step Step) string {
 			}
 		}
 		return strings.Join(lines, "\n")
-	case ReleaseCordon:
-		return "release the cordon of " + s.Event.Name
 	case DeleteTransition:
 		return "delete transition " + s.Transition.Name
 	default:

@@ -44,11 +44,15 @@ func (w *Writer) Cordon(ctx context.Context, event string, uid types.UID) error 
 	})
 }
 
-// Release undoes the cordon for the given event, if the Node has one.
+// Release undoes the cordon for the given event, if the Node exists and has one.
 func (w *Writer) Release(ctx context.Context, uid types.UID) error {
-	return w.change(ctx, "release the cordon of", func(_ *corev1.Node, state cordonState) cordonState {
+	err := w.change(ctx, "release the cordon of", func(_ *corev1.Node, state cordonState) cordonState {
 		return state.releasedBy(uid)
 	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // Return undoes all cordons of Slipway. If the Node stays unschedulable, Return returns the cordon that keeps it so.
