@@ -42,8 +42,8 @@ func wantPlugin(t *testing.T, env *harness.Env, code int, args []string, texts .
 	}
 }
 
-// kubelets starts processes for the pods of Slipway until the test is over.
-func kubelets(t *testing.T, env *harness.Env) {
+// kubelets starts processes for the pods of Slipway until the test is over, and returns the directory of their sockets.
+func kubelets(t *testing.T, env *harness.Env) string {
 	t.Helper()
 	bin := filepath.Dir(harness.Binary(t, "node-agent"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,6 +60,7 @@ func kubelets(t *testing.T, env *harness.Env) {
 		}
 		_ = os.RemoveAll(sockets)
 	})
+	return sockets
 }
 
 // All by kubectl slipway: what it shows and refuses before, and what is left after it.
