@@ -5,6 +5,7 @@ package responderkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"testing"
@@ -83,12 +84,18 @@ func (s *stage) write(_ context.Context, _ *evictionv1alpha1.Eviction, entry *ev
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attempts = append(s.attempts, time.Since(s.began))
-	if err := shift(&s.writeFails); err != nil {
+	err := shift(&s.writeFails)
+	if err == nil || errors.Is(err, written) {
+		s.changeLocked(func(e *evictionv1alpha1.Eviction) { e.Status.Responders[0] = *entry.DeepCopy() })
+	}
+	if err != nil {
 		return nil, err
 	}
-	s.changeLocked(func(e *evictionv1alpha1.Eviction) { e.Status.Responders[0] = *entry.DeepCopy() })
 	return s.eviction.DeepCopy(), nil
 }
+
+// written is a conflict with one's own write, of which the answer was lost.
+var written = fmt.Errorf("written before: %w", conflict)
 
 func shift(errs *[]error) error {
 	if len(*errs) == 0 {
