@@ -52,7 +52,7 @@ func Check(requests []auditlog.Request, options Options) []string {
 		}
 	}
 	c := &checker{
-		options: options, pods: map[string]*pod{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
+		options: options, pods: map[string]*pod{}, early: map[string]binding{}, budgets: map[string]*budget{}, rules: map[string]*rule{},
 		events: map[string]*event{}, nodes: map[string]*node{}, leases: map[string]*lease{}, evictions: map[string]*evictionObject{},
 		maintenances: map[string]*maintenance{}, out: map[string]out{}, jobs: map[string]*job{}, collected: map[string]bool{}, holds: map[string]*hold{}, worked: map[string]string{},
 		rights: map[right]bool{}, ranUntil: map[string]time.Time{},
@@ -114,6 +114,7 @@ func effect(r auditlog.Request) time.Time {
 type checker struct {
 	options   Options
 	pods      map[string]*pod    // by namespace/name
+	early     map[string]binding // that began before the creation of their pod was answered, by namespace/name
 	budgets   map[string]*budget // by namespace/name
 	rules     map[string]*rule   // by namespace/name
 	events    map[string]*event  // by group/name

@@ -56,6 +56,10 @@ func TestCheck(t *testing.T) {
 			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
 				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").slow(1).end("drain"),
 		},
+		"a pod whose binding begins before its creation is answered, and is answered after its eviction": {
+			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
+				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").slow(2).end("drain"),
+		},
 		"a pod that is bound after its eviction": {
 			script: begun().pod("b", "2", "", "").evict(agent, "b", "2").as("system:node:w1").
 				add("system:kube-scheduler", "create", "pods/binding", "shop/b", `{"target":{"name":"w1"}}`, "{}").end("drain"),

@@ -61,9 +61,15 @@ func (c *checker) podWritten(r auditlog.Request) {
 			o.Spec.NodeName = known.Spec.NodeName
 		}
 		o.since = known.since
-	} else if known != nil {
-		known.previous = nil
-		o.previous = known
+	} else {
+		if known != nil {
+			known.previous = nil
+			o.previous = known
+		}
+		if early, bound := c.early[k]; bound && o.Spec.NodeName == "" {
+			o.Spec.NodeName, o.since = early.Target.Name, early.answered
+		}
+		delete(c.early, k)
 	}
 	if o.since.IsZero() && o.Spec.NodeName != "" {
 		o.since = r.Ended
@@ -76,14 +82,23 @@ func (c *checker) podWritten(r auditlog.Request) {
 
 // bound takes in where the scheduler has put a pod.
 func (c *checker) bound(r auditlog.Request) {
-	var binding struct {
-		Target struct {
-			Name string `json:"name"`
-		} `json:"target"`
+	b, k := binding{answered: r.Ended}, key(r.Namespace, r.Name)
+	if json.Unmarshal(r.Body, &b) != nil {
+		return
 	}
-	if known := c.pods[key(r.Namespace, r.Name)]; known.wasThere(r) && json.Unmarshal(r.Body, &binding) == nil {
-		known.Spec.NodeName, known.since = binding.Target.Name, r.Ended
+	if known := c.pods[k]; known.wasThere(r) {
+		known.Spec.NodeName, known.since = b.Target.Name, b.answered
+		return
 	}
+	c.early[k] = b
+}
+
+// binding is where the scheduler has put a pod.
+type binding struct {
+	Target struct {
+		Name string `json:"name"`
+	} `json:"target"`
+	answered time.Time
 }
 
 // evicted checks an accepted eviction by Slipway, and records any eviction.
