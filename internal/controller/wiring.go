@@ -56,7 +56,10 @@ func (p *process) addLifecycle(self *rest.Config) error {
 		}
 		marker = p.fleet.Marker()
 	}
-	return loop.Add(p.manager, "marker", p.health.Loop(marker), 1, marker.Sources(p.manager.GetCache())...)
+	return errors.Join(
+		loop.Add(p.manager, "marker", p.health.Loop(marker), 1, marker.Sources(p.manager.GetCache())...),
+		loop.Add(p.manager, "budgets", p.health.Loop(&central.Budgets{Options: options}), 1, central.BudgetSources(p.manager.GetCache())...),
+	)
 }
 
 // addFleet adds the agents for central drivers, and the built-in drivers.

@@ -112,6 +112,9 @@ var guards = slices.Concat(
 		stuck(lifecyclev1alpha1.ReasonTooManyHolds,
 			"Too many actors have the node out of service.",
 			"let one of them return the node: kubectl get nodeholds"),
+		stuck(lifecyclev1alpha1.ReasonNodeAvailabilityBudget,
+			"A NodeAvailabilityBudget allows no further node to be out of service.",
+			"return one of its nodes, or raise its limit: kubectl get nodeavailabilitybudgets"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionGuardsPassed, "True",

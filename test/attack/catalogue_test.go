@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -31,6 +32,8 @@ var onTheCatalogue = map[string]attempt{
 	"hold a node, on call":                 {boss, holdNode(ofB), byRBAC, controller},
 	"release the hold of its node":         {agentA, releaseNode(ofA), byRBAC, boss},
 	"release a hold, on call":              {operator, releaseNode(ofA), byRBAC, boss},
+	"write a budget of nodes":              {agentA, writeBudget, byRBAC, boss},
+	"write a budget of nodes, on call":     {operator, writeBudget, byRBAC, boss},
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
 	"write a rule of the cluster":          {agentA, writeRule("slipway-system"), byRBAC, boss},
 	"write a rule of the cluster, on call": {operator, writeRule("slipway-system"), byRBAC, boss},
@@ -108,6 +111,13 @@ func withdraw(of string) try {
 	return func(ctx context.Context, s *scene, h hand) error {
 		return h.kinds.Delete(ctx, s.transitions[of].DeepCopy(), client.DryRunAll)
 	}
+}
+
+// writeBudget creates a NodeAvailabilityBudget that holds back all drains.
+func writeBudget(ctx context.Context, _ *scene, h hand) error {
+	budget := &slipwayv1alpha1.NodeAvailabilityBudget{ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"}}
+	budget.Spec.MaxUnavailable = new(intstr.FromInt32(0))
+	return h.kinds.Create(ctx, budget, client.DryRunAll)
 }
 
 func writeRule(namespace string) try {

@@ -93,7 +93,7 @@ func (c *checker) bound(r auditlog.Request) {
 	c.early[k] = b
 }
 
-// binding is where the scheduler has put a pod.
+// binding names the node to which the scheduler has bound a pod.
 type binding struct {
 	Target struct {
 		Name string `json:"name"`

@@ -78,12 +78,18 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 // request creates an event as a user, and waits for its end.
 func (c *scene) request(user, transition, node, release string) *lifecyclev1alpha1.LifecycleEvent {
 	c.t.Helper()
+	c.create(user, transition, node, release)
+	return c.env.Outcome(c.t, user+"-"+transition)
+}
+
+// create creates an event as a user.
+func (c *scene) create(user, transition, node, release string) {
+	c.t.Helper()
 	c.env.Shell(c.t, fmt.Sprintf(`
 kubectl create clusterrolebinding %[1]s --clusterrole=slipway-operator --user=%[1]s --dry-run=client -o yaml | kubectl apply -f -
 kubectl create --as=%[1]s -f - <<'END'
 %[2]s
 END`, user, c.event(user, transition, node, release)))
-	return c.env.Outcome(c.t, user+"-"+transition)
 }
 
 func (c *scene) event(user, transition, node, release string) string {

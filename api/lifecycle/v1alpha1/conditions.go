@@ -107,6 +107,8 @@ const (
 const (
 	// ReasonTooManyHolds means that the node has as many NodeHolds as are allowed.
 	ReasonTooManyHolds = "TooManyHolds"
+	// ReasonNodeAvailabilityBudget means that a NodeAvailabilityBudget allows no further node to be out of service.
+	ReasonNodeAvailabilityBudget = "NodeAvailabilityBudget"
 )
 
 // Reasons of ConditionLeaseHeld.

@@ -37,7 +37,10 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 		}
 	}
 	facts.OnlyNode = len(facts.Peers) == 0
-	facts.PeerEvents, err = o.peerEvents(ctx, o.Cached, node, client.UnsafeDisableDeepCopy)
+	if facts.PeerEvents, err = o.peerEvents(ctx, o.Cached, node, client.UnsafeDisableDeepCopy); err != nil {
+		return facts, err
+	}
+	facts.Fleet, err = o.fleet(ctx, o.Cached, o.Cached)
 	return facts, err
 }
 
@@ -120,7 +123,7 @@ func (o Options) ofAgent(ctx context.Context, node *corev1.Node) (*transition.Ce
 }
 
 // peerEvents returns the events of other nodes.
-func (o *Overseer) peerEvents(ctx context.Context, from client.Reader, node string, options ...client.ListOption) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
+func (o Options) peerEvents(ctx context.Context, from client.Reader, node string, options ...client.ListOption) ([]*lifecyclev1alpha1.LifecycleEvent, error) {
 	var all lifecyclev1alpha1.LifecycleEventList
 	if err := from.List(ctx, &all, options...); err != nil {
 		return nil, fmt.Errorf("list the events: %w", err)
@@ -149,6 +152,11 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	facts.Lost = cached.Lost
 	// Without the other events: with fewer peers, the reasons for their waits could differ.
 	facts.Events = slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
+	if slices.ContainsFunc(facts.Events, oversight.Guarded) {
+		if facts.Fleet, err = o.fleet(ctx, o.Cached, o.Live); err != nil {
+			return nil, err
+		}
+	}
 	if len(cached.Peers) > 0 {
 		if facts.PeerEvents, err = o.peerEvents(ctx, o.Live, cached.NodeName); err != nil {
 			return nil, err

@@ -52,7 +52,9 @@ func OverseerSources(from cache.Cache) []source.TypedSource[string] {
 		// The guards decide on all of these.
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleEvent{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleEvent](from)), asLeaving()),
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleTransition](from))),
-		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(guarded[*corev1.Node](from)), asPeer()),
+		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(guarded[*corev1.Node](from)), predicate.Or(asPeer(), asCounted())),
+		source.TypedKind(from, &slipwayv1alpha1.NodeHold{}, loop.NodesOf(guarded[*slipwayv1alpha1.NodeHold](from))),
+		source.TypedKind(from, &slipwayv1alpha1.NodeAvailabilityBudget{}, loop.NodesOf(guarded[*slipwayv1alpha1.NodeAvailabilityBudget](from)), predicate.TypedGenerationChangedPredicate[*slipwayv1alpha1.NodeAvailabilityBudget]{}),
 	}
 }
 
@@ -92,12 +94,12 @@ func asPeer() predicate.TypedPredicate[*corev1.Node] {
 // asLeaving drops changes of an event that do not change whether its node leaves.
 func asLeaving() predicate.TypedPredicate[*lifecyclev1alpha1.LifecycleEvent] {
 	type leaving struct {
-		phase   lifecyclev1alpha1.ClaimStatus
-		gates   int
-		deleted bool
+		phase           lifecyclev1alpha1.ClaimStatus
+		gates           int
+		deleted, passed bool
 	}
 	of := func(e *lifecyclev1alpha1.LifecycleEvent) leaving {
-		return leaving{e.Status.ClaimStatus, len(e.Spec.Gates), e.DeletionTimestamp != nil}
+		return leaving{e.Status.ClaimStatus, len(e.Spec.Gates), e.DeletionTimestamp != nil, oversight.LetPass(e)}
 	}
 	return predicate.TypedFuncs[*lifecyclev1alpha1.LifecycleEvent]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*lifecyclev1alpha1.LifecycleEvent]) bool {

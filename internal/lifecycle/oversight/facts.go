@@ -44,6 +44,8 @@ type Facts struct {
 	Peers      []Peer
 	OnlyNode   bool
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
+	// Fleet has the NodeAvailabilityBudgets, with the same condition.
+	Fleet Fleet
 
 	// Central: drivers can register with the controller, which drives the events that it claims. Alone: and the cluster has no
 	// agents, so that the controller also reports on events without a claimer.

@@ -35,6 +35,10 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, reason,
 			reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, reason, message), now)
 	}
+	if message := exhausted(f, e); message != "" {
+		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, lifecyclev1alpha1.ReasonNodeAvailabilityBudget,
+			reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ReasonNodeAvailabilityBudget, message), now)
+	}
 	reason, message := lifecyclev1alpha1.ReasonPassed, ""
 	for _, o := range objections(f) {
 		if o.guard == lifecyclev1alpha1.GuardLastSchedulableNode && f.OnlyNode && !f.StrictGuards {
@@ -111,8 +115,8 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// Leaving returns the other nodes that an event takes out, or is about to take out. An event without gates counts as well:
-// otherwise two events that are created at the same moment would both pass.
+// Leaving returns the other nodes that an event takes out, or is about to take out. An event without gates counts as well, and
+// an event that the guards let pass: otherwise two events that are created at the same moment would both pass.
 func Leaving(f Facts) map[string]bool {
 	leaving := map[string]bool{}
 	for _, e := range f.PeerEvents {
@@ -129,7 +133,7 @@ func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
 	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
 		return false
 	}
-	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || len(e.Spec.Gates) == 0 && e.DeletionTimestamp == nil
+	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || len(e.Spec.Gates) == 0 && e.DeletionTimestamp == nil || LetPass(e)
 }
 
 func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {

@@ -19,6 +19,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
@@ -29,6 +30,7 @@ import (
 //	central TRANSITION [missing]        the driver of the transition registers with the controller, or leaves it
 //	node NAME [control-plane] [tainted] [dedicated] [agentless]
 //	node NAME ready|unready|gone|cordon|uncordon [by=USER]
+//	budget NAME [max=N] [min=N] [key=LABEL]   a NodeAvailabilityBudget of all nodes; without a limit, it is deleted
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
 //	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [until=D] [release=All]
@@ -106,6 +108,11 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.missingSince[first(d)] = w.now
 	case "node":
 		runNode(t, w, d)
+	case "budget":
+		w.budgets = slices.DeleteFunc(slices.Clone(w.budgets), func(b *availability.Budget) bool { return b.Name == first(d) })
+		if b := scanBudget(t, d); b.Spec.MaxUnavailable != nil || b.Spec.MinAvailable != nil {
+			w.budgets = append(w.budgets, b)
+		}
 	case "agent":
 		w.setAgent(first(d), !d.HasArg("missing"), d.HasArg("ready"))
 	case "event":

@@ -15,6 +15,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
@@ -28,6 +29,7 @@ type world struct {
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	holds       []*hold.Hold
+	budgets     []*availability.Budget
 	central     bool
 	registered  map[string]bool // whether the driver of a transition is registered with the controller
 	leases      bool
@@ -102,9 +104,19 @@ func (w *world) facts(node string) Facts {
 		}
 	}
 	f.OnlyNode = len(f.Peers) == 0
+	f.Fleet = w.fleet()
 	f.Lost = Look(f, w.now)
 	w.lost[node] = f.Lost
 	return f
+}
+
+func (w *world) fleet() Fleet {
+	fleet := Fleet{Budgets: w.budgets}
+	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+		holds := slices.DeleteFunc(slices.Clone(w.holds), func(h *hold.Hold) bool { return h.Spec.NodeName != name })
+		fleet.Nodes = append(fleet.Nodes, availability.Of(w.nodes[name], holds))
+	}
+	return fleet
 }
 
 // bound are the names of all nodes that there are, or that events are bound to.

@@ -20,7 +20,7 @@ import (
 // ErrStale means that the object has changed since the step was decided, or no longer exists.
 var ErrStale = errors.New("the object has changed since")
 
-// Recorder writes events, and the holds of events.
+// Recorder writes events, the holds of events, and the status of NodeAvailabilityBudgets.
 type Recorder struct {
 	client client.Client
 }
@@ -48,6 +48,13 @@ func (r *Recorder) WriteStatus(ctx context.Context, seen *lifecyclev1alpha1.Life
 	changed.Status = status
 	err = wrap("write the status of", seen, r.client.Status().Update(ctx, changed))
 	return changed.ResourceVersion, err
+}
+
+// WriteBudgetStatus replaces the status of the budget as it was seen.
+func (r *Recorder) WriteBudgetStatus(ctx context.Context, seen *slipwayv1alpha1.NodeAvailabilityBudget, status slipwayv1alpha1.NodeAvailabilityBudgetStatus) error {
+	changed := seen.DeepCopy()
+	changed.Status = status
+	return wrap("write the status of", seen, r.client.Status().Update(ctx, changed))
 }
 
 // Protect sets a finalizer.
