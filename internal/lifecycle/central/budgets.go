@@ -49,7 +49,7 @@ func (o Options) fleet(ctx context.Context, nodesFrom, holdsFrom client.Reader) 
 		f.Budgets = append(f.Budgets, &budgets.Items[i])
 	}
 	for i := range nodes.Items {
-		f.Nodes = append(f.Nodes, availability.Of(&nodes.Items[i], holds[nodes.Items[i].Name]))
+		f.Nodes = append(f.Nodes, availability.NodeOf(&nodes.Items[i], holds[nodes.Items[i].Name]))
 	}
 	return f, nil
 }

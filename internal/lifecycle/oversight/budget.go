@@ -20,7 +20,7 @@ type Fleet struct {
 	Nodes []availability.Node
 }
 
-// exhausted returns the cause for which a budget holds an event back. A shutdown does not wait for budgets, nor does a return.
+// exhausted returns the cause for which a budget holds an event back. Shutdowns and returns do not wait for budgets.
 //
 // The note that the guards let an event pass reserves its slot, because it counts for all other events (see takesOut). The
 // gate is removed after the note, on facts that were read after it. So of two leaders that each let an event pass, at
@@ -30,10 +30,10 @@ func exhausted(f Facts, e *lifecyclev1alpha1.LifecycleEvent) string {
 		return ""
 	}
 	nodes := WithEvents(f.Fleet.Nodes, TakingOut(f, e))
-	// The node itself as it is now: an old version may show it as out although it has returned.
+	// This node in its newest version: an old version may show a cordon of a node that has returned.
 	for i := range nodes {
 		if nodes[i].Name == f.NodeName {
-			nodes[i] = WithEvents([]availability.Node{availability.Of(f.Node, f.Holds)}, TakingOut(f, e))[0]
+			nodes[i] = WithEvents([]availability.Node{availability.NodeOf(f.Node, f.Holds)}, TakingOut(f, e))[0]
 		}
 	}
 	return availability.Objection(f.Fleet.Budgets, nodes, f.NodeName)

@@ -114,7 +114,7 @@ func (w *world) fleet() Fleet {
 	fleet := Fleet{Budgets: w.budgets}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 		holds := slices.DeleteFunc(slices.Clone(w.holds), func(h *hold.Hold) bool { return h.Spec.NodeName != name })
-		fleet.Nodes = append(fleet.Nodes, availability.Of(w.nodes[name], holds))
+		fleet.Nodes = append(fleet.Nodes, availability.NodeOf(w.nodes[name], holds))
 	}
 	return fleet
 }

@@ -32,12 +32,12 @@ type Node struct {
 	Labels map[string]string
 	// Uncounted: the node was never Ready, or is being deleted.
 	Uncounted bool
-	// Out is the cause for which the node is out of service, for people. Empty: it is in service.
+	// Out is the cause for which the node is out of service, as text. Empty: it is in service.
 	Out string
 }
 
-// Of returns the node from the budgets' point of view. LifecycleEvents are not part of it.
-func Of(node *corev1.Node, holds []*hold.Hold) Node {
+// NodeOf converts a Node and its holds. LifecycleEvents are not part of it.
+func NodeOf(node *corev1.Node, holds []*hold.Hold) Node {
 	n := Node{Name: node.Name, Labels: node.Labels, Uncounted: node.DeletionTimestamp != nil}
 	ready := readyCondition(node)
 	isReady := ready != nil && ready.Status == corev1.ConditionTrue
@@ -68,7 +68,7 @@ func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 
 // Same returns whether two versions of a Node are equal for the budgets.
 func Same(a, b *corev1.Node) bool {
-	before, after := Of(a, nil), Of(b, nil)
+	before, after := NodeOf(a, nil), NodeOf(b, nil)
 	return before.Out == after.Out && before.Uncounted == after.Uncounted && maps.Equal(before.Labels, after.Labels)
 }
 
@@ -77,7 +77,7 @@ type Group struct {
 	Value string
 	// Nodes is the number of nodes, Limit how many of them may be out.
 	Nodes, Limit int
-	// Out are the nodes that are out, by name.
+	// Out are the nodes out of service, by name.
 	Out []Node
 }
 
@@ -117,7 +117,7 @@ func Count(b *Budget, nodes []Node) ([]Group, error) {
 	return groups, nil
 }
 
-// limit returns how many of that many nodes may be out. Percentages are rounded up, as in a PodDisruptionBudget.
+// limit returns the number of nodes that may be out of service, of the given number. Percentages are rounded up, as in a PodDisruptionBudget.
 func limit(spec slipwayv1alpha1.NodeAvailabilityBudgetSpec, nodes int) (int, error) {
 	if spec.MinAvailable != nil {
 		available, err := intstr.GetScaledValueFromIntOrPercent(spec.MinAvailable, nodes, true)
@@ -134,7 +134,7 @@ func limit(spec slipwayv1alpha1.NodeAvailabilityBudgetSpec, nodes int) (int, err
 }
 
 // Objection returns the cause for which the budgets let no event take the node out of service now. It is empty if they
-// allow it, and for a node that is out already.
+// allow it, and for a node out of service.
 func Objection(budgets []*Budget, nodes []Node, name string) string {
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Name == name })
 	if i < 0 || nodes[i].Out != "" || nodes[i].Uncounted {

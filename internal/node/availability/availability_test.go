@@ -50,7 +50,7 @@ func TestWhyANodeCountsAsOut(t *testing.T) {
 				change(n)
 			}
 			tc.want.Name = "n"
-			if diff := cmp.Diff(tc.want, Of(n, tc.holds)); diff != "" {
+			if diff := cmp.Diff(tc.want, NodeOf(n, tc.holds)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
