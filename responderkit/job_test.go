@@ -99,7 +99,7 @@ func TestAfterAConflictItWritesOnTopOfWhatIsThere(t *testing.T) {
 
 func TestAHeartbeatOfWhichTheAnswerWasLostIsNotWrittenAgain(t *testing.T) {
 	var cause error
-	playFailing(t, []error{written}, until(&cause, nil), func(s *stage) {
+	playFailing(t, []error{errWritten}, until(&cause, nil), func(s *stage) {
 		s.pass(2 * time.Minute)
 		if got := s.writes(); got != 1 {
 			t.Errorf("there were %d attempts to write, want 1", got)

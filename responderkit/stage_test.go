@@ -85,7 +85,7 @@ func (s *stage) write(_ context.Context, _ *evictionv1alpha1.Eviction, entry *ev
 	defer s.mu.Unlock()
 	s.attempts = append(s.attempts, time.Since(s.began))
 	err := shift(&s.writeFails)
-	if err == nil || errors.Is(err, written) {
+	if err == nil || errors.Is(err, errWritten) {
 		s.changeLocked(func(e *evictionv1alpha1.Eviction) { e.Status.Responders[0] = *entry.DeepCopy() })
 	}
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *stage) write(_ context.Context, _ *evictionv1alpha1.Eviction, entry *ev
 	return s.eviction.DeepCopy(), nil
 }
 
-// written is a conflict with one's own write, of which the answer was lost.
-var written = fmt.Errorf("written before: %w", conflict)
+// errWritten is a conflict with one's own write, of which the answer was lost.
+var errWritten = fmt.Errorf("written before: %w", conflict)
 
 func shift(errs *[]error) error {
 	if len(*errs) == 0 {
