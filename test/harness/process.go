@@ -91,6 +91,17 @@ func (p *Process) AwaitLog(text string) {
 	}
 }
 
+// AwaitLast waits until the program has printed the text, and not the other one after it.
+func (p *Process) AwaitLast(text, other string) {
+	p.t.Helper()
+	if !p.printed.Await(p.exited, func() bool {
+		log := p.log.String()
+		return strings.LastIndex(log, text) > strings.LastIndex(log, other)
+	}) {
+		p.t.Fatalf("%s did not print %q last, after %q, or ended before", p.name, text, other)
+	}
+}
+
 // AwaitFaultPoint waits until the program has stopped at the fault point.
 func (p *Process) AwaitFaultPoint(point string) {
 	p.t.Helper()
