@@ -41,6 +41,12 @@ func Phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
 	return e.Status.ClaimStatus
 }
 
+// BreaksGlass returns whether an event passes holds, budgets, guards, leases and claims in an emergency.
+func BreaksGlass(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	_, breaks := e.Annotations[lifecyclev1alpha1.BreakGlassAnnotation]
+	return breaks
+}
+
 // HasForeignClaim returns whether a third-party controller has claimed the event. KEP-5683 permits that, and its status
 // has no claimedBy. Only the claimer writes, releases or deletes such an event, until a person with the verb release-claims
 // sets ReleaseClaimAnnotation: then the controller ends it (oversight/windup.go, release).

@@ -72,6 +72,7 @@ func (p *plan) out(n *node) (o outcome) {
 	}
 	if pending(n.drain) {
 		allow(changed, p.allowedGuards(n, refs))
+		refs = p.takingOver(refs)
 	}
 	p.cordonAgain(n, changed)
 	setParameters(changed, p.parameters(n, changed))

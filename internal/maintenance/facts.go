@@ -135,6 +135,8 @@ type Ref struct {
 	Begun bool `json:"begun,omitempty"`
 	// Worked is the end of its work, if hooks hold the node after it.
 	Worked time.Time `json:"worked,omitzero"`
+	// TakeOver: it takes the node over from users that hold it (spec.heldNodes).
+	TakeOver bool `json:"takeOver,omitempty"`
 	// Released: no maintenance needs the node any longer, and it returns. All entries of an event are
 	// released together, and stay released.
 	Released bool `json:"released,omitempty"`

@@ -62,6 +62,9 @@ func (w *world) guard(e *lifecyclev1alpha1.LifecycleEvent) string {
 		e.Spec.Gates = slices.DeleteFunc(e.Spec.Gates, func(g lifecyclev1alpha1.Gate) bool { return g.Name == lifecyclev1alpha1.GateGuards })
 		e.Generation++
 		return "guards: let " + e.Name + " pass"
+	case oversight.ReleaseHold:
+		delete(w.held, f.NodeName)
+		return "guards: release the hold of " + s.Hold.Spec.User + " for " + e.Name
 	default:
 		return ""
 	}

@@ -40,7 +40,7 @@ const maxReason = 1024
 
 // takeOut requests the drain of a node. The gate holds it until the hooks BeforeDrain are open.
 func (p *plan) takeOut(n *node) []Step {
-	begins := p.begins[n.name]
+	begins := p.takingOver(p.begins[n.name])
 	if steps, free := n.clearName(DrainName(n.name)); !free {
 		return steps
 	}
@@ -151,6 +151,16 @@ func (p *plan) allowedGuards(n *node, refs []Ref) []lifecyclev1alpha1.Guard {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// takingOver returns the maintenances of an event, with the note of those that take the node over from users.
+func (p *plan) takingOver(refs []Ref) []Ref {
+	refs = slices.Clone(refs)
+	for i := range refs {
+		m := p.byUID[refs[i].UID]
+		refs[i].TakeOver = m != nil && m.Spec.HeldNodes == slipwayv1alpha1.HeldNodesTakeOver
+	}
+	return refs
 }
 
 // allow adds guards that must not hold an event. It removes none, as a guard has no effect after it has passed the

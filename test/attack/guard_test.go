@@ -25,6 +25,7 @@ const (
 	byOverride    = "policy override-budgets.slipway.dev"
 	byReleases    = "policy release-claims.slipway.dev"
 	byHolds       = "policy release-holds.slipway.dev"
+	byBreakGlass  = "policy break-glass.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
 	byUncordons   = "policy uncordons.slipway.dev"
 	byShutdowns   = "policy shutdowns.slipway.dev"

@@ -32,12 +32,26 @@ var onRequests = map[string]attempt{
 	"ask in another's name, with all":    {root, ask(ofB, "alice", ""), byRequester, controller},
 	"release another controller's claim": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/release-claim":"yes"}}}`), byReleases, boss},
 	"release the holds of other users":   {operator, ask(ofB, "", `{"release":"All"}`), byHolds, boss},
+	"break the glass":                    {operator, emergency(ofB), byBreakGlass, boss},
+	"break the glass, as the controller": {controller, emergency(ofB), byBreakGlass, boss},
 	"have budgets overridden":            {operator, ask(ofB, "", overriding), byOverride, boss},
 	"have pods of DaemonSets moved":      {operator, ask(ofB, "", daemons), byOverride, boss},
 	"have static pods moved":             {operator, ask(ofB, "", static), byOverride, boss},
 	"have budgets overridden afterwards": {operator, patchEvent(waitingOf(ofB), parametersPatch(`"escalation":{"deleteAfter":"1s"}`)), byOverride, boss},
 	"have DaemonSets moved afterwards":   {operator, patchEvent(claimedOf(ofB), parametersPatch(`"targets":[{"podType":"DaemonSet"}]`)), byOverride, boss},
 	"have the controller override":       {controller, ask(ofB, "", overriding), byOverride, boss},
+}
+
+// emergency creates an event that breaks the glass.
+func emergency(of string) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Create(ctx, &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Annotations: map[string]string{lifecyclev1alpha1.BreakGlassAnnotation: "true"}},
+			Spec: lifecyclev1alpha1.LifecycleEventSpec{
+				TransitionName: harness.Drain, BindingNode: s.nodes[of].Name, Reason: "fire",
+			},
+		}, client.DryRunAll)
+	}
 }
 
 // ask creates an event for a node.

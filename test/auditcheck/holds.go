@@ -29,8 +29,11 @@ func (c *checker) holdWritten(r auditlog.Request) {
 }
 
 // judgeHolds checks that Slipway neither works on a node that a user holds, nor returns it. A canceled event releases its
-// cordon before its hold.
+// cordon before its hold, and an event that breaks the glass returns a node past all holds.
 func (c *checker) judgeHolds(r auditlog.Request, node, does string) {
+	if c.glassBroken(node) {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.holds)) {
 		h := c.holds[name]
 		if h.Spec.NodeName == node && h.Spec.Maintenance == "" && !c.canceled(h.Spec.EventUID) {
@@ -43,6 +46,17 @@ func (c *checker) canceled(uid string) bool {
 	for _, e := range c.events {
 		if e.Metadata.UID == uid {
 			return e.Metadata.DeletionTimestamp != "" || e.Status.ClaimStatus == "Failed"
+		}
+	}
+	return false
+}
+
+// glassBroken returns whether an event of the node that breaks the glass is Claimed.
+func (c *checker) glassBroken(node string) bool {
+	for _, e := range c.events {
+		_, breaks := e.Metadata.Annotations["slipway.dev/break-glass"]
+		if breaks && e.Spec.BindingNode == node && e.Status.ClaimStatus == "Claimed" {
+			return true
 		}
 	}
 	return false

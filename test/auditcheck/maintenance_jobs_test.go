@@ -28,6 +28,13 @@ func (s *script) held(node, user, maintenance string) *script {
 		`{"kind":"NodeHold","metadata":{"name":"h"},"spec":{"nodeName":%q,"eventUID":"e","user":%q,"maintenance":%q}}`, node, user, maintenance))
 }
 
+// breaks has an event that breaks the glass be in a phase on a node.
+func (s *script) breaks(node, phase string) *script {
+	return s.add(agent, "update", "lifecycleevents/status", "fire", "", fmt.Sprintf(
+		`{"kind":"LifecycleEvent","metadata":{"name":"fire","uid":"fire","annotations":{"slipway.dev/break-glass":"true"}},`+
+			`"spec":{"bindingNode":%q},"status":{"claimStatus":%q,"claimedBy":{"kind":"NodeAgent","identity":"w1"}}}`, node, phase))
+}
+
 func (s *script) unheld() *script {
 	return s.add(controller, "delete", "nodeholds", "h", "", `{"kind":"Status"}`)
 }
@@ -49,6 +56,13 @@ func TestCheckOfWork(t *testing.T) {
 		"on a node that a user holds, which returns": {
 			script: out().held("a1", "alice", "").work("j", "a1", "m").back("a1"),
 			want:   []string{`begins a Job on node a1, which user "alice" holds`, `returns node a1, which user "alice" holds`},
+		},
+		"in an emergency": {
+			script: out().held("a1", "alice", "").breaks("a1", "Claimed").back("a1").breaks("a1", "Succeeded"),
+		},
+		"in an emergency of another node": {
+			script: out().held("a1", "alice", "").breaks("a2", "Claimed").back("a1").breaks("a2", "Succeeded"),
+			want:   []string{`returns node a1, which user "alice" holds`},
 		},
 		"on a node that a user has held": {
 			script: out().held("a1", "alice", "").unheld().work("j", "a1", "m").back("a1"),

@@ -108,6 +108,11 @@ var situations = map[string]map[string]situation{
 		"not one that reaches its end":     {finished("Succeeded", "Succeeded", "0+1x40"), 22 * time.Minute, nil},
 		"not a process that is only there": {finished("Failed", "DriverFailed", "3x60"), 40 * time.Minute, nil},
 	},
+	"SlipwayBreakGlass": {
+		"the first time": {`slipway_lifecycle_events_break_glass_total{transition="t"} _x20 1x40`, 22 * time.Minute, []string{`{transition="t"}`}},
+		"again":          {`slipway_lifecycle_events_break_glass_total{transition="t"} 1x20 2x40`, 25 * time.Minute, []string{`{transition="t"}`}},
+		"not for ever":   {`slipway_lifecycle_events_break_glass_total{transition="t"} _x20 1x60`, 45 * time.Minute, nil},
+	},
 	"SlipwayBudgetsOverridden": {
 		"the first time": {`slipway_lifecycle_events_budgets_overridden_total{transition="t"} _x20 1x40`, 22 * time.Minute, []string{`{transition="t"}`}},
 		"again":          {`slipway_lifecycle_events_budgets_overridden_total{transition="t"} 1x20 2x40`, 25 * time.Minute, []string{`{transition="t"}`}},

@@ -134,6 +134,24 @@ func TestWhoMayHaveAMaintenanceOverrideBudgets(t *testing.T) {
 	})
 }
 
+func TestWhoMayHaveAMaintenanceTakeNodesOver(t *testing.T) {
+	const needed = "spec.heldNodes: TakeOver needs the verb release-holds"
+	may := alice.with("delete nodes")
+	waits, takes := maintenance("", ofPool, ", heldNodes: Wait"), maintenance("", ofPool, ", heldNodes: TakeOver")
+	refusals(t, "maintenances.yaml", map[string]refused{
+		"it waits":                       {request{may, maintenances, "", waits}, ""},
+		"a user":                         {request{may, maintenances, "", takes}, needed},
+		"a user with another permission": {request{may.with("override-budgets"), maintenances, "", takes}, needed},
+		"a user with the permission":     {request{may.with("release-holds"), maintenances, "", takes}, ""},
+		"later":                          {request{may, maintenances, waits, takes}, needed},
+		"later, where nothing was":       {request{may, maintenances, maintenance("", ofPool, ""), takes}, needed},
+		"it is there":                    {request{may, maintenances, takes, strings.Replace(takes, "heldNodes", "stage: Drain, heldNodes", 1)}, ""},
+		"it is there, for other nodes":   {request{may, maintenances, takes, strings.Replace(takes, "blue", "green", 1)}, needed},
+		"no longer":                      {request{may, maintenances, takes, waits}, ""},
+		"delete it":                      {request{may, maintenances, takes, ""}, ""},
+	})
+}
+
 func TestWhoIsWarnedOfAllNodes(t *testing.T) {
 	const warning = "spec.nodeSelector: this selects all nodes"
 	by := func(expressions string) string { return maintenance("", "{matchExpressions: ["+expressions+"]}", "") }

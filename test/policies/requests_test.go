@@ -3,8 +3,11 @@
 package policies
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestWhoAsksInWhoseName(t *testing.T) {
@@ -176,4 +179,36 @@ func TestTheGuardsGate(t *testing.T) {
 			}
 		}
 	}
+	// An event that breaks the glass gets the finalizer of its hold instead.
+	for now, want := range map[string][]string{
+		event(", annotations: {slipway.dev/break-glass: x}", "", "Pending"):                      {"slipway.dev/hold"},
+		event(", annotations: {slipway.dev/break-glass: x}, finalizers: [a.b/c]", "", "Pending"): {"a.b/c", "slipway.dev/hold"},
+	} {
+		after := (request{alice, events, "", now}).after(t, policy, nil)
+		if got := after.GetFinalizers(); !slices.Equal(got, want) {
+			t.Errorf("%s: got finalizers %q, want %q", now, got, want)
+		}
+		if _, gated, _ := unstructured.NestedSlice(after.Object, "spec", "gates"); gated {
+			t.Errorf("%s: it got a gate", now)
+		}
+	}
+}
+
+func TestWhoMayBreakTheGlass(t *testing.T) {
+	const needed, late, reason = "metadata.annotations: slipway.dev/break-glass needs the verb break-glass", "metadata.annotations: slipway.dev/break-glass is for new events", "spec.reason is required"
+	const annotation = ", annotations: {slipway.dev/break-glass: x}"
+	plain, broken := event("", ", reason: fire", "Pending"), event(annotation, ", reason: fire", "Pending")
+	may := alice.with("break-glass")
+	refusals(t, "break-glass.yaml", map[string]refused{
+		"a user":                           {request{alice, events, "", broken}, needed},
+		"a user with another permission":   {request{alice.with("open-guards"), events, "", broken}, needed},
+		"a user with the permission":       {request{may, events, "", broken}, ""},
+		"without a reason":                 {request{may, events, "", event(annotation, "", "Pending")}, reason},
+		"the controller":                   {request{controller, events, "", broken}, needed},
+		"an agent":                         {request{agentOfA, events, "", broken}, needed},
+		"an event that gets it":            {request{alice, events, plain, broken}, needed},
+		"an event that gets it, permitted": {request{may, events, plain, broken}, late},
+		"an event that has it, a change":   {request{agentOfA, events, broken, broken}, ""},
+		"an event without it":              {request{alice, events, "", plain}, ""},
+	})
 }

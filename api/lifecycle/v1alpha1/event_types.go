@@ -178,6 +178,11 @@ const NoticeAnnotation = "slipway.dev/notice"
 // when the claimer no longer exists; that requires the verb release-claims on lifecycleevents.
 const ReleaseClaimAnnotation = "slipway.dev/release-claim"
 
+// BreakGlassAnnotation on a new LifecycleEvent lets it pass holds, availability budgets, guards, freezes, leases and the claims of
+// third-party controllers: it gets no gate, so it needs no controller. A person sets it in an emergency, with any value, and
+// with spec.reason; that requires the verb break-glass on lifecycleevents. PodDisruptionBudgets still count.
+const BreakGlassAnnotation = "slipway.dev/break-glass"
+
 // HoldFinalizer keeps an event that has a NodeHold until Slipway's controller has seen its end: the hold
 // of a drained node stays, the hold of a canceled event is released.
 const HoldFinalizer = "slipway.dev/hold"

@@ -116,6 +116,11 @@ type NodeMaintenanceSpec struct {
 	// +optional
 	Work *MaintenanceWork `json:"work,omitempty"`
 
+	// heldNodes defines what the maintenance does with nodes that users hold (NodeHold): it takes the other nodes first,
+	// and then waits until the holders return them, or takes them over. Unset: Wait.
+	// +optional
+	HeldNodes HeldNodes `json:"heldNodes,omitempty"`
+
 	// retry is a counter: raise it to retry the failed nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -129,6 +134,20 @@ type NodeMaintenanceSpec struct {
 	// +kubebuilder:validation:MaxItems=2
 	Allow []MaintenanceGuard `json:"allow,omitempty"`
 }
+
+// HeldNodes defines how a maintenance treats nodes that users hold.
+//
+// +kubebuilder:validation:Enum=Wait;TakeOver
+type HeldNodes string
+
+// The values of HeldNodes.
+const (
+	// HeldNodesWait waits until the holders return the nodes.
+	HeldNodesWait HeldNodes = "Wait"
+	// HeldNodesTakeOver releases the holds of users whose drains have ended, when the guards let the node pass. A core Event
+	// HoldReleased on the Node informs the holders. It requires the verb release-holds on lifecycleevents.
+	HeldNodesTakeOver HeldNodes = "TakeOver"
+)
 
 // MaintenanceStage is the extent of a maintenance.
 //

@@ -32,6 +32,18 @@ type By struct {
 	Reason string
 	// Actor distinguishes actors that share a user.
 	Actor string
+	// BreakGlass passes all that holds an event back. It needs a Reason.
+	BreakGlass bool
+}
+
+// mark records the actor on an event, and that it breaks the glass.
+func (b By) mark(e *lifecyclev1alpha1.LifecycleEvent) {
+	e.Spec.Actor = b.Actor
+	if b.BreakGlass {
+		// It is a request beside one that waits.
+		e.Name = "break-glass-" + e.Name
+		e.Annotations = map[string]string{lifecyclev1alpha1.BreakGlassAnnotation: "true"}
+	}
 }
 
 // Drain holds the flags of a drain. They mean the same as in kubectl drain.
@@ -64,7 +76,7 @@ type Drain struct {
 // Return returns the event that returns a node to service. With all, it releases the holds of all actors.
 func Return(node string, by By, all bool) *lifecyclev1alpha1.LifecycleEvent {
 	event := slipwayclient.Return(node, by.Reason)
-	event.Spec.Actor = by.Actor
+	by.mark(event)
 	if all {
 		event.Spec.Parameters = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"release":%q}`, hold.ReleaseAll)}
 	}
@@ -74,7 +86,8 @@ func Return(node string, by By, all bool) *lifecyclev1alpha1.LifecycleEvent {
 // Event returns the event that drains a node, or an error about a flag.
 func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 	event := slipwayclient.Drain(node, d.Reason)
-	event.Spec.Actor, event.Spec.Until = d.Actor, d.Until
+	d.mark(event)
+	event.Spec.Until = d.Until
 	event.Spec.SLA = &metav1.Duration{Duration: UsualSLA}
 	switch {
 	case d.SLA < 0:

@@ -152,16 +152,17 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	facts.Lost = cached.Lost
 	// Without the other events: with fewer peers, the reasons for their waits could differ.
 	facts.Events = slices.DeleteFunc(slices.Clone(facts.Events), func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.UID != subject(step).event })
-	if slices.ContainsFunc(facts.Events, oversight.Guarded) {
-		if facts.Fleet, err = o.fleet(ctx, o.Cached, o.Live); err != nil {
-			return nil, err
-		}
-	}
 	if len(cached.Peers) > 0 {
 		if facts.PeerEvents, err = o.peerEvents(ctx, o.Live, cached.NodeName); err != nil {
 			return nil, err
 		}
 		if facts.Peers, err = o.livePeers(ctx, cached.Peers, facts); err != nil {
+			return nil, err
+		}
+	}
+	// After the events: an event that ends between the two reads has its hold by then.
+	if slices.ContainsFunc(facts.Events, oversight.Guarded) {
+		if facts.Fleet, err = o.fleet(ctx, o.Cached, o.Live); err != nil {
 			return nil, err
 		}
 	}

@@ -54,6 +54,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	// First the note: no other process writes the status before the gate is removed.
 	return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionTrue, reason, message, now).
+		Or(takeOver(f, e)).
 		Or(do(RemoveGate{Event: e, Holds: holds(f, e)}))
 }
 

@@ -38,6 +38,13 @@ func eventOf(f Facts, h *hold.Hold) *lifecyclev1alpha1.LifecycleEvent {
 	return nil
 }
 
+// inWork returns whether the event of a hold has not ended, or its end is not settled: then a hold that is released would be taken
+// again.
+func inWork(f Facts, h *hold.Hold) bool {
+	of := eventOf(f, h)
+	return of != nil && (!of.Status.ClaimStatus.Terminal() || hasHoldFinalizer(of))
+}
+
 // holdOf returns the hold of an event, or nil.
 func holdOf(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *hold.Hold {
 	if i := slices.IndexFunc(f.Holds, func(h *hold.Hold) bool { return h.Spec.EventUID == e.UID }); i >= 0 {
@@ -61,6 +68,9 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 	if !hasHoldFinalizer(e) {
 		return Decision{}
 	}
+	if returnsNode(f, e) { // only an event that breaks the glass has the finalizer
+		return breakHolds(f, e).Or(do(UnprotectHold{Event: e}))
+	}
 	h := holdOf(f, e)
 	if staysOut(f, e) {
 		return takeHold(f, e).Or(do(UnprotectHold{Event: e}))
@@ -69,6 +79,19 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 		return do(ReleaseHold{Event: e, Hold: h})
 	}
 	return do(UnprotectHold{Event: e})
+}
+
+// breakHolds releases all holds of a node that has returned past them. The holds of events in work stay.
+func breakHolds(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
+	if e.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+		return Decision{}
+	}
+	for _, h := range f.Holds {
+		if !inWork(f, h) {
+			return do(ReleaseHold{Event: e, Hold: h, Notice: releaseNotice(h, e)})
+		}
+	}
+	return Decision{}
 }
 
 // staysOut returns whether an ended event leaves its node out of service: a drain stays cordoned, unless it was canceled, or
@@ -88,8 +111,7 @@ func giveBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decis
 	var others []*hold.Hold
 	var awaited *hold.Hold
 	for _, h := range f.Holds {
-		of := eventOf(f, h)
-		released, inWork := hold.ReleasedBy(h, e), of != nil && !of.Status.ClaimStatus.Terminal()
+		released, inWork := hold.ReleasedBy(h, e), inWork(f, h)
 		switch {
 		case released && !inWork:
 			return do(ReleaseHold{Event: e, Hold: h, Notice: releaseNotice(h, e)})
@@ -144,7 +166,7 @@ func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message str
 	}
 	var others []*hold.Hold
 	for _, h := range f.Holds {
-		if (h.Spec.Maintenance != "") != hold.OfMaintenance(e) {
+		if (h.Spec.Maintenance != "") != hold.OfMaintenance(e) && !takesOver(f, e, h) {
 			others = append(others, h)
 		}
 	}
@@ -158,6 +180,23 @@ func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message str
 	default:
 		return "", ""
 	}
+}
+
+// takesOver returns whether the event releases the hold of a user when it passes. While that user's drain is in progress, it
+// waits.
+func takesOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent, h *hold.Hold) bool {
+	return h.Spec.Maintenance == "" && hold.TakesOver(e) && !inWork(f, h)
+}
+
+// takeOver releases the holds of users for a maintenance that takes the node over.
+func takeOver(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
+	for _, h := range f.Holds {
+		if takesOver(f, e, h) {
+			return do(ReleaseHold{Event: e, Hold: h, Notice: fmt.Sprintf("LifecycleEvent %q (%s) takes the node over: it is no longer held by %s",
+				e.Name, e.Spec.Reason, hold.Text([]*hold.Hold{h}))})
+		}
+	}
+	return Decision{}
 }
 
 // passedBefore returns an event that comes first: an event of the other side that has passed the guards and has no hold yet,

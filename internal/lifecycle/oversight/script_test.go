@@ -33,7 +33,7 @@ import (
 //	budget NAME [max=N] [min=N] [key=LABEL]   a NodeAvailabilityBudget of all nodes; without a limit, it is deleted
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
-//	  [by=USER] [actor=A] [maintenance=M] [for=PURPOSE] [until=D] [release=All]
+//	  [by=USER] [actor=A] [maintenance=M [takeover]] [for=PURPOSE] [until=D] [release=All] [breakglass]
 //	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
 //	  [kind=K]                          it drains, and names itself in claimedBy
@@ -227,10 +227,14 @@ func runEvent(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 	if m := arg(t, d, "maintenance", ""); m != "" {
 		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
-		e.Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: fmt.Sprintf(`[{"uid":"%[1]s-uid","name":"%[1]s"}]`, m)}
+		e.Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: fmt.Sprintf(`[{"uid":"%[1]s-uid","name":"%[1]s","takeOver":%t}]`, m, d.HasArg("takeover"))}
 	}
 	if all := arg(t, d, "release", ""); all != "" {
 		e.Spec.Parameters = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"release":%q}`, all)}
+	}
+	if d.HasArg("breakglass") {
+		e.Annotations = map[string]string{lifecyclev1alpha1.BreakGlassAnnotation: "true"}
+		e.Finalizers = []string{lifecyclev1alpha1.HoldFinalizer}
 	}
 	if d.HasArg("finalizer") {
 		e.Finalizers = []string{lifecyclev1alpha1.ClaimProtectionFinalizer}

@@ -69,7 +69,8 @@ func admitOne(f *Facts, e, first *lifecyclev1alpha1.LifecycleEvent, awaited map[
 		return Decision{} // first the transition tells the agents
 	}
 	foreign := first != nil && lifecycleevent.HasForeignClaim(first)
-	if foreign && e.Annotations[shutdown.Annotation] == "" { // the machine of a shutdown goes down in any case
+	// The machine of a shutdown goes down in any case, and an emergency does not wait.
+	if foreign && e.Annotations[shutdown.Annotation] == "" && !lifecycleevent.BreaksGlass(e) {
 		return note(e, lifecyclev1alpha1.ReasonWaitingForTurn,
 			fmt.Sprintf("LifecycleEvent %q, claimed by %s, comes first", first.Name, lifecycleevent.ClaimerName(first)), now)
 	}

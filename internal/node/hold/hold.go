@@ -67,7 +67,7 @@ func New(node *corev1.Node, e *lifecyclev1alpha1.LifecycleEvent) *Hold {
 		},
 	}
 	h.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}}
-	if refs := maintenancesOf(e); len(refs) > 0 {
+	if refs := ownersOf(e); len(refs) > 0 {
 		h.Spec.Maintenance, h.OwnerReferences = refs[0].Name, refs
 	}
 	return h
@@ -80,16 +80,29 @@ func nameOf(node string, event types.UID) string {
 	return strings.TrimRight(readable, "-.") + "." + string(event)
 }
 
-// maintenancesOf returns the maintenances of an event as the owners of its hold. Only Slipway's controller writes this
-// annotation (admission/maintenance-events.yaml).
-func maintenancesOf(e *lifecyclev1alpha1.LifecycleEvent) []metav1.OwnerReference {
-	var refs []struct {
-		UID  types.UID `json:"uid"`
-		Name string    `json:"name"`
-	}
+// maintenance is an entry of the annotation MaintenancesAnnotation. Only Slipway's controller writes it
+// (admission/maintenance-events.yaml).
+type maintenance struct {
+	UID      types.UID `json:"uid"`
+	Name     string    `json:"name"`
+	TakeOver bool      `json:"takeOver"`
+}
+
+func maintenances(e *lifecyclev1alpha1.LifecycleEvent) (refs []maintenance) {
 	if err := json.Unmarshal([]byte(e.Annotations[slipwayv1alpha1.MaintenancesAnnotation]), &refs); err != nil {
 		return nil
 	}
+	return refs
+}
+
+// TakesOver returns whether an event of maintenances takes its node over from the users that hold it.
+func TakesOver(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	return OfMaintenance(e) && slices.ContainsFunc(maintenances(e), func(m maintenance) bool { return m.TakeOver })
+}
+
+// ownersOf returns the maintenances of an event as the owners of its hold.
+func ownersOf(e *lifecyclev1alpha1.LifecycleEvent) []metav1.OwnerReference {
+	refs := maintenances(e)
 	owners := make([]metav1.OwnerReference, len(refs))
 	for i, ref := range refs {
 		owners[i] = metav1.OwnerReference{

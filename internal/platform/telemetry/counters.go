@@ -20,9 +20,9 @@ const (
 
 // eventMetrics count the ends and other changes of LifecycleEvents.
 type eventMetrics struct {
-	claimed, finished, overridden *prometheus.CounterVec
-	duration                      *prometheus.HistogramVec
-	transitions, reasons          vocabulary
+	claimed, finished, overridden, breakGlass *prometheus.CounterVec
+	duration                                  *prometheus.HistogramVec
+	transitions, reasons                      vocabulary
 }
 
 func newEventMetrics(r *registration) *eventMetrics {
@@ -30,6 +30,7 @@ func newEventMetrics(r *registration) *eventMetrics {
 		claimed:    r.counters("slipway_lifecycle_events_claimed_total"),
 		finished:   r.counters("slipway_lifecycle_events_finished_total"),
 		overridden: r.counters("slipway_lifecycle_events_budgets_overridden_total"),
+		breakGlass: r.counters("slipway_lifecycle_events_break_glass_total"),
 		duration: r.histograms("slipway_lifecycle_event_phase_duration_seconds",
 			1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 2*3600, 4*3600, 12*3600, 24*3600),
 	}
@@ -49,6 +50,9 @@ func (m *eventMetrics) wrote(event *lifecyclev1alpha1.LifecycleEvent, after life
 	if after.ClaimStatus == lifecyclev1alpha1.Claimed && before != lifecyclev1alpha1.Claimed {
 		m.claimed.WithLabelValues(transition).Inc()
 		took(phaseWaiting, event.CreationTimestamp)
+	}
+	if breaksGlass(event, after) {
+		m.breakGlass.WithLabelValues(transition).Inc()
 	}
 	if overridden(event, after) != nil {
 		m.overridden.WithLabelValues(transition).Inc()

@@ -60,6 +60,9 @@ func used(t *testing.T) *prometheus.Registry {
 		Type: "Claimable", Status: "True", Reason: "Claimed", LastTransitionTime: metav1.NewTime(noon),
 	})
 	o.Wrote(event, claimed.Status, noon)
+	emergency := event.DeepCopy()
+	emergency.Annotations = map[string]string{lifecyclev1alpha1.BreakGlassAnnotation: "true"}
+	o.Wrote(emergency, claimed.Status, noon)
 	ended := eventIn(lifecyclev1alpha1.SlaExpired,
 		metav1.Condition{Type: "Finished", Status: "True", Reason: "SlaExpired"},
 		metav1.Condition{Type: "BudgetsOverridden", Status: "True", Message: "1 deleted"})
@@ -102,7 +105,7 @@ func TestMetricsKeepTheConventions(t *testing.T) {
 
 func TestWhatHappensIsCounted(t *testing.T) {
 	got := exposed(t, used(t), "lifecycle_events_claimed_total", "lifecycle_events_finished_total",
-		"lifecycle_events_budgets_overridden_total", "lifecycle_event_phase_duration_seconds", "drain_pods_evicted_total",
+		"lifecycle_events_break_glass_total", "lifecycle_events_budgets_overridden_total", "lifecycle_event_phase_duration_seconds", "drain_pods_evicted_total",
 		"drain_evictions_refused_total", "drain_budget_open_to_eviction_seconds", "driver_calls_total", "node_state", "api_home_info")
 	want := strings.TrimSpace(`
 api_home_info{group=slm.slipway.dev} 1
@@ -110,10 +113,11 @@ drain_budget_open_to_eviction_seconds{} 0.02
 drain_evictions_refused_total{reason=BudgetExhausted} 1
 drain_pods_evicted_total{} 1
 driver_calls_total{code=OK,driver=d,method=StartLifecycleTransition} 1
-lifecycle_event_phase_duration_seconds{phase=waiting,transition=t} 10
+lifecycle_event_phase_duration_seconds{phase=waiting,transition=t} 20
 lifecycle_event_phase_duration_seconds{phase=working,transition=t} 60
+lifecycle_events_break_glass_total{transition=t} 1
 lifecycle_events_budgets_overridden_total{transition=t} 1
-lifecycle_events_claimed_total{transition=t} 1
+lifecycle_events_claimed_total{transition=t} 2
 lifecycle_events_finished_total{phase=SlaExpired,reason=SlaExpired,transition=t} 1
 node_state{node=n,state=claimed,transition=t} 1
 `)

@@ -26,6 +26,8 @@ const (
 	ReasonCordoned = "NodeCordoned"
 	// ReasonHoldReleased: another actor has released the hold of an actor on the node.
 	ReasonHoldReleased = "HoldReleased"
+	// ReasonBreakGlass: an event passes all that holds other events back.
+	ReasonBreakGlass = "BreakGlass"
 )
 
 // blockedAfter is the age at which a blocker is reported. A shorter block is normal in a drain.
@@ -46,6 +48,12 @@ func written(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.Li
 		notices = append(notices, notice{
 			corev1.EventTypeNormal, ReasonClaimed,
 			fmt.Sprintf("LifecycleEvent %s: transition %s begins", event.Name, event.Spec.TransitionName), "",
+		})
+	}
+	if breaksGlass(event, after) {
+		notices = append(notices, notice{
+			corev1.EventTypeWarning, ReasonBreakGlass,
+			fmt.Sprintf("LifecycleEvent %s, %s, passes holds, budgets, guards, leases and claims: %s", event.Name, requester(event), event.Spec.Reason), "",
 		})
 	}
 	if n := overridden(event, after); n != nil {
@@ -74,13 +82,22 @@ func overridden(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1
 	if before != nil && before.Status == c.Status && before.Message == c.Message {
 		return nil
 	}
-	requester := "without a recorded requester"
-	if event.Spec.RequestedBy != "" {
-		requester = fmt.Sprintf("requested by %q", event.Spec.RequestedBy)
-	}
 	return &notice{
-		corev1.EventTypeWarning, condition, fmt.Sprintf("LifecycleEvent %s, %s: %s", event.Name, requester, c.Message), c.Message,
+		corev1.EventTypeWarning, condition, fmt.Sprintf("LifecycleEvent %s, %s: %s", event.Name, requester(event), c.Message), c.Message,
 	}
+}
+
+func requester(event *lifecyclev1alpha1.LifecycleEvent) string {
+	if event.Spec.RequestedBy == "" {
+		return "without a recorded requester"
+	}
+	return fmt.Sprintf("requested by %q", event.Spec.RequestedBy)
+}
+
+// breaksGlass returns whether an event that breaks the glass is claimed now.
+func breaksGlass(event *lifecyclev1alpha1.LifecycleEvent, after lifecyclev1alpha1.LifecycleEventStatus) bool {
+	_, breaks := event.Annotations[lifecyclev1alpha1.BreakGlassAnnotation]
+	return breaks && after.ClaimStatus == lifecyclev1alpha1.Claimed && event.Status.ClaimStatus != lifecyclev1alpha1.Claimed
 }
 
 // leaseLost reports that another holder has acquired the lease of a node at work; nil without news.

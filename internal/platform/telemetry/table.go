@@ -79,6 +79,8 @@ var table = []Metric{
 		"The maximum time for which logind delays a shutdown of the machine (InhibitDelayMaxSec), as slipway-host last read it."),
 	metric("slipway_lifecycle_event_phase_duration_seconds", Histogram, loops,
 		"Time that LifecycleEvents spent in phase waiting (from creation to claim) and working (from claim to end), by transition.", "transition", "phase"),
+	metric("slipway_lifecycle_events_break_glass_total", Counter, loops,
+		"Claimed LifecycleEvents that pass holds, budgets, guards, leases and claims in an emergency, by transition.", "transition"),
 	metric("slipway_lifecycle_events_budgets_overridden_total", Counter, loops,
 		"Reports of LifecycleEvents for which pods were removed although their PodDisruptionBudgets did not allow it, by transition.", "transition"),
 	metric("slipway_lifecycle_events_claimed_total", Counter, loops,

@@ -55,10 +55,20 @@ func AddMode(command *cobra.Command, into *slipwayv1alpha1.DrainMode) {
 		slipwayv1alpha1.DrainAuto, slipwayv1alpha1.DrainEvictionRequest, slipwayv1alpha1.DrainEviction)
 }
 
-// addBy adds --reason and --actor.
+// addBy adds --reason, --actor and --break-glass.
 func addBy(command *cobra.Command, by *request.By) {
 	command.Flags().StringVar(&by.Reason, "reason", "", "the reason, which other users can read")
 	command.Flags().StringVar(&by.Actor, "actor", "", "distinguishes actors that share a user, such as pipelines: only the same actor returns the node")
+	command.Flags().BoolVar(&by.BreakGlass, "break-glass", false, "in an emergency, pass the holds of other actors, availability budgets, guards, leases and the claims of "+
+		"other controllers, also without Slipway's controller; an alert fires. Needs --reason, and the verb break-glass on lifecycleevents")
+}
+
+// checkBy finds mistakes in these flags.
+func checkBy(by request.By) error {
+	if by.BreakGlass && by.Reason == "" {
+		return cli.Usagef("--break-glass needs --reason: other users read it")
+	}
+	return nil
 }
 
 // addUntil adds --until.
@@ -151,6 +161,9 @@ func (d *drainFlags) check(now time.Time) (err error) {
 	if d.skipWait != 0 {
 		return cli.Usagef("--skip-wait-for-delete-timeout: a drain in the cluster waits until terminating pods have ended; " +
 			"leave the flag out, or use --kill-after")
+	}
+	if err := checkBy(d.By); err != nil {
+		return err
 	}
 	if d.Until, err = expectedReturn(d.until, now); err != nil {
 		return err

@@ -43,7 +43,7 @@ undoes its cordon.`,
 		Example: `  kubectl slipway uncordon worker-1
   kubectl slipway uncordon -l topology.kubernetes.io/zone=a --wait=false`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := u.Check(); err != nil {
+			if err := errors.Join(u.Check(), checkBy(u.by)); err != nil {
 				return err
 			}
 			return u.run(command.Context(), t)
@@ -63,8 +63,10 @@ func (u *uncordonFlags) run(ctx context.Context, t *cli.Tool) error {
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
-	if err := mayReturn(ctx, t, &u.nodes); err != nil {
-		return err
+	if !u.by.BreakGlass {
+		if err := mayReturn(ctx, t, &u.nodes); err != nil {
+			return err
+		}
 	}
 	for _, node := range nodes {
 		p.wanted = append(p.wanted, request.Return(node, u.by, u.all))

@@ -31,8 +31,8 @@ type maintainFlags struct {
 	work    slipwayv1alpha1.MaintenanceWork
 	window  slipwayv1alpha1.MaintenanceWindow
 	// together means that there is no rollout.
-	together, allControlPlaneNodes, lastSchedulableNode bool
-	notBefore, deadline                                 string
+	together, allControlPlaneNodes, lastSchedulableNode, includeHeld bool
+	notBefore, deadline                                              string
 }
 
 func newMaintain(t *cli.Tool) *cobra.Command {
@@ -106,6 +106,8 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 	f.BoolVar(&m.together, "all-together", false, "take all nodes out of service at the same time, and return them in stage Complete")
 	f.BoolVar(&m.allControlPlaneNodes, "allow-all-control-plane-nodes", false, "with --all-together, allow it for all nodes of the control plane")
 	f.BoolVar(&m.lastSchedulableNode, "allow-last-schedulable-node", false, "take also the last schedulable node out of service, which the guards keep otherwise")
+	f.BoolVar(&m.includeHeld, "include-held", false, "take over the nodes that users hold, after all free nodes, and inform the holders; by default, wait until they return "+
+		"them. Needs the verb release-holds on lifecycleevents")
 	cli.Enum(command, &m.spec.Stage, "stage", "the first stage: idle (only plan), cordon or drain; by default drain", stages[:3]...)
 	f.StringVar(&m.spec.Reason, "reason", "", "the reason, which other users can read")
 	f.StringVar(&m.work.PodTemplate, "job", "", "the PodTemplate, in Slipway's namespace, of the Job that works on each node")

@@ -22,7 +22,7 @@ func TestEachFieldOfAMaintenanceCanBeAskedFor(t *testing.T) {
 	const argument, later = "an argument", "nobody asks for it who creates one"
 	by := map[string]string{
 		"spec.nodeSelector": argument,
-		"spec.stage":        "stage", "spec.reason": "reason", "spec.allow": "allow-all-control-plane-nodes", "spec.hooks": "hook",
+		"spec.stage":        "stage", "spec.reason": "reason", "spec.allow": "allow-all-control-plane-nodes", "spec.heldNodes": "include-held", "spec.hooks": "hook",
 		"spec.drain.mode": "eviction-mode", "spec.drain.gracePeriodSeconds": "grace-period",
 		"spec.drain.podTimeout": "pod-timeout", "spec.drain.timeout": "drain-timeout",
 		"spec.drain.escalation.deleteAfter": "delete-after", "spec.drain.escalation.killAfter": "kill-after",

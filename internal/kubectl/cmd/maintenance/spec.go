@@ -32,6 +32,9 @@ func (m *maintainFlags) object(now time.Time) (*slipwayv1alpha1.NodeMaintenance,
 	if m.lastSchedulableNode {
 		spec.Allow = append(spec.Allow, slipwayv1alpha1.GuardLastSchedulableNode)
 	}
+	if m.includeHeld {
+		spec.HeldNodes = slipwayv1alpha1.HeldNodesTakeOver
+	}
 	if !m.together {
 		spec.Rollout = &m.rollout
 	}

@@ -26,9 +26,10 @@ func TestAMaintenanceHasTheFieldsOfItsFlags(t *testing.T) {
 stage: Drain
 rollout: {maxUnavailable: 20%, topologyKey: topology.kubernetes.io/zone, perDomain: 2, batches: true, pauseAfter: 5, failureThreshold: 3, maxPendingPods: 0}`,
 		"--max-unavailable=2": `{stage: Drain, rollout: {maxUnavailable: 2}}`,
-		"--all-together --allow-all-control-plane-nodes --stage=cordon":                `{stage: Cordon, allow: [AllControlPlaneNodes]}`,
-		"--all-together --allow-last-schedulable-node":                                 `{stage: Drain, allow: [LastSchedulableNode]}`,
-		"--allow-last-schedulable-node":                                                `{stage: Drain, rollout: {}, allow: [LastSchedulableNode]}`,
+		"--all-together --allow-all-control-plane-nodes --stage=cordon": `{stage: Cordon, allow: [AllControlPlaneNodes]}`,
+		"--all-together --allow-last-schedulable-node":                  `{stage: Drain, allow: [LastSchedulableNode]}`,
+		"--include-held":                `{stage: Drain, rollout: {}, heldNodes: TakeOver}`,
+		"--allow-last-schedulable-node": `{stage: Drain, rollout: {}, allow: [LastSchedulableNode]}`,
 		"--all-together --allow-all-control-plane-nodes --allow-last-schedulable-node": `{stage: Drain, allow: [AllControlPlaneNodes, LastSchedulableNode]}`,
 		"--job=reboot --work-timeout=1h":                                               `{stage: Drain, rollout: {}, work: {type: Job, podTemplate: reboot, timeout: 1h0m0s}}`,
 		"--job=firmware --backoff-limit=2":                                             `{stage: Drain, rollout: {}, work: {type: Job, podTemplate: firmware, backoffLimit: 2}}`,
