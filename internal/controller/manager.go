@@ -89,7 +89,7 @@ func slimNode(object any) (any, error) {
 	slim.Labels = node.Labels // transitions select by them
 	for _, key := range []string{
 		nodestate.CordonsAnnotation, nodestate.HomeAnnotation, nodestate.MaintenancesAnnotation, nodestate.LeaseAnnotation, nodestate.DriversAnnotation,
-		slipwayv1alpha1.KeptAway, hold.UncordonedBy, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
+		slipwayv1alpha1.KeptAway, hold.UncordonedBy, hold.HeldBy, shutdown.Annotation, shutdown.DrainAnnotation, staticpod.Annotation,
 	} {
 		if value, has := node.Annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)

@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 	"github.com/slipway-k8s/slipway/test/auditlog"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -67,9 +68,14 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 	c.awaitBack(held)
 	m.Delete()
 
-	// A person who uncordons the node with kubectl ends the hold, too.
+	// A person who uncordons the node with kubectl is warned, and ends the hold, too.
 	c.request("alice", harness.Drain, held, "")
-	env.Kubectl(t, "uncordon", held)
+	c.awaitNode(held, "shows its holder", func(n *corev1.Node) bool { return strings.HasPrefix(n.Annotations[hold.HeldBy], `user "alice"`) })
+	const warning = `is held by user "alice" for "work of alice" since 20`
+	if said := env.Shell(t, "kubectl uncordon "+held+" 2>&1"); !strings.Contains(said, "Warning: ") || !strings.Contains(said, warning) {
+		t.Errorf("kubectl uncordon does not warn that the node %s: %s", warning, said)
+	}
+	c.awaitNode(held, "shows no holder", func(n *corev1.Node) bool { return n.Annotations[hold.HeldBy] == "" })
 	harness.AwaitNone[*slipwayv1alpha1.NodeHold](t, env, &slipwayv1alpha1.NodeHoldList{})
 	c.request("alice", harness.Return, held, "") // removes the record of the cordon
 	p.Stop()

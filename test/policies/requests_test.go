@@ -152,6 +152,30 @@ func TestAPersonWhoUncordonsANodeIsNamedOnIt(t *testing.T) {
 	})
 }
 
+func TestAPersonWhoTakesAHeldNodeIsWarned(t *testing.T) {
+	const (
+		byUsers       = `node a is held by user "bob" for "disk"; the holder may work on its machine`
+		byMaintenance = "node a is out of service for NodeMaintenance night"
+		cordoned      = "unschedulable: true"
+	)
+	node := func(annotations, spec, condition string) string {
+		return "{metadata: {name: a" + annotations + "}, spec: {" + spec + "}, status: {conditions: [{type: MaintenanceInProgress, status: '" + condition + "', message: night}]}}"
+	}
+	held := `, annotations: {slipway.dev/held-by: 'user "bob" for "disk"'}`
+	refusals(t, "guards/held-nodes.yaml", map[string]refused{
+		"uncordons a held node":             {request{alice, "nodes", node(held, cordoned, "False"), node(held, "", "False")}, byUsers},
+		"uncordons it, and hides it":        {request{alice, "nodes", node(held, cordoned, "False"), node("", "", "False")}, byUsers},
+		"cordons it":                        {request{alice, "nodes", node(held, "", "False"), node(held, cordoned, "False")}, byUsers},
+		"deletes it":                        {request{alice, "nodes", node(held, cordoned, "False"), ""}, byUsers},
+		"labels it":                         {request{alice, "nodes", node(held, cordoned, "False"), node(held, cordoned, "False")}, ""},
+		"uncordons a node of a maintenance": {request{alice, "nodes", node("", cordoned, "True"), node("", "", "True")}, byMaintenance},
+		"uncordons a free node":             {request{alice, "nodes", node("", cordoned, "False"), node("", "", "False")}, ""},
+		"a node without conditions":         {request{alice, "nodes", "{metadata: {name: a}, spec: {unschedulable: true}}", "{metadata: {name: a}, spec: {}}"}, ""},
+		"the node itself":                   {request{caller{name: "system:node:a"}, "nodes", node(held, cordoned, "False"), node(held, "", "False")}, ""},
+		"the controller":                    {request{controller, "nodes", node(held, cordoned, "False"), node(held, "", "False")}, ""},
+	})
+}
+
 func TestTheGuardsGate(t *testing.T) {
 	gates := func(names string) string { return event("", ", gates: ["+names+"]", "Pending") }
 	const ours, others = "{name: slipway.dev/guards}", "{name: example.com/approval}"

@@ -61,6 +61,12 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 	for i := range holds.Items {
 		facts.Holds = append(facts.Holds, &holds.Items[i])
 	}
+	var node corev1.Node
+	if err := from.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
+		return facts, fmt.Errorf("read node %s: %w", name, err)
+	} else if err == nil {
+		facts.Node, facts.CordonedFor = &node, nodestate.Owners(&node)
+	}
 	if len(facts.Events)+len(facts.Holds) == 0 {
 		return facts, nil
 	}
@@ -75,12 +81,6 @@ func (o *Overseer) gatherNode(ctx context.Context, from client.Reader, name stri
 		if facts.Alone, err = o.isAlone(ctx, pods); err != nil {
 			return facts, err
 		}
-	}
-	var node corev1.Node
-	if err := from.Get(ctx, client.ObjectKey{Name: name}, &node); client.IgnoreNotFound(err) != nil {
-		return facts, fmt.Errorf("read node %s: %w", name, err)
-	} else if err == nil {
-		facts.Node, facts.CordonedFor = &node, nodestate.Owners(&node)
 	}
 	// An event copies its transition when it is claimed: the cache is enough.
 	facts.Transitions, err = loop.Transitions(ctx, o.Cached)

@@ -158,6 +158,18 @@ func dropHold(f Facts) Decision {
 	return Decision{}
 }
 
+// showHolders shows the users that hold the node on its Node. What the Node shows decides nothing.
+func showHolders(f Facts) Decision {
+	if f.Node == nil {
+		return Decision{}
+	}
+	text := hold.Text(hold.ByUsers(f.Holds)[f.NodeName])
+	if f.Node.Annotations[hold.HeldBy] == text {
+		return Decision{}
+	}
+	return do(ShowHolders{Text: text})
+}
+
 // heldBack returns the reason for which an event of a user waits while a maintenance has the node, and an event of a
 // maintenance while a user has it: both may work on the machine. It also limits the holds of a node.
 func heldBack(f Facts, e *lifecyclev1alpha1.LifecycleEvent) (reason, message string) {

@@ -21,7 +21,7 @@ func Next(f Facts, now time.Time) Decision {
 			return decision
 		}
 	}
-	return decision.Or(dropHold(f))
+	return decision.Or(dropHold(f)).Or(showHolders(f))
 }
 
 func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {

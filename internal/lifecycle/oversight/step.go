@@ -45,6 +45,10 @@ type (
 	UnprotectHold struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
+	// ShowHolders shows the users that hold the node on the Node, for people. Empty: none.
+	ShowHolders struct {
+		Text string
+	}
 	// MarkNode sets conditions of the Node.
 	MarkNode struct {
 		Conditions []corev1.NodeCondition
@@ -75,6 +79,7 @@ func (MarkTransition) isStep() {}
 func (TakeHold) isStep()       {}
 func (ReleaseHold) isStep()    {}
 func (UnprotectHold) isStep()  {}
+func (ShowHolders) isStep()    {}
 
 // Ends returns whether the step ends its event.
 func (s WriteStatus) Ends() bool {

@@ -282,6 +282,10 @@ func (w *world) apply(node string, step Step) {
 		w.holds = append(slices.Clone(w.holds), h)
 	case ReleaseHold:
 		w.holds = slices.DeleteFunc(slices.Clone(w.holds), func(h *hold.Hold) bool { return h.Name == s.Hold.Name })
+	case ShowHolders:
+		n := w.nodes[node].DeepCopy()
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, hold.HeldBy, s.Text)
+		w.nodes[node] = n
 	case MarkNode:
 		n := w.nodes[node].DeepCopy()
 		for _, c := range s.Conditions {
@@ -345,6 +349,8 @@ func describe(step Step) string {
 			text += "\n  tell: " + s.Notice
 		}
 		return text
+	case ShowHolders:
+		return fmt.Sprintf("show the holders: %q", s.Text)
 	case MarkNode:
 		c := s.Conditions[0]
 		return fmt.Sprintf("mark node %s=%s %s (%s)", c.Type, c.Status, c.Reason, c.Message)

@@ -28,6 +28,10 @@ const MaxOnNode = 16
 // UncordonedBy on a Node names the person that has uncordoned it last, until its next cordon (admission/guards/uncordons.yaml).
 const UncordonedBy = "slipway.dev/uncordoned-by"
 
+// HeldBy on a Node names the users that hold it, for people and for the warnings of admission (admission/guards/held-nodes.yaml).
+// Slipway decides nothing by it: a node can change its own annotations.
+const HeldBy = "slipway.dev/held-by"
+
 // Hold is a NodeHold.
 type Hold = slipwayv1alpha1.NodeHold
 

@@ -40,7 +40,7 @@ var (
 	annotations = []string{
 		CordonsAnnotation, HomeAnnotation, DriversAnnotation, MaintenancesAnnotation, LeaseAnnotation, slipwayv1alpha1.KeptAway,
 		shutdown.Annotation, shutdown.DrainAnnotation, shutdown.DelayAnnotation, staticpod.Annotation, staticpod.HostAnnotation,
-		hold.UncordonedBy,
+		hold.UncordonedBy, hold.HeldBy,
 	}
 	labels = []string{slipwayv1alpha1.KeptAway, shutdown.Label}
 	byHost = []string{shutdown.DelayAnnotation, staticpod.HostAnnotation}
@@ -170,6 +170,15 @@ func (w *Writer) SetDrivers(ctx context.Context, names []string) error {
 // SetLease records the holder of the node's lease; an empty value removes the record. It ignores a deleted Node.
 func (w *Writer) SetLease(ctx context.Context, value string) error {
 	err := w.annotate(ctx, "the lease", LeaseAnnotation, orNull(value))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// ShowHolders shows the users that hold the node; an empty text removes that. It ignores a deleted Node.
+func (w *Writer) ShowHolders(ctx context.Context, text string) error {
+	err := w.annotate(ctx, "the holders", hold.HeldBy, orNull(text))
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
