@@ -61,8 +61,18 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 		t.Errorf("%d Jobs were created, for 2 nodes: one may have run on the node that alice holds", len(jobs))
 	}
 
-	if back := c.request("alice", harness.Return, held, ""); back.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+	// At the end of her shift, alice hands the node over to dave. Nobody else can: the hold is not overdue.
+	transfer := harness.Binary(t, "kubectl-slipway") + " hold transfer " + held
+	if said := env.Shell(t, transfer+" --from alice --to carol --as carol 2>&1 || true"); !strings.Contains(said, "only alice hands this hold over") {
+		t.Errorf("carol takes the hold of alice: %s", said)
+	}
+	env.Shell(t, transfer+" --to dave --as alice")
+	c.awaitNode(held, "shows its new holder", func(n *corev1.Node) bool { return strings.HasPrefix(n.Annotations[hold.HeldBy], `user "dave"`) })
+	if back := c.request("alice", harness.Return, held, ""); finishedFor(back) != lifecyclev1alpha1.ReasonHeldByOthers {
 		t.Errorf("alice's return has ended for %s: %s", finishedFor(back), harness.Finished(back).Message)
+	}
+	if back := c.request("dave", harness.Return, held, ""); back.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
+		t.Errorf("dave's return has ended for %s: %s", finishedFor(back), harness.Finished(back).Message)
 	}
 	m.AwaitCompleted()
 	c.awaitBack(held)
@@ -77,7 +87,7 @@ func TestAMaintenanceLeavesANodeThatAUserHolds(t *testing.T) {
 	}
 	c.awaitNode(held, "shows no holder", func(n *corev1.Node) bool { return n.Annotations[hold.HeldBy] == "" })
 	harness.AwaitNone[*slipwayv1alpha1.NodeHold](t, env, &slipwayv1alpha1.NodeHoldList{})
-	c.request("alice", harness.Return, held, "") // removes the record of the cordon
+	c.request("dave", harness.Return, held, "") // removes the record of the cordon
 	p.Stop()
 }
 

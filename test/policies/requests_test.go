@@ -236,3 +236,40 @@ func TestWhoMayBreakTheGlass(t *testing.T) {
 		"an event without it":              {request{alice, events, "", plain}, ""},
 	})
 }
+
+func TestWhoHandsAHoldOver(t *testing.T) {
+	const (
+		holdOnly = "spec: only alice hands this hold over"
+		record   = "spec.transfer: by must be"
+		meta     = "metadata: only Slipway's controller changes"
+		resource = "nodeholds"
+	)
+	held := func(meta, spec string) string {
+		return "{metadata: {name: h" + meta + "}, spec: {nodeName: a, eventName: e, eventUID: u, " + spec + "}}"
+	}
+	by := func(who string) string { return "user: bob, transfer: {by: " + who + ", fromUser: alice}" }
+	const overdue = ", labels: {slipway.dev/overdue: 'true'}"
+	mine, bobs := held("", "user: alice"), held("", by("alice"))
+	bob, carol := caller{name: "bob"}, caller{name: "carol"}
+	refusals(t, "node-holds.yaml", map[string]refused{
+		"its holder":                            {request{alice, resource, mine, bobs}, ""},
+		"its holder, with another expected end": {request{alice, resource, mine, held("", by("alice")+", until: '2026-01-02T03:04:05Z'")}, ""},
+		"another user":                          {request{bob, resource, mine, held("", by("bob"))}, holdOnly},
+		"another user, with the permission":     {request{bob.with("release-holds"), resource, mine, held("", by("bob"))}, ""},
+		"another user, when it is overdue":      {request{carol, resource, held(overdue, "user: alice"), held(overdue, by("carol"))}, ""},
+		"another user marks it as overdue":      {request{bob, resource, mine, held(overdue, "user: alice")}, holdOnly},
+		"its holder marks it":                   {request{alice, resource, mine, held(overdue, "user: alice")}, meta},
+		"its holder changes the owner":          {request{alice, resource, mine, held(", ownerReferences: [{apiVersion: v1, kind: Node, name: x, uid: y}]", "user: alice")}, meta},
+		"without a record":                      {request{alice, resource, mine, held("", "user: bob")}, record},
+		"in the name of another":                {request{alice, resource, mine, held("", by("carol"))}, record},
+		"with a forged former holder":           {request{alice, resource, mine, held("", "user: bob, transfer: {by: alice, fromUser: carol}")}, record},
+		"with a forged former actor":            {request{alice, resource, mine, held("", "user: bob, transfer: {by: alice, fromUser: alice, fromActor: x}")}, record},
+		"to nobody":                             {request{alice, resource, mine, held("", "transfer: {by: alice, fromUser: alice}")}, "spec.user is required"},
+		"of an unknown user":                    {request{alice, resource, held("", "purpose: x"), held("", by("alice"))}, "spec: only an administrator hands this hold over"},
+		"of a maintenance":                      {request{alice.with("release-holds"), resource, held("", "user: alice, maintenance: night"), held("", by("alice")+", maintenance: night")}, "spec: the hold of a NodeMaintenance"},
+		"the controller marks it":               {request{controller, resource, mine, held(overdue, "user: alice")}, ""},
+		"an agent":                              {request{agentOfA, resource, mine, held("", by(agentName))}, holdOnly},
+		"an agent marks it":                     {request{agentOfA, resource, mine, held(overdue, "user: alice")}, holdOnly},
+		"it is being deleted":                   {request{bob, resource, held(", deletionTimestamp: x", "user: alice"), held("", "user: alice")}, ""},
+	})
+}

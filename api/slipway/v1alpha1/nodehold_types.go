@@ -12,7 +12,8 @@ import (
 //
 // Slipway's controller creates a hold before a LifecycleEvent may take the node out of service, and
 // deletes it when the actor returns the node, or when the event is canceled. A hold outlives its
-// event. The start of a hold is its creationTimestamp. Its owner is the Node or, for a maintenance,
+// event. Its holder can hand it over to another user or actor ('kubectl slipway hold transfer'); after
+// spec.until, each user with the verb update can. The start of a hold is its creationTimestamp. Its owner is the Node or, for a maintenance,
 // the NodeMaintenance: the deletion of the owner releases the hold.
 //
 // To release a hold without its actor, run 'kubectl slipway uncordon NODE --release-all', or delete
@@ -34,9 +35,13 @@ type NodeHold struct {
 
 	// spec names the node, the actor and the purpose.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable"
+	// +kubebuilder:validation:XValidation:rule="self.nodeName == oldSelf.nodeName && self.eventName == oldSelf.eventName && self.eventUID == oldSelf.eventUID && (has(self.maintenance) ? self.maintenance : \"\") == (has(oldSelf.maintenance) ? oldSelf.maintenance : \"\")",message="spec: a handover changes only user, actor, purpose, until and transfer"
 	Spec NodeHoldSpec `json:"spec"`
 }
+
+// OverdueLabel is on a NodeHold after its spec.until. Slipway's controller writes it: admission does not know the time, and
+// allows a handover without the holder by this label.
+const OverdueLabel = "slipway.dev/overdue"
 
 // NodeHoldSpec names the node, the actor and the purpose of a hold.
 type NodeHoldSpec struct {
@@ -80,6 +85,29 @@ type NodeHoldSpec struct {
 	// nothing releases the hold.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
+
+	// transfer records the last handover of the hold to another user or actor. An admission policy checks it.
+	// +optional
+	Transfer *HoldTransfer `json:"transfer,omitempty"`
+}
+
+// HoldTransfer is a handover of a hold.
+type HoldTransfer struct {
+	// by is the user that handed the hold over: its holder, or another user after spec.until.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by"`
+
+	// fromUser is the user that held the node before.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	FromUser string `json:"fromUser,omitempty"`
+
+	// fromActor is the actor that held the node before.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	FromActor string `json:"fromActor,omitempty"`
 }
 
 // NodeHoldList is a list of NodeHolds.

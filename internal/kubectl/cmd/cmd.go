@@ -3,7 +3,7 @@
 // Package cmd is the command line of kubectl slipway. It puts the groups of commands
 // together; each group has its folder:
 //
-//	drain        drain, uncordon, cancel
+//	drain        drain, uncordon, cancel, hold
 //	maintenance  maintain, maintenance, done
 //	evict        evict, evictions
 //	lease        lease

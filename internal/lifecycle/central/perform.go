@@ -42,6 +42,8 @@ func (o *Overseer) perform(ctx context.Context, facts oversight.Facts, step over
 		}
 		o.Observer.Node(facts.NodeName).HoldReleased(s.Hold, s.Notice)
 		return nil
+	case oversight.MarkOverdue:
+		return o.Recorder.MarkOverdue(ctx, s.Hold, s.Overdue)
 	case oversight.ShowHolders:
 		return o.Writer(facts.NodeName).ShowHolders(ctx, s.Text)
 	case oversight.MarkNode:

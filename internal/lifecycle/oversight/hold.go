@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
@@ -158,7 +159,7 @@ func dropHold(f Facts) Decision {
 	return Decision{}
 }
 
-// showHolders shows the users that hold the node on its Node. What the Node shows decides nothing.
+// showHolders shows the users that hold the node on its Node. Slipway decides nothing by that annotation.
 func showHolders(f Facts) Decision {
 	if f.Node == nil {
 		return Decision{}
@@ -168,6 +169,22 @@ func showHolders(f Facts) Decision {
 		return Decision{}
 	}
 	return do(ShowHolders{Text: text})
+}
+
+// markOverdue labels the holds that are past their expected end.
+func markOverdue(f Facts, now time.Time) Decision {
+	decision := Decision{}
+	for _, h := range f.Holds {
+		_, marked := h.Labels[slipwayv1alpha1.OverdueLabel]
+		overdue := h.Spec.Until != nil && !now.Before(h.Spec.Until.Time)
+		switch {
+		case overdue != marked:
+			return do(MarkOverdue{Hold: h, Overdue: overdue})
+		case h.Spec.Until != nil && !overdue:
+			decision = decision.Or(waitUntil(h.Spec.Until.Time))
+		}
+	}
+	return decision
 }
 
 // heldBack returns the reason for which an event of a user waits while a maintenance has the node, and an event of a

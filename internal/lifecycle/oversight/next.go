@@ -21,7 +21,7 @@ func Next(f Facts, now time.Time) Decision {
 			return decision
 		}
 	}
-	return decision.Or(dropHold(f)).Or(showHolders(f))
+	return decision.Or(dropHold(f)).Or(showHolders(f)).Or(markOverdue(f, now))
 }
 
 func next(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision {

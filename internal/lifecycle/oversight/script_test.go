@@ -34,6 +34,7 @@ import (
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
 //	  [by=USER] [actor=A] [maintenance=M [takeover]] [for=PURPOSE] [until=D] [release=All] [breakglass]
+//	transfer NAME to=USER [until=D]     the hold of the event is handed over
 //	claim NAME [central] [sla=D]        its agent, or the controller, claims it
 //	foreign NAME [PHASE]                a third-party controller claims it with the KEP's fields alone, or ends it
 //	  [kind=K]                          it drains, and names itself in claimedBy
@@ -175,6 +176,13 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.skew[first(d)] = duration(t, d.CmdArgs[1].Key)
 	case "crash":
 		w.crash()
+	case "transfer":
+		i := slices.IndexFunc(w.holds, func(h *hold.Hold) bool { return h.Spec.EventName == first(d) })
+		w.holds[i] = w.holds[i].DeepCopy()
+		w.holds[i].Spec.User, w.holds[i].Spec.Until = arg(t, d, "to", ""), nil
+		if after := duration(t, arg(t, d, "until", "0s")); after != 0 {
+			w.holds[i].Spec.Until = &metav1.Time{Time: w.now.Add(after)}
+		}
 	case "clock":
 		w.now = w.now.Add(duration(t, first(d)))
 	default:

@@ -45,7 +45,12 @@ type (
 	UnprotectHold struct {
 		Event *lifecyclev1alpha1.LifecycleEvent
 	}
-	// ShowHolders shows the users that hold the node on the Node, for people. Empty: none.
+	// MarkOverdue sets or removes the label of a hold that is overdue.
+	MarkOverdue struct {
+		Hold    *hold.Hold
+		Overdue bool
+	}
+	// ShowHolders shows the users that hold the node on the Node. Empty: none.
 	ShowHolders struct {
 		Text string
 	}
@@ -80,6 +85,7 @@ func (TakeHold) isStep()       {}
 func (ReleaseHold) isStep()    {}
 func (UnprotectHold) isStep()  {}
 func (ShowHolders) isStep()    {}
+func (MarkOverdue) isStep()    {}
 
 // Ends returns whether the step ends its event.
 func (s WriteStatus) Ends() bool {

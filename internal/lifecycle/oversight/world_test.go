@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
@@ -282,6 +283,14 @@ func (w *world) apply(node string, step Step) {
 		w.holds = append(slices.Clone(w.holds), h)
 	case ReleaseHold:
 		w.holds = slices.DeleteFunc(slices.Clone(w.holds), func(h *hold.Hold) bool { return h.Name == s.Hold.Name })
+	case MarkOverdue:
+		w.holds = slices.Clone(w.holds)
+		i := slices.IndexFunc(w.holds, func(h *hold.Hold) bool { return h.Name == s.Hold.Name })
+		w.holds[i] = w.holds[i].DeepCopy()
+		w.holds[i].Labels = map[string]string{slipwayv1alpha1.OverdueLabel: "true"}
+		if !s.Overdue {
+			w.holds[i].Labels = nil
+		}
 	case ShowHolders:
 		n := w.nodes[node].DeepCopy()
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, hold.HeldBy, s.Text)
@@ -349,6 +358,8 @@ func describe(step Step) string {
 			text += "\n  tell: " + s.Notice
 		}
 		return text
+	case MarkOverdue:
+		return fmt.Sprintf("mark the hold of %s as overdue: %t", s.Hold.Spec.EventName, s.Overdue)
 	case ShowHolders:
 		return fmt.Sprintf("show the holders: %q", s.Text)
 	case MarkNode:

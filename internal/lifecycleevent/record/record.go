@@ -91,6 +91,16 @@ func (r *Recorder) DeleteHold(ctx context.Context, seen *slipwayv1alpha1.NodeHol
 	return wrap("delete", seen, r.client.Delete(ctx, seen.DeepCopy(), asSeen(seen)))
 }
 
+// MarkOverdue sets or removes the label of a hold that is overdue.
+func (r *Recorder) MarkOverdue(ctx context.Context, seen *slipwayv1alpha1.NodeHold, overdue bool) error {
+	changed := seen.DeepCopy()
+	delete(changed.Labels, slipwayv1alpha1.OverdueLabel)
+	if overdue {
+		metav1.SetMetaDataLabel(&changed.ObjectMeta, slipwayv1alpha1.OverdueLabel, "true")
+	}
+	return wrap("mark", seen, r.client.Patch(ctx, changed, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{})))
+}
+
 // patch writes the difference. Finalizers and gates are lists, which a merge patch
 // replaces as a whole: without the resource version, entries of other writers could be lost.
 func (r *Recorder) patch(ctx context.Context, changed, seen *lifecyclev1alpha1.LifecycleEvent) error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drain has the commands that take nodes out of service one by one, and return them: drain,
-// uncordon and cancel. requester.go creates, finds and withdraws events; pursuit.go sends the
+// uncordon, cancel and hold. requester.go creates, finds and withdraws events; pursuit.go sends the
 // requests and follows them; verdict.go reports the end and chooses the exit code.
 package drain
 
@@ -13,5 +13,5 @@ import (
 
 // Commands returns the commands of this group.
 func Commands(t *cli.Tool) []*cobra.Command {
-	return []*cobra.Command{newDrain(t), newUncordon(t), newCancel(t)}
+	return []*cobra.Command{newDrain(t), newUncordon(t), newCancel(t), newHold(t)}
 }
