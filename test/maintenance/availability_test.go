@@ -62,6 +62,15 @@ spec: {selector: {matchExpressions: [{key: zone, operator: Exists}]}, maxUnavail
 	drains(4)
 	waits(3, "all")
 	waits(4, "all")
+	tool := harness.Binary(t, "kubectl-slipway")
+	for command, says := range map[string]string{
+		tool + " budgets": "waiting: " + c.nodes[3] + ", for LifecycleEvent " + userName(3) + "-" + harness.Drain + ", requested by " + userName(3),
+		tool + " plan " + c.nodes[1] + " 2>&1 || true": "Warning: a drain of node " + c.nodes[1] + ` would wait now: NodeAvailabilityBudget "all" allows at most 2 of 5 nodes out of service`,
+	} {
+		if said := env.Shell(t, command); !strings.Contains(said, says) {
+			t.Errorf("%s does not say %q, but:\n%s", command, says, said)
+		}
+	}
 	p.Kill()
 	p = start(t, env, "")
 	left := map[string]bool{"u0": true, "u2": true}

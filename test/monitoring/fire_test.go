@@ -80,6 +80,11 @@ var situations = map[string]map[string]situation{
 		"not one that restarts":      {stalled("AgentNotReady"), 4 * time.Minute, nil},
 		"not one that does nothing":  {stalled("AgentNotResponding"), 15 * time.Minute, nil},
 	},
+	"SlipwayHeldBack": {
+		"for an hour": {`slipway_lifecycle_events_held_back{reason="NodeAvailabilityBudget"} 2x90`, 62 * time.Minute, []string{`{reason="NodeAvailabilityBudget"}`}},
+		"not before":  {`slipway_lifecycle_events_held_back{reason="NodeAvailabilityBudget"} 2x90`, 58 * time.Minute, nil},
+		"not after":   {`slipway_lifecycle_events_held_back{reason="NodeAvailabilityBudget"} 2x30 stale`, 62 * time.Minute, nil},
+	},
 	"SlipwayHoldOverdue": {
 		"a holder who is late": {heldUntil("300x40"), 11 * time.Minute, []string{`{node="a"}`}},
 		"not at once":          {heldUntil("300x40"), 9 * time.Minute, nil},

@@ -8,7 +8,7 @@
 //	evict        evict, evictions
 //	lease        lease
 //	plan         plan
-//	status       status, explain, drivers, version
+//	status       status, explain, drivers, budgets, version
 //	install      install, uninstall
 //
 // A command reads flags, has the facts read with the caller's permissions, hands them to a

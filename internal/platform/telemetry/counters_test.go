@@ -73,7 +73,8 @@ func used(t *testing.T) *prometheus.Registry {
 		claimed.Status.Conditions[0], {Type: "Stalled", Status: "True", Reason: "AgentMissing"},
 	}
 	o.Look([]*lifecyclev1alpha1.LifecycleEvent{standing}, nil, noon)
-	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event}, []*slipwayv1alpha1.NodeHold{heldUntil(300)})
+	gated := eventIn("", metav1.Condition{Type: "GuardsPassed", Status: "False", Reason: "HeldByAnother"})
+	s.Oversees("n", []*lifecyclev1alpha1.LifecycleEvent{standing, event, gated}, []*slipwayv1alpha1.NodeHold{heldUntil(300)})
 	s.Maintenances().Stand(statusOf(1, 0, 1, "Progressing", "False", "MaxUnavailable"), noon)
 	if err := RegisterHealth(registry, []HealthCheck{{Probe: "readiness", Name: "caches", Check: func() error { return nil }}}); err != nil {
 		t.Fatal(err)

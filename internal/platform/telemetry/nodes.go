@@ -142,6 +142,7 @@ type fleetMetrics struct {
 type nodeReport struct {
 	stalled string         // the reason, if the node is stalled
 	pending map[string]int // unclaimed events, by the reason
+	held    map[string]int // events at the gate of the guards, by the reason
 	until   time.Time      // the earliest time at which a hold is expected to end
 }
 
@@ -155,13 +156,16 @@ func newFleetMetrics(r *registration) *fleetMetrics {
 func (f *fleetMetrics) set(node string, all []*lifecyclev1alpha1.LifecycleEvent, holds []*slipwayv1alpha1.NodeHold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := nodeReport{pending: map[string]int{}}
+	n := nodeReport{pending: map[string]int{}, held: map[string]int{}}
 	for _, e := range all {
 		stalled := meta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionStalled)
 		switch {
 		case e.Status.ClaimStatus.Terminal():
 		case e.Status.ClaimStatus != lifecyclev1alpha1.Claimed:
 			n.pending[f.pendingReason(e)]++
+			if c := meta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionGuardsPassed); c != nil && c.Status == metav1.ConditionFalse {
+				n.held[f.reasons.of(c.Reason)]++
+			}
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
 			n.stalled = f.reasons.of(stalled.Reason)
 		}
@@ -188,7 +192,7 @@ func (f *fleetMetrics) pendingReason(e *lifecyclev1alpha1.LifecycleEvent) string
 func (f *fleetMetrics) collect(expose emit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pending := map[string]int{}
+	pending, held := map[string]int{}, map[string]int{}
 	for name, n := range f.nodes {
 		if n.stalled != "" {
 			expose("slipway_node_stalled", 1, name, n.stalled)
@@ -199,6 +203,12 @@ func (f *fleetMetrics) collect(expose emit) {
 		for reason, count := range n.pending {
 			pending[reason] += count
 		}
+		for reason, count := range n.held {
+			held[reason] += count
+		}
+	}
+	for reason, count := range held {
+		expose("slipway_lifecycle_events_held_back", float64(count), reason)
 	}
 	for reason, count := range pending {
 		expose("slipway_lifecycle_events_pending", float64(count), reason)

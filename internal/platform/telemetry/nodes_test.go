@@ -23,7 +23,7 @@ func TestTheControllerSaysWhatWaitsAndWhatIsStalledWhileItIs(t *testing.T) {
 	s := sourceOf(t, Controller, kubernetesfake.NewClientset(), registry)
 	expect := func(when string, want ...string) {
 		t.Helper()
-		got := exposed(t, registry, "node_stalled", "lifecycle_events_pending", "controller_leading")
+		got := exposed(t, registry, "node_stalled", "lifecycle_events_held_back", "lifecycle_events_pending", "controller_leading")
 		if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
@@ -38,10 +38,13 @@ func TestTheControllerSaysWhatWaitsAndWhatIsStalledWhileItIs(t *testing.T) {
 	s.Leads()
 	s.Oversees("a", events{in("", "", "", ""), in("Pending", "Claimable", "False", "AgentMissing"), in("Succeeded", "", "", "")}, nil)
 	s.Oversees("b", events{in("Claimed", "Stalled", "True", "AgentNotReady"), in("Pending", "Claimable", "False", "AgentMissing")}, nil)
+	s.Oversees("d", events{in("", "GuardsPassed", "False", "NodeAvailabilityBudget"), in("", "GuardsPassed", "True", "Passed")}, nil)
 	s.Oversees("c", events{in("Claimed", "Stalled", "False", "AgentReady")}, nil)
-	expect("of three nodes", leads, "lifecycle_events_pending{reason=AgentMissing} 2", "lifecycle_events_pending{reason=NotNoticed} 1",
+	expect("of four nodes", leads, "lifecycle_events_held_back{reason=NodeAvailabilityBudget} 1",
+		"lifecycle_events_pending{reason=AgentMissing} 2", "lifecycle_events_pending{reason=NotNoticed} 3",
 		"node_stalled{node=b,reason=AgentNotReady} 1")
 	s.Oversees("a", nil, nil)
+	s.Oversees("d", nil, nil)
 	s.Oversees("b", events{in("Claimed", "Stalled", "False", "AgentReady")}, nil)
 	expect("when that is over", leads)
 }

@@ -87,6 +87,8 @@ var table = []Metric{
 		"LifecycleEvents that were claimed, by transition.", "transition"),
 	metric("slipway_lifecycle_events_finished_total", Counter, loops,
 		"LifecycleEvents that have ended, by transition, phase and reason of condition Finished.", "transition", "phase", "reason"),
+	metric("slipway_lifecycle_events_held_back", Gauge, controller,
+		"LifecycleEvents at the gate of the guards, by reason of condition GuardsPassed: a guard, a hold, or a NodeAvailabilityBudget.", "reason"),
 	metric("slipway_lifecycle_events_pending", Gauge, controller,
 		"Unclaimed LifecycleEvents, by reason of condition Claimable; "+unreported+" if they have no such condition yet.", "reason"),
 	metric("slipway_maintenance_nodes", Gauge, controller,

@@ -5,8 +5,12 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
@@ -148,6 +152,7 @@ func planDrain(ctx context.Context, t *cli.Tool, p *planFlags, parameters []byte
 	}
 	t.NoteLeased(&p.nodes)
 	t.WarnOfMaintenances(&p.nodes)
+	noteBudgets(ctx, t, nodes)
 	facts, err := survey.Reader{Client: lister}.Plan(ctx, t.Clock.Now(), nodes, request)
 	if err != nil {
 		return err
@@ -160,6 +165,22 @@ func planDrain(ctx context.Context, t *cli.Tool, p *planFlags, parameters []byte
 		nameFlags(prediction)
 	}
 	return showPrediction(t, p.output, prediction)
+}
+
+// noteBudgets names the nodes whose drains would wait for a NodeAvailabilityBudget. A plan does not need them: Slipway may not be
+// installed, or the caller may not read budgets.
+func noteBudgets(ctx context.Context, t *cli.Tool, nodes []string) {
+	_, reader, err := t.Open(ctx)
+	if err != nil {
+		return
+	}
+	objections, err := survey.Reader{Client: reader}.BudgetObjections(ctx, nodes)
+	if err != nil && !apimeta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		t.Notef("The NodeAvailabilityBudgets are not checked: %v", err)
+	}
+	for _, node := range slices.Sorted(maps.Keys(objections)) {
+		t.Notef("Warning: a drain of node %s would wait now: %s", node, ui.Clean(objections[node]))
+	}
 }
 
 // nameFlags adds to pods that the drain refuses the flag that allows their eviction, as drain does.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status has the commands that show and change nothing: status, explain, drivers and
-// version.
+// Package status has the commands that show and change nothing: status, explain, drivers, budgets
+// and version.
 package status
 
 import (
@@ -12,5 +12,5 @@ import (
 
 // Commands returns the commands of this group.
 func Commands(t *cli.Tool) []*cobra.Command {
-	return []*cobra.Command{newStatus(t), newExplain(t), newDrivers(t), newVersion(t)}
+	return []*cobra.Command{newStatus(t), newExplain(t), newDrivers(t), newBudgets(t), newVersion(t)}
 }
