@@ -157,6 +157,8 @@ func (p *pacing) sendsFor(pod types.UID) bool {
 func (p *pacing) turn(l leaver, since time.Time) (s *send, hold *obstacle, wake time.Time) {
 	f, t := p.facts, p.facts.tries[l.pod.UID]
 	switch {
+	case l.freeze != "" && !isTerminating(l.pod) && !t.inFlight && f.shutdown.length == 0 && !f.request.PassFreezes:
+		return nil, Frozen.obstacle(l.freeze, "%s", l.why), time.Time{}
 	case isMirror(l.pod):
 		hold, wake = p.takeAway(l, since)
 		return nil, hold, wake

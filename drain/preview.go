@@ -147,6 +147,7 @@ const (
 //   - NamespaceTerminating: Snapshot has no namespaces.
 //   - APIServerUnavailable, APIServerOverloaded, ReadRefused: the state of the server later.
 //   - AwaitingResponder, ResponderMissing, RespondersFailed, EvictionAPIMissing: the answers of responders.
+//   - Frozen: a Freeze may begin and end at any time.
 //   - PodTimedOut, VolumeAttached: the times that pods take to end, and volumes to be detached.
 //
 // It returns an error if a Request is wrong, or a node is missing.

@@ -13,7 +13,7 @@ import (
 
 // unforeseen are the reasons that Preview says it does not predict.
 const unforeseen = `NodeNotCordoned NodeTaintMissing NodeGone EvictionRefused DeletionRefused EvictionTimedOut EvictionWithoutEffect NamespaceTerminating
-APIServerUnavailable APIServerOverloaded ReadRefused PodTimedOut VolumeAttached
+APIServerUnavailable APIServerOverloaded ReadRefused Frozen PodTimedOut VolumeAttached
 AwaitingResponder ResponderMissing RespondersFailed EvictionAPIMissing`
 
 // Each reason has been predicted (everyOutcome has occurred in generated clusters), or Preview says that it is not.

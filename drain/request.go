@@ -43,6 +43,9 @@ type Request struct {
 	// evicts a pod whose completion it waits for (WaitCompleted). Zero means without limit. A Rule can shorten it.
 	PodTimeout time.Duration
 
+	// PassFreezes evicts pods also while a rule freezes them (Freeze): in an emergency.
+	PassFreezes bool
+
 	// RefuseUnmanaged makes a pod without a controller, which no controller would start again, a Blocker: the drain evicts no
 	// pod while such a pod is in scope. kubectl drain refuses it, too, without --force.
 	RefuseUnmanaged bool

@@ -28,6 +28,9 @@ const (
 	Skip Behavior = "Skip"
 	// WaitCompleted waits until the pod has ended by itself, then removes it.
 	WaitCompleted Behavior = "WaitCompleted"
+	// Freeze keeps the pod on the node while the rule exists, and the drain waits. An eviction that was sent before continues. Drains
+	// before a shutdown, and requests with PassFreezes, ignore it.
+	Freeze Behavior = "Freeze"
 )
 
 // BehaviorLabel is Cluster API's label by which a pod chooses its behavior itself, before all rules: "skip" or "wait-completed". A pod
@@ -39,6 +42,7 @@ const BehaviorLabel = "cluster.x-k8s.io/drain"
 //
 // The rules that select a pod have this precedence:
 //
+//   - Freeze comes before all other rules, and before the pod's BehaviorLabel.
 //   - Behavior and Order: the rule of the pod's namespace; without such a rule, the rule of the cluster; otherwise Evict and 0.
 //     If several rules are on the same level, the first by name.
 //   - Deadline: the shortest deadline of that rule, of all rules of the cluster that select the pod, and Request.PodTimeout.
@@ -55,6 +59,8 @@ type Rule struct {
 	Behavior Behavior
 	// Order is the order in which pods leave, the lowest first.
 	Order int32
+	// Why explains a Freeze, for messages.
+	Why string
 	// Deadline limits the wait for the pod, as Request.PodTimeout. Zero means without limit.
 	Deadline time.Duration
 }
@@ -79,6 +85,8 @@ type treatment struct {
 	order int32
 	// deadline limits the wait for the pod from the begin of its step. Zero: without limit.
 	deadline time.Duration
+	// freeze is the rule that freezes the pod, with its Why. Empty: no rule freezes it.
+	freeze, why string
 }
 
 // source names the rule, or the label, that defines a behavior other than Evict.
@@ -98,6 +106,12 @@ func treat(pod *corev1.Pod, node labels.Set, rules []Rule, timeout time.Duration
 	}
 	for _, r := range rules {
 		if !r.Pods.Matches(labels.Set(pod.Labels)) || r.Nodes != nil && !r.Nodes.Matches(node) {
+			continue
+		}
+		if r.Behavior == Freeze {
+			if t.freeze == "" {
+				t.freeze, t.why = r.Name, r.Why
+			}
 			continue
 		}
 		if r.Cluster {
@@ -180,7 +194,7 @@ func checkRules(rules []Rule) error {
 		switch {
 		case r.Pods == nil:
 			return fmt.Errorf("%w: %s selects no pods", ErrBadRule, r.Name)
-		case r.Behavior != Evict && r.Behavior != Skip && r.Behavior != WaitCompleted:
+		case !slices.Contains([]Behavior{Evict, Skip, WaitCompleted, Freeze}, r.Behavior):
 			return fmt.Errorf("%w: %s has the behavior %q", ErrBadRule, r.Name, r.Behavior)
 		}
 	}

@@ -115,6 +115,8 @@ const (
 	NodeNotReady Reason = "NodeNotReady"
 	// WaitingForCompletion: a rule, or the pod's BehaviorLabel, makes the drain wait until the pod has ended by itself. By is the rule.
 	WaitingForCompletion Reason = "WaitingForCompletion"
+	// Frozen: a rule keeps the pod on the node while it exists (Freeze). By is the rule.
+	Frozen Reason = "Frozen"
 	// PodTimedOut: the pod is ending within its grace period, but its time is over, so the pods of later steps leave too.
 	// By is empty.
 	PodTimedOut Reason = "PodTimedOut"
@@ -182,6 +184,7 @@ var helps = map[Reason]string{
 	Terminating:           "have the owner of the finalizer remove it, or look at the pod's containers and volumes on the node",
 	NodeNotReady:          "repair the node; once the machine is certainly off, add the taint node.kubernetes.io/out-of-service",
 	WaitingForCompletion:  "end its work, or give a rule a deadline",
+	Frozen:                "wait until the freeze ends",
 	PodTimedOut:           "wait until its grace period is over",
 	UnmanagedPod:          "delete the pod yourself, or allow it in the parameters (unmanagedPods: Evict)",
 	LocalStorage:          "delete the pod yourself, or allow it in the parameters (localStorage: Evict)",

@@ -82,6 +82,12 @@ func TestThePrecedenceOfRules(t *testing.T) {
 			rules: []Rule{rule("a", Skip, onNodes("b")), rule("b", Evict, ofCluster, onNodes("b"), within(short)), rule("c", Evict, ordered(3))},
 			want:  treatment{behavior: Evict, rule: "c", order: 3},
 		},
+		"a freeze comes before all": {
+			pod:   of(labelled("skip")),
+			rules: []Rule{rule("z", Freeze, ofCluster), rule("a", Evict, ordered(3))}, want: treatment{behavior: Skip, order: 3, freeze: "z"},
+		},
+		"the first freeze by name":    {rules: []Rule{rule("b", Freeze, ofCluster), rule("a", Freeze, ofCluster)}, want: treatment{behavior: Evict, freeze: "a"}},
+		"a freeze of another node":    {rules: []Rule{rule("a", Freeze, ofCluster, onNodes("b"))}, want: treatment{behavior: Evict}},
 		"the pod's label":             {pod: of(labelled("skip")), want: treatment{behavior: Skip}},
 		"the pod's label, as a rule":  {pod: of(labelled("WaitCompleted")), want: treatment{behavior: WaitCompleted}},
 		"the pod's label, misspelled": {pod: of(labelled("skipp")), rules: []Rule{rule("a", WaitCompleted)}, want: treatment{behavior: WaitCompleted, rule: "a"}},

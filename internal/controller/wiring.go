@@ -58,6 +58,7 @@ func (p *process) addLifecycle(self *rest.Config) error {
 	}
 	return errors.Join(
 		loop.Add(p.manager, "marker", p.health.Loop(marker), 1, marker.Sources(p.manager.GetCache())...),
+		loop.Add(p.manager, "freezes", p.health.Loop(&central.Freezes{Client: p.manager.GetClient(), Clock: p.clock}), 1, central.FreezeSources(p.manager.GetCache())...),
 		loop.Add(p.manager, "budgets", p.health.Loop(&central.Budgets{Options: options}), 1, central.BudgetSources(p.manager.GetCache())...),
 	)
 }

@@ -80,6 +80,8 @@ type Node struct {
 	// HeldBy names the users that hold the node (NodeHold), for messages; empty: none. The holds of maintenances do
 	// not count.
 	HeldBy string
+	// Frozen is the Freeze for which no work begins on the node, for messages; empty: none.
+	Frozen string
 }
 
 // Record records on a Node that a maintenance has completed its part there.

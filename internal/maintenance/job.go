@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
@@ -43,6 +44,8 @@ func (p *plan) drained(n *node, c claim, other string) move {
 		return c.at(slipwayv1alpha1.NodeDrained, isPaused, since)
 	case lost.reason != "" && !began:
 		return c.at(slipwayv1alpha1.NodeHeld, lost, since)
+	case n.Frozen != "" && !began:
+		return c.at(slipwayv1alpha1.NodeHeld, cause{lifecyclev1alpha1.ReasonFrozen, n.Frozen}, since)
 	case !c.Worked.IsZero():
 		return p.worked(n, c)
 	case !c.worked():

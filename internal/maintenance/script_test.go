@@ -51,6 +51,7 @@ import (
 //	leases                      from now on, Slipway takes the leases of nodes
 //	lease NODE HOLDER|free      HOLDER has it from now on, whoever had it; for=DURATION: and
 //	                            renews it no more
+//	freeze | thaw               a Freeze of all nodes exists from now on, or no longer. Only work waits for it here
 //	hold NODE USER|free         the user holds the node from now on, or returns it
 //	pods NAME... [node=N] [of=CONTROLLER]
 //	                            there are such pods from now on, and they do not run; run: they do
@@ -137,6 +138,8 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.starveOrFeed(d)
 	case "leases":
 		w.leases = map[string]nodelease.Held{}
+	case "freeze", "thaw":
+		w.frozen = map[string]string{"freeze": `Freeze "audit": audit`}[d.Cmd]
 	case "hold":
 		w.hold(name, d.CmdArgs[1].Key)
 	case "lease":

@@ -49,6 +49,8 @@ type world struct {
 	guarded bool
 	// starved are budgets of which pods find no node, since when.
 	starved map[string]time.Time
+	// frozen is the Freeze of all nodes. Empty: none.
+	frozen string
 	// held are the users that hold nodes.
 	held map[string]string
 	// leases are who has those of nodes, if Slipway takes them.
@@ -117,7 +119,7 @@ func (w *world) facts() Facts {
 		f.Nodes = append(f.Nodes, Node{
 			Node: n.node.DeepCopy(), CordonedFor: slices.Clone(n.cordonedFor), Records: slices.Clone(n.records),
 			Checked: true, Unready: slices.Clone(n.unready), CordonedBefore: n.before,
-			Lease: w.leases[name], HeldBy: w.heldBy(name),
+			Lease: w.leases[name], HeldBy: w.heldBy(name), Frozen: w.frozen,
 		})
 	}
 	f.KeptAway = w.keptAway()

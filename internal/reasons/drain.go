@@ -36,6 +36,7 @@ var blockersOfPods = ofCondition(
 	blocker(drain.Terminating, "The grace period has ended, and the pod remains: a finalizer keeps it, or the kubelet has not confirmed its end."),
 	blocker(drain.NodeNotReady, "The grace period has ended, and the kubelet of the node does not report: whether the containers have ended is unknown."),
 	passingBlocker(drain.WaitingForCompletion, "A DrainRule, or the pod's own label, makes the drain wait until the pod has ended by itself."),
+	passingBlocker(drain.Frozen, "A Freeze selects the node: the drain begins no eviction until the Freeze ends or is deleted."),
 	passingBlocker(drain.PodTimedOut, "The pod is ending, within its grace period, but has used up the time that its rule gives it. Pods of later steps leave meanwhile."),
 	blocker(drain.UnmanagedPod, "The pod has no controller that would start it again, and the event has unmanagedPods: Refuse. The drain evicts nothing."),
 	blocker(drain.LocalStorage, "The pod has an emptyDir volume, whose content would be lost, and the event has localStorage: Refuse. The drain evicts nothing."),

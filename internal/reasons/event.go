@@ -115,6 +115,9 @@ var guards = slices.Concat(
 		stuck(lifecyclev1alpha1.ReasonNodeAvailabilityBudget,
 			"A NodeAvailabilityBudget allows no further node to be out of service.",
 			"return one of its nodes, or raise its limit: kubectl get nodeavailabilitybudgets"),
+		passing(lifecyclev1alpha1.ReasonFrozen,
+			"A Freeze selects the node: no disruption of it begins.",
+			"wait until the Freeze ends or is deleted: kubectl get freezes"),
 	),
 	ofCondition(
 		lifecyclev1alpha1.ConditionGuardsPassed, "True",

@@ -32,6 +32,8 @@ var onTheCatalogue = map[string]attempt{
 	"hold a node, on call":                 {boss, holdNode(ofB), byRBAC, controller},
 	"release the hold of its node":         {agentA, releaseNode(ofA), byRBAC, boss},
 	"release a hold, on call":              {operator, releaseNode(ofA), byRBAC, boss},
+	"freeze changes":                       {agentA, writeFreeze, byRBAC, boss},
+	"freeze changes, on call":              {operator, writeFreeze, byRBAC, boss},
 	"write a budget of nodes":              {agentA, writeBudget, byRBAC, boss},
 	"write a budget of nodes, on call":     {operator, writeBudget, byRBAC, boss},
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
@@ -118,6 +120,13 @@ func writeBudget(ctx context.Context, _ *scene, h hand) error {
 	budget := &slipwayv1alpha1.NodeAvailabilityBudget{ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"}}
 	budget.Spec.MaxUnavailable = new(intstr.FromInt32(0))
 	return h.kinds.Create(ctx, budget, client.DryRunAll)
+}
+
+// writeFreeze creates a Freeze that stops all drains.
+func writeFreeze(ctx context.Context, _ *scene, h hand) error {
+	freeze := &slipwayv1alpha1.Freeze{ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"}}
+	freeze.Spec.Reason = "attack"
+	return h.kinds.Create(ctx, freeze, client.DryRunAll)
 }
 
 func writeRule(namespace string) try {

@@ -219,7 +219,7 @@ func TestTheGuardsGate(t *testing.T) {
 }
 
 func TestWhoMayBreakTheGlass(t *testing.T) {
-	const needed, late, reason = "metadata.annotations: slipway.dev/break-glass needs the verb break-glass", "metadata.annotations: slipway.dev/break-glass is for new events", "spec.reason is required"
+	const needed, late, reason = "metadata.annotations: slipway.dev/break-glass, and spec.parameters.passFreezes, need the verb break-glass", "metadata.annotations: slipway.dev/break-glass is for new events", "spec.reason is required"
 	const annotation = ", annotations: {slipway.dev/break-glass: x}"
 	plain, broken := event("", ", reason: fire", "Pending"), event(annotation, ", reason: fire", "Pending")
 	may := alice.with("break-glass")
@@ -233,6 +233,11 @@ func TestWhoMayBreakTheGlass(t *testing.T) {
 		"an event that gets it":            {request{alice, events, plain, broken}, needed},
 		"an event that gets it, permitted": {request{may, events, plain, broken}, late},
 		"an event that has it, a change":   {request{agentOfA, events, broken, broken}, ""},
+		"it passes freezes":                {request{alice, events, "", event("", ", reason: fire, parameters: {passFreezes: true}", "Pending")}, needed},
+		"it passes freezes, permitted":     {request{may, events, "", event("", ", reason: fire, parameters: {passFreezes: true}", "Pending")}, ""},
+		"it passes freezes later":          {request{alice, events, plain, event("", ", reason: fire, parameters: {passFreezes: true}", "Pending")}, needed},
+		"it passes no freezes":             {request{alice, events, "", event("", ", reason: fire, parameters: {passFreezes: false}", "Pending")}, ""},
+		"parameters of others":             {request{alice, events, "", event("", ", parameters: {kind: X}", "Pending")}, ""},
 		"an event without it":              {request{alice, events, "", plain}, ""},
 	})
 }

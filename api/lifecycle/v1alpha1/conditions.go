@@ -109,6 +109,8 @@ const (
 	ReasonTooManyHolds = "TooManyHolds"
 	// ReasonNodeAvailabilityBudget means that a NodeAvailabilityBudget allows no further node to be out of service.
 	ReasonNodeAvailabilityBudget = "NodeAvailabilityBudget"
+	// ReasonFrozen means that a Freeze selects the node.
+	ReasonFrozen = "Frozen"
 )
 
 // Reasons of ConditionLeaseHeld.

@@ -36,6 +36,11 @@ type DrainParameters struct {
 	// +optional
 	Hold bool `json:"hold,omitempty"`
 
+	// passFreezes evicts pods also while a Freeze selects the node, in an emergency. It requires the verb break-glass on
+	// lifecycleevents. Unset: false.
+	// +optional
+	PassFreezes bool `json:"passFreezes,omitempty"`
+
 	// podTimeout is the time limit for a pod, from the moment when the drain reaches its order.
 	// After it, the pods of later orders leave too, and the drain evicts a pod whose completion
 	// it was waiting for. A DrainRule can shorten it. Unset or 0: no limit.

@@ -12,10 +12,10 @@ import (
 // independent of the group of the lifecycle kinds.
 var GroupVersion = schema.GroupVersion{Group: "slipway.dev", Version: "v1alpha1"}
 
-// AddToScheme registers DrainRule, NodeAvailabilityBudget, NodeHold and NodeMaintenance. DrainParameters is not a separate API
+// AddToScheme registers DrainRule, Freeze, NodeAvailabilityBudget, NodeHold and NodeMaintenance. DrainParameters is not a separate API
 // object.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &DrainRule{}, &DrainRuleList{}, &NodeAvailabilityBudget{}, &NodeAvailabilityBudgetList{}, &NodeHold{}, &NodeHoldList{}, &NodeMaintenance{}, &NodeMaintenanceList{})
+	scheme.AddKnownTypes(GroupVersion, &DrainRule{}, &DrainRuleList{}, &Freeze{}, &FreezeList{}, &NodeAvailabilityBudget{}, &NodeAvailabilityBudgetList{}, &NodeHold{}, &NodeHoldList{}, &NodeMaintenance{}, &NodeMaintenanceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

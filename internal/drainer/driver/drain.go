@@ -129,6 +129,8 @@ func blocking(b drain.Blocker) string {
 		return "Namespace " + b.By
 	case drain.NodeNotCordoned, drain.NodeTaintMissing, drain.NodeGone, drain.NodeNotReady:
 		return "Node " + b.By
+	case drain.Frozen:
+		return "Freeze " + b.By
 	case drain.WaitingForCompletion, drain.PodSkipped:
 		return "DrainRule " + b.By
 	case drain.AwaitingResponder, drain.ResponderMissing, drain.RespondersFailed:

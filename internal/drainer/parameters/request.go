@@ -34,7 +34,7 @@ func requestOf(p *slipwayv1alpha1.DrainParameters) (drain.Request, error) {
 	root := field.NewPath("spec", "parameters")
 	// drain has the same names for modes and types of pods.
 	request := drain.Request{
-		Mode: drain.Mode(p.Mode), GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PodTimeout: durationOf(p.PodTimeout),
+		Mode: drain.Mode(p.Mode), GracePeriodSeconds: p.GracePeriodSeconds, Hold: p.Hold, PassFreezes: p.PassFreezes, PodTimeout: durationOf(p.PodTimeout),
 		RefuseUnmanaged:    p.UnmanagedPods == slipwayv1alpha1.PodPolicyRefuse,
 		RefuseLocalStorage: p.LocalStorage == slipwayv1alpha1.PodPolicyRefuse,
 	}

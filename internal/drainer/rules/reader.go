@@ -32,24 +32,49 @@ const probeEvery = 10 * time.Minute
 // Reader reads DrainRules. It runs no goroutine without a Follow.
 type Reader struct {
 	own        string
-	rules      ruleClient
+	rules      *gentype.ClientWithList[*slipwayv1alpha1.DrainRule, *slipwayv1alpha1.DrainRuleList]
+	freezes    *gentype.ClientWithList[*slipwayv1alpha1.Freeze, *slipwayv1alpha1.FreezeList]
 	namespaces metadata.ResourceInterface
 	watches    watchstore.Shared[struct{}, watchstore.Signal, *ruleWatch]
 }
 
 var _ drain.RuleReader = (*Reader)(nil)
 
-// ruleWatch watches all DrainRules.
+// ruleWatch watches all DrainRules and all Freezes. A Freeze is a rule of the cluster for all pods of its nodes.
 type ruleWatch struct {
+	rules, freezes kindWatch
+}
+
+// kindWatch watches all objects of a kind.
+type kindWatch struct {
 	*watchstore.Store[*rule]
-	// absent: the server does not know DrainRules.
+	// absent: the server does not know the kind.
 	absent atomic.Bool
+}
+
+// list returns the rules of the kind. known is false until they have been read.
+func (w *kindWatch) list() (rules []*rule, known bool, err error) {
+	if w.absent.Load() {
+		return nil, true, nil
+	}
+	rules, known = w.List()
+	return rules, known, w.Err()
+}
+
+// list returns the rules of both kinds.
+func (w *ruleWatch) list() (all []*rule, known bool, err error) {
+	rules, rulesKnown, err := w.rules.list()
+	if err != nil {
+		return nil, false, err
+	}
+	freezes, freezesKnown, err := w.freezes.list()
+	return slices.Concat(rules, freezes), rulesKnown && freezesKnown, err
 }
 
 // New returns a reader with the given credentials. The rules of the cluster are in
 // ownNamespace. It makes no request.
 func New(self *rest.Config, ownNamespace string) (*Reader, error) {
-	rules, err := newRuleClient(self)
+	kinds, err := newClient(self)
 	if err != nil {
 		return nil, fmt.Errorf("build the client for DrainRules: %w", err)
 	}
@@ -58,15 +83,18 @@ func New(self *rest.Config, ownNamespace string) (*Reader, error) {
 		return nil, fmt.Errorf("build the client for metadata: %w", err)
 	}
 	return &Reader{
-		own: ownNamespace, rules: rules,
+		own: ownNamespace,
+		rules: gentype.NewClientWithList("drainrules", kinds, metav1.ParameterCodec, metav1.NamespaceAll,
+			func() *slipwayv1alpha1.DrainRule { return &slipwayv1alpha1.DrainRule{} },
+			func() *slipwayv1alpha1.DrainRuleList { return &slipwayv1alpha1.DrainRuleList{} }),
+		freezes: gentype.NewClientWithList("freezes", kinds, metav1.ParameterCodec, "",
+			func() *slipwayv1alpha1.Freeze { return &slipwayv1alpha1.Freeze{} },
+			func() *slipwayv1alpha1.FreezeList { return &slipwayv1alpha1.FreezeList{} }),
 		namespaces: objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")),
 	}, nil
 }
 
-// ruleClient reads the DrainRules of all namespaces.
-type ruleClient = *gentype.ClientWithList[*slipwayv1alpha1.DrainRule, *slipwayv1alpha1.DrainRuleList]
-
-func newRuleClient(self *rest.Config) (ruleClient, error) {
+func newClient(self *rest.Config) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
 	if err := slipwayv1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -75,16 +103,10 @@ func newRuleClient(self *rest.Config) (ruleClient, error) {
 	config.APIPath, config.GroupVersion = "/apis", &slipwayv1alpha1.GroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.AcceptContentTypes, config.ContentType = "", runtime.ContentTypeJSON
-	client, err := rest.RESTClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	return gentype.NewClientWithList("drainrules", client, metav1.ParameterCodec, metav1.NamespaceAll,
-		func() *slipwayv1alpha1.DrainRule { return &slipwayv1alpha1.DrainRule{} },
-		func() *slipwayv1alpha1.DrainRuleList { return &slipwayv1alpha1.DrainRuleList{} }), nil
+	return rest.RESTClientFor(config)
 }
 
-// start begins the watch of all DrainRules.
+// start begins the watches of all DrainRules and Freezes.
 func (r *Reader) start(ctx context.Context) (w *ruleWatch, stop func()) {
 	logger := klog.FromContext(ctx)
 	wakeAll := func() {
@@ -93,14 +115,28 @@ func (r *Reader) start(ctx context.Context) (w *ruleWatch, stop func()) {
 			user.Poke()
 		}
 	}
-	w = &ruleWatch{Store: watchstore.New(watchstore.Options[*rule]{
-		Convert: func(obj any) (*rule, bool) { return toRule(logger, obj, r.own), true },
-		Changed: func(watchstore.Change[*rule]) { wakeAll() },
-	})}
-	from := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch)
-	return w, watchstore.Start(ctx, func(ctx context.Context) {
+	of := func(read func(obj any) *rule) *watchstore.Store[*rule] {
+		return watchstore.New(watchstore.Options[*rule]{
+			Convert: func(obj any) (*rule, bool) { return read(obj), true },
+			Changed: func(watchstore.Change[*rule]) { wakeAll() },
+		})
+	}
+	w = &ruleWatch{}
+	w.rules.Store = of(func(obj any) *rule { return toRule(logger, obj, r.own) })
+	w.freezes.Store = of(freezeToRule)
+	stopRules := w.rules.start(ctx, watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch), wakeAll)
+	stopFreezes := w.freezes.start(ctx, watchstore.From("drainrules", &slipwayv1alpha1.Freeze{}, r.freezes.List, r.freezes.Watch), wakeAll)
+	return w, func() {
+		stopRules()
+		stopFreezes()
+	}
+}
+
+// start begins the watch of the kind.
+func (w *kindWatch) start(ctx context.Context, from watchstore.Source, wakeAll func()) (stop func()) {
+	return watchstore.Start(ctx, func(ctx context.Context) {
 		w.RunOptional(ctx, from, clock.RealClock{}, probeEvery, func(err error) bool {
-			// If rules are known, one of several servers may not know the kind yet: they still apply.
+			// If objects are known, one of several servers may not know the kind yet: they still apply.
 			absent := apierrors.IsNotFound(err) && w.Len() == 0
 			if absent || err == nil {
 				w.absent.Store(absent)
@@ -149,11 +185,8 @@ type follower struct {
 
 // look returns the rules of the namespace. Nil: they are not known yet.
 func (f *follower) look(ctx context.Context) *answer {
-	if f.rules.absent.Load() {
-		return pick(nil, f.namespace, nil)
-	}
-	all, known := f.rules.List()
-	switch err := f.rules.Err(); {
+	all, known, err := f.rules.list()
+	switch {
 	case err != nil:
 		return failed(err)
 	case !known:

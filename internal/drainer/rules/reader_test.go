@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 )
 
@@ -121,6 +122,23 @@ func TestOneWatchOfRulesServesAllWhoFollow(t *testing.T) {
 	if got := len(s.requests()); got != 2 {
 		t.Errorf("%d watches; want one more for who comes after all have gone", got)
 	}
+}
+
+func TestAFreezeIsARuleForAllPodsOfItsNodes(t *testing.T) {
+	s, reader := newServer(t)
+	s.add(t, "shop", "a", `{podSelector: {}, behavior: Skip}`)
+	f := follow(t, reader, "shop")
+	const own = "own shop/a: Skip  order 0 deadline 0s"
+	f.want(own)
+	freeze := objectOf(freezesPath, metav1.ObjectMeta{Name: "sale", UID: "u"}).(*slipwayv1alpha1.Freeze)
+	freeze.Spec.Reason, freeze.Spec.Selector.MatchLabels = "Black Friday", map[string]string{"pool": "web"}
+	s.change(func() { s.objects[freezesPath] = []any{freeze} })
+	late := follow(t, reader, "other") // the watch of the first one has begun
+	late.want()
+	f.end()
+	late.end()
+	s.await(t, func() bool { return s.open == 0 })
+	follow(t, reader, "shop").want("cluster sale: Freeze  order 0 deadline 0s why Black Friday nodes pool=web", own)
 }
 
 func TestTheLabelsOfTheNamespaceAreWatchedWhereARuleSelectsByThem(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 )
 
 // rule is a DrainRule, read.
@@ -54,6 +55,24 @@ func toRule(logger logr.Logger, obj any, own string) *rule {
 		r.Nodes = r.read("nodeSelector", *spec.NodeSelector)
 	}
 	r.Behavior = r.behavior(spec.Behavior)
+	return r
+}
+
+// freezeToRule returns the rule of a Freeze.
+func freezeToRule(obj any) *rule {
+	from, ok := obj.(*slipwayv1alpha1.Freeze)
+	if !ok {
+		return &rule{ignored: true}
+	}
+	r := &rule{version: from.ResourceVersion, namespaces: labels.Everything(), Rule: drain.Rule{
+		Name: from.Name, Cluster: true, Pods: labels.Everything(), Behavior: drain.Freeze, Why: freeze.Why(from),
+	}}
+	selector, err := metav1.LabelSelectorAsSelector(&from.Spec.Selector)
+	if err != nil {
+		r.problem = fmt.Errorf("%w: Freeze %s: spec.selector: %w", drain.ErrBadRule, r.Name, err)
+		return r
+	}
+	r.Nodes = selector
 	return r
 }
 

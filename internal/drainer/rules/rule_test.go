@@ -39,6 +39,9 @@ func inWords(rules []drain.Rule, err error) []string {
 			level = "cluster"
 		}
 		line := fmt.Sprintf("%s %s: %s %s order %d deadline %s", level, r.Name, r.Behavior, r.Pods, r.Order, r.Deadline)
+		if r.Why != "" {
+			line += " why " + r.Why
+		}
 		if r.Nodes != nil {
 			line += fmt.Sprintf(" nodes %s", r.Nodes)
 		}

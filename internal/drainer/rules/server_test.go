@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	freezesPath    = "/apis/slipway.dev/v1alpha1/freezes"
 	rulesPath      = "/apis/slipway.dev/v1alpha1/drainrules"
 	namespacesPath = "/api/v1/namespaces"
 )
@@ -73,10 +74,11 @@ func (s *server) await(t *testing.T, wanted func() bool) {
 	}
 }
 
+// requests returns the requests about rules and namespaces. Each watch of rules has one of Freezes beside it.
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.begun)
+	return slices.DeleteFunc(slices.Clone(s.begun), func(path string) bool { return path == freezesPath+"?" })
 }
 
 // ServeHTTP answers a list, or a watch that begins with a list, which it holds.
@@ -100,7 +102,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Query().Get("watch") == "" {
 		kind := `"apiVersion":"slipway.dev/v1alpha1","kind":"DrainRuleList"`
-		if r.URL.Path == namespacesPath {
+		switch r.URL.Path {
+		case freezesPath:
+			kind = `"apiVersion":"slipway.dev/v1alpha1","kind":"FreezeList"`
+		case namespacesPath:
 			kind = `"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList"`
 		}
 		fmt.Fprintf(w, `{%s,"metadata":{"resourceVersion":"1"},"items":%s}`, kind, asJSON(objects))
@@ -118,6 +123,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func objectOf(path string, meta metav1.ObjectMeta) any {
+	if path == freezesPath {
+		return &slipwayv1alpha1.Freeze{
+			TypeMeta: metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "Freeze"}, ObjectMeta: meta,
+		}
+	}
 	if path == rulesPath {
 		return &slipwayv1alpha1.DrainRule{
 			TypeMeta:   metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "DrainRule"},

@@ -78,6 +78,10 @@ var blockerExplainers = map[string]explainer{
 			`kubectl -n {BYSPACE} patch drainrule {BY} --type=merge -p '{"spec":{"deadline":"10m"}}'`,
 		},
 	}},
+	"Frozen": {remedies: []Remedy{
+		{"see the reason and the end of the Freeze", "kubectl get freezes"},
+		{"wait until the Freeze ends", ""},
+	}},
 	"UnmanagedPod": {facts: explainAllowed("unmanagedPods")},
 	"LocalStorage": {facts: explainAllowed("localStorage")},
 	"AwaitingResponder": {remedies: []Remedy{

@@ -122,7 +122,7 @@ func (d Drain) Event(node string) (*lifecyclev1alpha1.LifecycleEvent, error) {
 func (d Drain) parameters() (*slipwayv1alpha1.DrainParameters, error) {
 	p := &slipwayv1alpha1.DrainParameters{
 		TypeMeta: metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "DrainParameters"},
-		Mode:     d.Mode,
+		Mode:     d.Mode, PassFreezes: d.BreakGlass,
 	}
 	if d.GracePeriod == 0 {
 		return nil, errors.New("--grace-period: with 0, the server deletes a pod before its containers have ended, and the drain " +

@@ -40,7 +40,10 @@ func (o *Overseer) gather(ctx context.Context, node string) (oversight.Facts, er
 	if facts.PeerEvents, err = o.peerEvents(ctx, o.Cached, node, client.UnsafeDisableDeepCopy); err != nil {
 		return facts, err
 	}
-	facts.Fleet, err = o.fleet(ctx, o.Cached, o.Cached)
+	if facts.Fleet, err = o.fleet(ctx, o.Cached, o.Cached); err != nil {
+		return facts, err
+	}
+	facts.Freezes, err = freezes(ctx, o.Cached)
 	return facts, err
 }
 
@@ -163,6 +166,9 @@ func (o *Overseer) confirm(ctx context.Context, cached oversight.Facts, step ove
 	// After the events: an event that ends between the two reads has its hold by then.
 	if slices.ContainsFunc(facts.Events, oversight.Guarded) {
 		if facts.Fleet, err = o.fleet(ctx, o.Cached, o.Live); err != nil {
+			return nil, err
+		}
+		if facts.Freezes, err = freezes(ctx, o.Live); err != nil {
 			return nil, err
 		}
 	}

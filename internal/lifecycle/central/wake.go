@@ -54,6 +54,7 @@ func OverseerSources(from cache.Cache) []source.TypedSource[string] {
 		source.TypedKind(from, &lifecyclev1alpha1.LifecycleTransition{}, loop.NodesOf(guarded[*lifecyclev1alpha1.LifecycleTransition](from))),
 		source.TypedKind(from, &corev1.Node{}, loop.NodesOf(guarded[*corev1.Node](from)), predicate.Or(asPeer(), asCounted())),
 		source.TypedKind(from, &slipwayv1alpha1.NodeHold{}, loop.NodesOf(guarded[*slipwayv1alpha1.NodeHold](from))),
+		source.TypedKind(from, &slipwayv1alpha1.Freeze{}, loop.NodesOf(guarded[*slipwayv1alpha1.Freeze](from))),
 		source.TypedKind(from, &slipwayv1alpha1.NodeAvailabilityBudget{}, loop.NodesOf(guarded[*slipwayv1alpha1.NodeAvailabilityBudget](from)), predicate.TypedGenerationChangedPredicate[*slipwayv1alpha1.NodeAvailabilityBudget]{}),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
@@ -46,6 +47,8 @@ type Facts struct {
 	PeerEvents []*lifecyclev1alpha1.LifecycleEvent
 	// Fleet has the NodeAvailabilityBudgets, with the same condition.
 	Fleet Fleet
+	// Freezes are all Freezes, with the same condition.
+	Freezes []*freeze.Freeze
 
 	// Central: drivers can register with the controller, which drives the events that it claims. Alone: and the cluster has no
 	// agents, so that the controller also reports on events without a claimer.

@@ -12,6 +12,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -30,6 +31,10 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	}
 	if returnsNode(f, e) {
 		return giveBack(f, e, now)
+	}
+	if message := freeze.Objection(f.Freezes, f.Node.Labels); message != "" && holds(f, e) {
+		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, lifecyclev1alpha1.ReasonFrozen,
+			reasons.Advised(lifecyclev1alpha1.ConditionGuardsPassed, lifecyclev1alpha1.ReasonFrozen, message), now)
 	}
 	if reason, message := heldBack(f, e); reason != "" {
 		return note(e, lifecyclev1alpha1.ConditionGuardsPassed, metav1.ConditionFalse, reason,

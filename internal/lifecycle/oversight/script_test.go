@@ -20,6 +20,7 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/node/availability"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
@@ -31,6 +32,7 @@ import (
 //	node NAME [control-plane] [tainted] [dedicated] [agentless]
 //	node NAME ready|unready|gone|cordon|uncordon [by=USER]
 //	budget NAME [max=N] [min=N] [key=LABEL]   a NodeAvailabilityBudget of all nodes; without a limit, it is deleted
+//	freeze NAME [for=REASON] [control-plane]  a Freeze of all nodes, or those of the control plane; without a reason, it is deleted
 //	agent NODE ready|unready|missing
 //	event NAME node=N [transition=T] [guarded] [gate=G] [allow=GUARD] [finalizer]
 //	  [by=USER] [actor=A] [maintenance=M [takeover]] [for=PURPOSE] [until=D] [release=All] [breakglass]
@@ -113,6 +115,16 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) {
 		w.budgets = slices.DeleteFunc(slices.Clone(w.budgets), func(b *availability.Budget) bool { return b.Name == first(d) })
 		if b := scanBudget(t, d); b.Spec.MaxUnavailable != nil || b.Spec.MinAvailable != nil {
 			w.budgets = append(w.budgets, b)
+		}
+	case "freeze":
+		f := &freeze.Freeze{ObjectMeta: metav1.ObjectMeta{Name: first(d)}}
+		f.Spec.Reason = arg(t, d, "for", "")
+		if d.HasArg("control-plane") {
+			f.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "node-role.kubernetes.io/control-plane", Operator: metav1.LabelSelectorOpExists}}
+		}
+		w.freezes = slices.DeleteFunc(slices.Clone(w.freezes), func(old *freeze.Freeze) bool { return old.Name == f.Name })
+		if f.Spec.Reason != "" {
+			w.freezes = append(w.freezes, f)
 		}
 	case "agent":
 		w.setAgent(first(d), !d.HasArg("missing"), d.HasArg("ready"))

@@ -17,6 +17,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/availability"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 )
 
@@ -30,6 +31,7 @@ type world struct {
 	events      map[string]*lifecyclev1alpha1.LifecycleEvent
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
 	holds       []*hold.Hold
+	freezes     []*freeze.Freeze
 	budgets     []*availability.Budget
 	central     bool
 	registered  map[string]bool // whether the driver of a transition is registered with the controller
@@ -105,7 +107,7 @@ func (w *world) facts(node string) Facts {
 		}
 	}
 	f.OnlyNode = len(f.Peers) == 0
-	f.Fleet = w.fleet()
+	f.Fleet, f.Freezes = w.fleet(), w.freezes
 	f.Lost = Look(f, w.now)
 	w.lost[node] = f.Lost
 	return f

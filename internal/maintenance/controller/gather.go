@@ -23,6 +23,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	cordons "github.com/slipway-k8s/slipway/internal/node/cordon"
+	"github.com/slipway-k8s/slipway/internal/node/freeze"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
@@ -64,7 +65,8 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 		templates    corev1.PodTemplateList
 		seen         []*corev1.Node
 		holds        slipwayv1alpha1.NodeHoldList
-		errs         [7]error
+		freezes      slipwayv1alpha1.FreezeList
+		errs         [8]error
 	)
 	list := func(list client.ObjectList, options ...client.ListOption) func() error {
 		return func() error {
@@ -81,6 +83,7 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 	seen, errs[3] = newest(c.written.nodes, &nodes.Items, list(&nodes))
 	errs[4] = list(&templates, inside)()
 	errs[6] = list(&holds)()
+	errs[7] = list(&freezes)()
 	if c.Leases {
 		errs[5] = list(&leases, client.InNamespace(nodelease.Namespace))()
 	}
@@ -102,7 +105,8 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 	for _, node := range seen {
 		n := maintenance.Node{
 			Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil,
-			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: hold.Text(users[node.Name]), Records: c.recordsOn(ctx, node),
+			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: hold.Text(users[node.Name]),
+			Frozen: freeze.Objection(pointers(freezes.Items), node.Labels), Records: c.recordsOn(ctx, node),
 		}
 		n.Unready, n.Checked = c.watches.unreadyOn(node.Name)
 		facts.Nodes = append(facts.Nodes, n)
@@ -182,6 +186,7 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 		watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) }),
 		watch("PodTemplates", &corev1.PodTemplate{}, always, nil),
 		watch("NodeHolds", &slipwayv1alpha1.NodeHold{}, always, nil),
+		watch("Freezes", &slipwayv1alpha1.Freeze{}, always, nil),
 	)
 	if c.Leases {
 		err = errors.Join(err, watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil))

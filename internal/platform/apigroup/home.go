@@ -92,6 +92,7 @@ func (h Home) Mapper() meta.RESTMapper {
 	for _, kind := range []string{"LifecycleTransition", "LifecycleEvent"} {
 		mapper.Add(h.GroupVersion().WithKind(kind), meta.RESTScopeRoot)
 	}
+	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("Freeze"), meta.RESTScopeRoot)
 	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("NodeAvailabilityBudget"), meta.RESTScopeRoot)
 	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("NodeHold"), meta.RESTScopeRoot)
 	mapper.Add(slipwayv1alpha1.GroupVersion.WithKind("NodeMaintenance"), meta.RESTScopeRoot)

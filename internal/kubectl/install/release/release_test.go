@@ -70,25 +70,25 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 		"an agent on each node": {
 			Choice{Mode: Node, Group: kubernetes, Mutates: true},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "freezes.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
 			4, false, kubernetes,
 		},
 		"in the other home": {
 			Choice{Mode: Node, Group: own, Mutates: true},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
+			[]string{"lifecycleevents.slm.slipway.dev", "lifecycletransitions.slm.slipway.dev", "drainrules.slipway.dev", "freezes.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
 			4, false, own,
 		},
 		"central, on a server without policies that mutate": {
 			Choice{Mode: Central, Group: kubernetes},
 			[]string{Controller},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "freezes.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
 			0, false, kubernetes,
 		},
 		"with the reduced rights": {
 			Choice{Mode: Node, Reduced: true, Group: kubernetes},
 			[]string{Controller, Agents},
-			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
+			[]string{"lifecycleevents.lifecycle.k8s.io", "lifecycletransitions.lifecycle.k8s.io", "drainrules.slipway.dev", "freezes.slipway.dev", "nodeavailabilitybudgets.slipway.dev", "nodeholds.slipway.dev", "nodemaintenances.slipway.dev"},
 			0, true, kubernetes,
 		},
 	} {
