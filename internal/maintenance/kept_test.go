@@ -196,26 +196,47 @@ func TestWhichTargetsADrainIsToHave(t *testing.T) {
 	}
 }
 
-func TestTheFirstThatSaysHowPodsLeaveCounts(t *testing.T) {
-	grace := func(seconds int64) *slipwayv1alpha1.MaintenanceDrain {
-		return &slipwayv1alpha1.MaintenanceDrain{GracePeriodSeconds: &seconds}
+func TestTheStricterDemandOfMaintenancesCounts(t *testing.T) {
+	type demand = slipwayv1alpha1.MaintenanceDrain
+	seconds := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Second} }
+	forced := func(delete, kill int) *slipwayv1alpha1.DrainEscalation {
+		e := &slipwayv1alpha1.DrainEscalation{}
+		if delete > 0 {
+			e.DeleteAfter = seconds(delete)
+		}
+		if kill > 0 {
+			e.KillAfter = seconds(kill)
+		}
+		return e
 	}
-	for name, tc := range map[string]struct {
-		first, second *slipwayv1alpha1.MaintenanceDrain
-		want          *int64
-	}{
-		"nobody does":     {nil, nil, nil},
-		"both do":         {grace(1), grace(2), new(int64(1))},
-		"the second does": {nil, grace(2), new(int64(2))},
+	for name, tc := range map[string]struct{ a, b, want demand }{
+		"none":                               {demand{}, demand{}, demand{}},
+		"the longer grace period":            {demand{GracePeriodSeconds: new(int64(1))}, demand{GracePeriodSeconds: new(int64(2))}, demand{GracePeriodSeconds: new(int64(2))}},
+		"the pods' own grace periods":        {demand{GracePeriodSeconds: new(int64(1))}, demand{}, demand{}},
+		"the longer wait for a pod":          {demand{PodTimeout: seconds(1)}, demand{PodTimeout: seconds(2)}, demand{PodTimeout: seconds(2)}},
+		"no limit of the wait":               {demand{PodTimeout: seconds(1)}, demand{PodTimeout: seconds(0)}, demand{}},
+		"a refusal":                          {demand{UnmanagedPods: slipwayv1alpha1.PodPolicyRefuse}, demand{LocalStorage: slipwayv1alpha1.PodPolicyRefuse}, demand{UnmanagedPods: slipwayv1alpha1.PodPolicyRefuse, LocalStorage: slipwayv1alpha1.PodPolicyRefuse}},
+		"the longer wait for volumes":        {demand{VolumeTimeout: seconds(200)}, demand{VolumeTimeout: seconds(300)}, demand{VolumeTimeout: seconds(300)}},
+		"the default of the volumes":         {demand{VolumeTimeout: seconds(10)}, demand{}, demand{}},
+		"the later escalation":               {demand{Escalation: forced(60, 10)}, demand{Escalation: forced(30, 20)}, demand{Escalation: forced(60, 20)}},
+		"no deletion":                        {demand{Escalation: forced(60, 10)}, demand{Escalation: forced(0, 20)}, demand{Escalation: forced(0, 20)}},
+		"no escalation":                      {demand{Escalation: forced(60, 0)}, demand{Escalation: forced(0, 20)}, demand{}},
+		"no escalation where another has it": {demand{Escalation: forced(60, 10)}, demand{}, demand{}},
+		"only responders":                    {demand{Mode: slipwayv1alpha1.DrainEvictionRequest}, demand{}, demand{Mode: slipwayv1alpha1.DrainEvictionRequest}},
+		"responders before the drain":        {demand{Mode: slipwayv1alpha1.DrainEviction}, demand{Mode: slipwayv1alpha1.DrainAuto}, demand{Mode: slipwayv1alpha1.DrainAuto}},
 	} {
-		o := nodeOut()
-		o.both()
-		o.m.Spec.Drain, o.other.Spec.Drain = tc.first, tc.second
-		o.refs = append([]Ref{{UID: "gone"}}, o.refs...)
-		p, n, _ := o.planned()
-		got := p.parameters(n, nil)
-		if diff := cmp.Diff(tc.want, got.GracePeriodSeconds); diff != "" || !got.Hold || got.Kind != "DrainParameters" || got.APIVersion != "slipway.dev/v1alpha1" {
-			t.Errorf("%s: %+v: -want +got:\n%s", name, got, diff)
+		for _, order := range [][2]demand{{tc.a, tc.b}, {tc.b, tc.a}} {
+			o := nodeOut()
+			o.both()
+			o.m.Spec.Drain, o.other.Spec.Drain = &order[0], &order[1]
+			o.refs = append([]Ref{{UID: "gone"}}, o.refs...)
+			p, n, _ := o.planned()
+			if diff := cmp.Diff(tc.want, p.demands(n)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", name, diff)
+			}
+			if got := p.parameters(n, nil); !got.Hold || got.Kind != "DrainParameters" || got.APIVersion != "slipway.dev/v1alpha1" {
+				t.Errorf("%s: got %+v", name, got)
+			}
 		}
 	}
 }

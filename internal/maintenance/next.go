@@ -114,5 +114,5 @@ func Look(f Facts, uid types.UID, now time.Time) (Outlook, error) {
 // Asked returns the parameters of a drain in the last step of the plan of a maintenance, for a node that no
 // other maintenance uses.
 func Asked(m *slipwayv1alpha1.NodeMaintenance) slipwayv1alpha1.DrainParameters {
-	return drainParameters(planOf(m), m.Spec.Drain)
+	return drainParameters(planOf(m), demandOf(m))
 }

@@ -194,7 +194,7 @@ func (s *selection) begin(m *maintenance) {
 		}
 	}
 	for _, n := range next {
-		if n.stateFor(m) == rollout.Waiting && (n.drain == nil && n.back == nil || s.joinable(n, m)) {
+		if n.stateFor(m) == rollout.Waiting && s.contradicts(n, m).reason == "" && (n.drain == nil && n.back == nil || s.joinable(n, m)) {
 			s.begins[n.name] = append(s.begins[n.name], Ref{UID: m.UID, Name: m.Name, Retry: m.Spec.Retry})
 		}
 	}

@@ -74,7 +74,9 @@ func (p *plan) statusOf(n *node, m *maintenance) nodeStatus {
 	switch {
 	case why.reason != "":
 	case m.works():
-		why = p.waitsForOthers(n)
+		if why = p.contradicts(n, m); why.reason == "" {
+			why = p.waitsForOthers(n)
+		}
 	case m.neverBegan() && n.Spec.Unschedulable && len(n.refs) == 0:
 		why = n.leftAlone()
 	}

@@ -103,27 +103,17 @@ func (p *plan) parameters(n *node, changed *lifecyclev1alpha1.LifecycleEvent) sl
 	if changed != nil {
 		targets = alternated(changed, targets)
 	}
-	var how *slipwayv1alpha1.MaintenanceDrain // of the oldest maintenance with spec.drain
-	for _, ref := range p.outFor(n) {
-		if m := p.byUID[ref.UID]; m != nil && how == nil {
-			how = m.Spec.Drain
-		}
-	}
-	wanted := drainParameters(targets, how)
+	wanted := drainParameters(targets, p.demands(n))
 	wanted.Hold = true
 	return wanted
 }
 
-func drainParameters(targets []slipwayv1alpha1.DrainTarget, how *slipwayv1alpha1.MaintenanceDrain) slipwayv1alpha1.DrainParameters {
-	wanted := slipwayv1alpha1.DrainParameters{
+func drainParameters(targets []slipwayv1alpha1.DrainTarget, d slipwayv1alpha1.MaintenanceDrain) slipwayv1alpha1.DrainParameters {
+	return slipwayv1alpha1.DrainParameters{
 		TypeMeta: metav1.TypeMeta{APIVersion: slipwayv1alpha1.GroupVersion.String(), Kind: "DrainParameters"}, Targets: targets,
+		Mode: d.Mode, GracePeriodSeconds: d.GracePeriodSeconds, PodTimeout: d.PodTimeout,
+		UnmanagedPods: d.UnmanagedPods, LocalStorage: d.LocalStorage, VolumeTimeout: d.VolumeTimeout, Escalation: d.Escalation,
 	}
-	if d := how.DeepCopy(); d != nil {
-		wanted.Mode, wanted.GracePeriodSeconds, wanted.PodTimeout = d.Mode, d.GracePeriodSeconds, d.PodTimeout
-		wanted.UnmanagedPods, wanted.LocalStorage, wanted.VolumeTimeout = d.UnmanagedPods, d.LocalStorage, d.VolumeTimeout
-		wanted.Escalation = d.Escalation
-	}
-	return wanted
 }
 
 // wantedTargets returns the targets for the drain of a node, now or once the Node keeps pods away. A drain
