@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
@@ -42,9 +43,8 @@ metadata: {name: none}
 spec: {selector: {}, maxUnavailable: 0}
 END`)
 	foreign := node.Event("foreign", "firmware.example.com")
-	foreign.Status.ClaimStatus = lifecyclev1alpha1.Claimed
-	foreign.Status.ClaimedBy = &lifecyclev1alpha1.Claimer{Kind: "ExampleOperator", Identity: "firmware"}
-	if err := env.Client.Status().Update(t.Context(), foreign); err != nil {
+	claim := client.RawPatch(types.MergePatchType, []byte(`{"status":{"claimStatus":"Claimed","claimedBy":{"kind":"ExampleOperator","identity":"firmware"}}}`))
+	if err := env.Client.Status().Patch(t.Context(), foreign, claim); err != nil {
 		t.Fatal(err)
 	}
 	controller.Stop()
