@@ -181,6 +181,16 @@ var troubles = map[string]trouble{
 			s.kubectl(`patch pod POD --subresource=status --type=merge -p '{"status":{"phase":"Succeeded"}}'`)
 		},
 	},
+	"Frozen": {
+		begin: func(s *scene) {
+			s.hasPod()
+			s.kubectl("label node NODE frozen=APP")
+			s.apply(`{apiVersion: slipway.dev/v1alpha1, kind: Freeze, metadata: {name: APP}, spec: {selector: {matchLabels: {frozen: APP}}, reason: sale}}`)
+			s.drain()
+			s.awaitBlocker("Frozen")
+		},
+		object: ofPod, by: "Freeze APP", run: "delete freeze",
+	},
 	"PodTimedOut": {
 		begin: func(s *scene) {
 			s.pod = s.podOn(s.node, harness.PodOptions{Gone: 20 * time.Second})

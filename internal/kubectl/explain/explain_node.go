@@ -81,6 +81,7 @@ var blockerExplainers = map[string]explainer{
 	"Frozen": {remedies: []Remedy{
 		{"see the reason and the end of the Freeze", "kubectl get freezes"},
 		{"wait until the Freeze ends", ""},
+		{"or delete the Freeze, together with its author", "kubectl delete freeze {BY}"},
 	}},
 	"UnmanagedPod": {facts: explainAllowed("unmanagedPods")},
 	"LocalStorage": {facts: explainAllowed("localStorage")},
