@@ -199,13 +199,13 @@ func TestWhichTargetsADrainIsToHave(t *testing.T) {
 func TestTheStricterDemandOfMaintenancesCounts(t *testing.T) {
 	type demand = slipwayv1alpha1.MaintenanceDrain
 	seconds := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Second} }
-	forced := func(delete, kill int) *slipwayv1alpha1.DrainEscalation {
+	forced := func(deletes, kills int) *slipwayv1alpha1.DrainEscalation {
 		e := &slipwayv1alpha1.DrainEscalation{}
-		if delete > 0 {
-			e.DeleteAfter = seconds(delete)
+		if deletes > 0 {
+			e.DeleteAfter = seconds(deletes)
 		}
-		if kill > 0 {
-			e.KillAfter = seconds(kill)
+		if kills > 0 {
+			e.KillAfter = seconds(kills)
 		}
 		return e
 	}
