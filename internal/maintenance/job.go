@@ -44,7 +44,7 @@ func (p *plan) drained(n *node, c claim, other string) move {
 		return c.at(slipwayv1alpha1.NodeDrained, isPaused, since)
 	case lost.reason != "" && !began:
 		return c.at(slipwayv1alpha1.NodeHeld, lost, since)
-	case n.Frozen != "" && !began:
+	case n.Frozen != "" && !began && workType != slipwayv1alpha1.WorkNone: // a return does not wait
 		return c.at(slipwayv1alpha1.NodeHeld, cause{lifecyclev1alpha1.ReasonFrozen, n.Frozen}, since)
 	case !c.Worked.IsZero():
 		return p.worked(n, c)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
@@ -279,5 +280,25 @@ func follow(t *testing.T, s *stage, moments []moment) {
 		if got := string(now.Status.ClaimStatus) + " " + stalled; got != m.want {
 			t.Errorf("after %s it is %q; want %q", m.after, got, m.want)
 		}
+	}
+}
+
+func TestAFreezeThatTheCacheLacksKeepsTheGate(t *testing.T) {
+	objects := []client.Object{readyNode("a"), readyNode("b"), agentOn("a"), eventOn("a", lifecyclev1alpha1.GateGuards)}
+	sale := &slipwayv1alpha1.Freeze{ObjectMeta: metav1.ObjectMeta{Name: "sale"}}
+	behind, api := apiOf(objects...), apiOf(append(objects, sale)...)
+	markPassed(t, behind, "on-a")
+	markPassed(t, api, "on-a")
+	s := newStage(t, behind, api)
+	s.pass("a", 3)
+	if gates := s.event("on-a").Spec.Gates; len(gates) != 1 {
+		t.Errorf("during the freeze, the gate is removed: %v", gates)
+	}
+	if err := api.Delete(t.Context(), sale); err != nil {
+		t.Fatal(err)
+	}
+	s.pass("a", 1)
+	if gates := s.event("on-a").Spec.Gates; len(gates) > 0 {
+		t.Errorf("after the freeze, the event does not pass: %v", gates)
 	}
 }

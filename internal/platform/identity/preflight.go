@@ -168,6 +168,7 @@ func draining(group string) []need {
 		{group: group, resource: "lifecycletransitions", verbs: "get list watch create delete"},
 		{group: "policy", resource: "poddisruptionbudgets", verbs: "get list watch", forDrains: true},
 		{group: slipwayv1alpha1.GroupVersion.Group, resource: "drainrules", verbs: "get list watch", forDrains: true},
+		{group: slipwayv1alpha1.GroupVersion.Group, resource: "freezes", verbs: "get list watch", forDrains: true},
 		{resource: "namespaces", verbs: "get list watch", forDrains: true},
 		// Without these, a drain leaves no pod to responders, and sees none of them at work.
 		{group: lifecyclev1alpha1.GroupKubernetes, resource: "evictions", verbs: "list watch", forDrains: true, optional: true},

@@ -18,6 +18,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
@@ -124,7 +125,7 @@ func budgetRows(budgets []*slipwayv1alpha1.NodeAvailabilityBudget, events []*lif
 func waitsForBudget(e *lifecyclev1alpha1.LifecycleEvent, budget string) bool {
 	c := lifecycleevent.Condition(e, lifecyclev1alpha1.ConditionGuardsPassed)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == lifecyclev1alpha1.ReasonNodeAvailabilityBudget &&
-		!e.Status.ClaimStatus.Terminal() && strings.HasPrefix(c.Message, fmt.Sprintf("NodeAvailabilityBudget %q", budget))
+		oversight.Guarded(e) && strings.HasPrefix(c.Message, fmt.Sprintf("NodeAvailabilityBudget %q", budget))
 }
 
 // names names the budgets of the list.

@@ -24,6 +24,7 @@ func TestBudgetsSaysWhatIsOutAndWhatWaits(t *testing.T) {
 	waits := func(node, user, message string) *lifecyclev1alpha1.LifecycleEvent {
 		e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "drain-" + node}}
 		e.Spec.BindingNode, e.Spec.RequestedBy = node, user
+		e.Spec.Gates = []lifecyclev1alpha1.Gate{{Name: lifecyclev1alpha1.GateGuards}}
 		e.Status.Conditions = []metav1.Condition{{Type: "GuardsPassed", Status: "False", Reason: "NodeAvailabilityBudget", Message: message}}
 		return e
 	}
