@@ -234,15 +234,8 @@ func (bell) leaseChanged(_ context.Context, l *coordinationv1.Lease) []string {
 	return []string{l.Name}
 }
 
-// nodeChanged wakes a node that is cordoned for Slipway, records a holder of its lease, or has events. A node with
-// only a lease is woken by the lease.
-func (b bell) nodeChanged(ctx context.Context, n *corev1.Node) []string {
-	if isMarked(n) {
-		return []string{n.Name}
-	}
-	return loop.WithEvents(ctx, b.cached, n.Name)
-}
-
-func isMarked(n *corev1.Node) bool {
-	return n.Annotations[nodestate.CordonsAnnotation] != "" || n.Annotations[nodestate.LeaseAnnotation] != ""
+// nodeChanged wakes the node. The watches of leases and of events may be ahead of the watch of Nodes: a Node that is
+// shown last gets its annotation then.
+func (bell) nodeChanged(_ context.Context, n *corev1.Node) []string {
+	return []string{n.Name}
 }

@@ -153,11 +153,26 @@ func TestOfANodeThatIsGoneNothingIsDone(t *testing.T) {
 	}
 }
 
-// The error here is that the cache of Nodes is later than that of events: a Node with events
-// wakes when it comes.
-func TestANodeThatIsShownAfterItsEventsWakes(t *testing.T) {
-	if got := (bell{reader(theDrain())}).nodeChanged(t.Context(), theNode()); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("it wakes %v", got)
+// The error here is that the watch of Nodes is behind the watch of leases: the lease wakes its node too early, and the
+// Node that is shown last must wake it again.
+func TestANodeThatIsShownAfterItsLeaseGetsItsAnnotation(t *testing.T) {
+	lease := nodelease.Take(nil, theNode(), "upgrader", "p", time.Minute, now)
+	lease.ResourceVersion = "1"
+	clients := clientsfake.NewClientset(theNode())
+	early := reader(lease)
+	for _, node := range (bell{early}).leaseChanged(t.Context(), lease) {
+		if _, err := holder(early, early, clients).Reconcile(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := reader(lease, theNode())
+	for _, node := range (bell{all}).nodeChanged(t.Context(), theNode()) {
+		if _, err := holder(all, all, clients).Reconcile(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := written(clients); !slices.Contains(got, "patch nodes") {
+		t.Errorf("it has done %v", got)
 	}
 }
 
@@ -168,14 +183,6 @@ func TestACacheThatCannotBeReadWakesNobody(t *testing.T) {
 	if got := b.transitionChanged(t.Context(), transition); got != nil {
 		t.Errorf("a transition wakes %v", got)
 	}
-	if got := b.nodeChanged(t.Context(), theNode()); got != nil {
-		t.Errorf("a node wakes %v", got)
-	}
-	leased := theNode()
-	leased.Annotations = map[string]string{nodelease.Annotation: "{}"}
-	if got := b.nodeChanged(t.Context(), leased); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("a node that says who has leased it wakes %v", got)
-	}
 }
 
 // unreadable injects an error into each list.
@@ -185,20 +192,7 @@ func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption)
 	return errors.New("the cache has not begun")
 }
 
-func TestWhichNodesAreLookedAt(t *testing.T) {
-	for name, tc := range map[string]struct {
-		key  string
-		want bool
-	}{
-		"one that is cordoned for us":     {nodestate.CordonsAnnotation, true},
-		"one that says who has leased it": {nodelease.Annotation, true},
-		"any other":                       {"x", false},
-	} {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{tc.key: "{}"}}}
-		if got := isMarked(node); got != tc.want {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
-	}
+func TestATransitionWakesTheNodesOfItsEvents(t *testing.T) {
 	events := []lifecyclev1alpha1.LifecycleEvent{*theDrain()}
 	for transition, want := range map[string][]string{"t": {"a"}, "u": nil} {
 		if got := nodesWith(events, transition); !slices.Equal(got, want) {
