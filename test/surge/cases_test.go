@@ -266,7 +266,7 @@ func unschedulable(pod *corev1.Pod) bool {
 
 // slowly makes the pods take longer to become Ready.
 func slowly(d *appsv1.Deployment, ready time.Duration) {
-	for _, key := range []string{"pod-ready.stage.kwok.x-k8s.io/delay", "pod-ready.stage.kwok.x-k8s.io/jitter-delay"} {
+	for _, key := range []string{readyDelay, readyJitter} {
 		d.Spec.Template.Annotations[key] = ready.String()
 	}
 }

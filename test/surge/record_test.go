@@ -37,8 +37,7 @@ func (p pods) named(name string) *corev1.Pod {
 	return nil
 }
 
-// begun tells a pod that kwok has begun to simulate: it lets others say whether it is Ready
-// from then on.
+// begun reports whether kwok has begun to simulate the pod.
 func begun(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) > 0 }
 
 func isMarked(pod *corev1.Pod) bool { return surgeroom.Marked(pod) }

@@ -26,6 +26,8 @@ const (
 	app = "web"
 	// never is longer than any test.
 	never = 24 * time.Hour
+	// readyDelay and readyJitter are kwok's annotations for the time until a pod is Ready.
+	readyDelay, readyJitter = "pod-ready.stage.kwok.x-k8s.io/delay", "pod-ready.stage.kwok.x-k8s.io/jitter-delay"
 )
 
 // scene is a namespace, with nodes of its own for its pods.
@@ -110,12 +112,12 @@ func (s *scene) budget(selector metav1.LabelSelector, edit func(*policyv1.PodDis
 	s.must(err)
 }
 
-// makeReady does what the kubelet does when a pod has begun to serve.
+// makeReady has kwok report the pod Ready at once. The test does not write the status itself: kwok may still write the
+// status of a pod that has begun, and would overwrite it.
 func (s *scene) makeReady(name string) {
 	s.t.Helper()
-	patch := fmt.Sprintf(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":%q}]}}`,
-		metav1.Now().UTC().Format(time.RFC3339))
-	_, err := s.clients.CoreV1().Pods(s.namespace).Patch(s.t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"1ms",%q:"1ms"}}}`, readyDelay, readyJitter)
+	_, err := s.clients.CoreV1().Pods(s.namespace).Patch(s.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	s.must(err)
 }
 
