@@ -33,12 +33,16 @@ const (
 	MaxDuration = time.Hour
 
 	// Annotation of a Node is a copy of the lease of any holder, for users and monitoring, in
-	// JSON: {"holder","purpose","since"}. It may be outdated: a tool that acquires or holds a
+	// JSON: {"holder","user","purpose","since"}. It may be outdated: a tool that acquires or holds a
 	// lease uses the Lease. Admission policies cannot read Leases, and use the copy.
 	Annotation = "slipway.dev/node-lease"
 
 	// PurposeAnnotation of a Lease describes the work of its holder to users.
 	PurposeAnnotation = "slipway.dev/purpose"
+
+	// WriterAnnotation of a Lease is the user that wrote the Lease last, as authenticated by the API server. The
+	// admission policy node-lease-writers sets it with each write, and overwrites the value of a client.
+	WriterAnnotation = "slipway.dev/written-by"
 )
 
 // IsAdministrator reports whether a holder of this name is a person, whose lease never expires.
@@ -48,6 +52,9 @@ func IsAdministrator(holder string) bool { return strings.HasPrefix(holder, prop
 type Held struct {
 	// Holder is its name. Empty: no holder.
 	Holder string
+	// User wrote the lease last, as authenticated by the API server: a holder can choose any name, and a user cannot.
+	// Empty without the admission policy node-lease-writers.
+	User string
 	// Purpose describes the holder's work to users. May be empty.
 	Purpose string
 	// Since is the time of the acquisition.
@@ -89,7 +96,7 @@ func Read(lease *coordinationv1.Lease, now time.Time) (held Held, is bool) {
 	if held.Holder == "" {
 		return held, false
 	}
-	held.Purpose = lease.Annotations[PurposeAnnotation]
+	held.Purpose, held.User = lease.Annotations[PurposeAnnotation], lease.Annotations[WriterAnnotation]
 	if spec.AcquireTime != nil {
 		held.Since = spec.AcquireTime.Time
 	}
@@ -169,8 +176,10 @@ func own(lease *coordinationv1.Lease, node *corev1.Node) {
 	lease.OwnerReferences = append(lease.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID})
 }
 
-// describe writes the purpose; an empty purpose removes the previous one.
+// describe writes the purpose; an empty purpose removes the previous one. It removes the user, which the API server sets
+// again.
 func describe(lease *coordinationv1.Lease, purpose string) {
+	delete(lease.Annotations, WriterAnnotation)
 	switch {
 	case purpose == "":
 		delete(lease.Annotations, PurposeAnnotation)

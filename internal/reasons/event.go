@@ -142,6 +142,7 @@ var leases = slices.Concat(
 	ofCondition(
 		lifecyclev1alpha1.ConditionLeaseHeld, "True",
 		fine(lifecyclev1alpha1.ReasonHeld, "Slipway holds the lease of the node."),
+		fine(lifecyclev1alpha1.ReasonHeldByRequester, "The requester of the event holds the lease of the node."),
 	),
 )
 

@@ -19,6 +19,7 @@ type event struct {
 	thing
 	Spec struct {
 		BindingNode string          `json:"bindingNode"`
+		RequestedBy string          `json:"requestedBy"`
 		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"spec"`
 	Status struct {

@@ -95,14 +95,26 @@ func (c *checker) judgeTaken(r auditlog.Request, before, o *lease) {
 }
 
 // judgeLease checks that Slipway does not work on a node with a lease of another holder; and, where Slipway takes
-// leases, only with its own lease.
+// leases, only with its own lease. The user that holds the lease may drain, and a machine that stops is drained.
 func (c *checker) judgeLease(r auditlog.Request, node, does string) {
 	switch l := c.leases[node]; {
+	case l.othersAt(r.Began) && c.worksFor(l.Metadata.Annotations["slipway.dev/written-by"], node):
 	case l.othersAt(r.Began):
 		c.violated(r, "%s a node that %q has leased", does, l.Spec.HolderIdentity)
 	case c.options.Leases && !l.oursAt(r.Began):
 		c.violated(r, "%s a node of which Slipway has no lease", does)
 	}
+}
+
+// worksFor reports whether an event of the node is of that user, or of the shutdown of its machine.
+func (c *checker) worksFor(user, node string) bool {
+	for _, e := range c.events {
+		_, ofShutdown := e.Metadata.Annotations["slipway.dev/shutdown"]
+		if e.Spec.BindingNode == node && (ofShutdown || user != "" && e.Spec.RequestedBy == user) {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeTool: a tool writes to a Node only while it has its lease.

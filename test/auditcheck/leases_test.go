@@ -4,6 +4,7 @@ package auditcheck
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,23 @@ func (s *script) lease(who, holder string, seconds int) *script {
 	return s.add(who, "update", "leases", leasesOfNodes+"/w1", "", fmt.Sprintf(
 		`{"kind":"Lease","metadata":{"name":"w1","namespace":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":%d,"renewTime":"2026-01-02T03:04:%02d.000000Z"}}`,
 		leasesOfNodes, holder, seconds, len(s.requests)))
+}
+
+// writtenBy records a user in the lease that was written last.
+func (s *script) writtenBy(user string) *script {
+	return s.change(`"name":"w1",`, fmt.Sprintf(`"name":"w1","annotations":{"slipway.dev/written-by":%q},`, user))
+}
+
+// requestedBy records a user in the event that was written last.
+func (s *script) requestedBy(user string) *script {
+	return s.change(`"spec":{`, fmt.Sprintf(`"spec":{"requestedBy":%q,`, user))
+}
+
+// change changes the object of the last request.
+func (s *script) change(before, after string) *script {
+	last := &s.requests[len(s.requests)-1]
+	last.Answer = []byte(strings.Replace(string(last.Answer), before, after, 1))
+	return s
 }
 
 // cordon makes w1 unschedulable, and schedulable again.
@@ -52,6 +70,13 @@ func TestCheckOfLeases(t *testing.T) {
 		"theirs is given back by us": {script: (&script{}).lease(user, "upgrader", 60).lease(controllers, "", 1), want: []string{taken}},
 		"an eviction under theirs": {
 			script: begun().lease(user, "upgrader", 60).evict(agent, "a", "1").end("drain"), want: []string{`evicts from a node that "upgrader" has leased`},
+		},
+		"an eviction for the user that holds the lease": {
+			script: begun().requestedBy("ada").lease(user, "upgrader", 60).writtenBy("ada").evict(agent, "a", "1").end("drain"),
+		},
+		"an eviction for another user": {
+			script: begun().requestedBy("eve").lease(user, "upgrader", 60).writtenBy("ada").evict(agent, "a", "1").end("drain"),
+			want:   []string{`evicts from a node that "upgrader" has leased`},
 		},
 		"an eviction under ours":          {script: begun().lease(controllers, "slipway", 900).evict(agent, "a", "1").end("drain")},
 		"somebody else's eviction":        {script: begun().lease(user, "upgrader", 60).evict(user, "a", "1").end("drain")},

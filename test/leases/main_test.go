@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -25,6 +27,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // ground is a cluster on which Slipway takes leases.
 type ground struct {
 	*harness.Env
+	// leases are those of another user than the administrator, who requests the events.
 	leases coordinationclient.LeaseInterface
 }
 
@@ -35,7 +38,7 @@ func withLeases(t *testing.T) *ground {
 	for _, of := range []string{"rbac", "admission"} {
 		env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", of, "leases"))
 	}
-	clients, err := kubernetes.NewForConfig(env.Admin)
+	clients, err := kubernetes.NewForConfig(as(env, "another"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +83,44 @@ func (g *ground) other(t *testing.T, node *harness.Node, holder string, d time.D
 		t.Fatal(err)
 	}
 	return lease
+}
+
+// person is a user with all permissions.
+type person struct {
+	client client.Client
+	leases *nodelease.Client
+}
+
+func (g *ground) person(t *testing.T, name string) person {
+	t.Helper()
+	config := as(g.Env, name)
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{Scheme: g.Client.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return person{c, nodelease.New(clients, clock.RealClock{})}
+}
+
+func as(env *harness.Env, user string) *rest.Config {
+	config := rest.CopyConfig(env.Admin)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	return config
+}
+
+// drain requests a drain of the node.
+func (p person) drain(t *testing.T, node *harness.Node, what string) {
+	t.Helper()
+	event := &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{Name: node.EventName(what)},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: harness.Drain, BindingNode: node.Name},
+	}
+	if err := p.client.Create(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // give has the lease be given back.

@@ -31,6 +31,7 @@ func TestADrainWaitsForWhoWorksOnTheNode(t *testing.T) {
 	t.Run("a person", g.waitsForAPerson)
 	t.Run("forged", g.refusesForgeries)
 	t.Run("warned", g.warns)
+	t.Run("the requester", g.passesForItsHolder)
 }
 
 func (g *ground) waits(t *testing.T, d time.Duration, givesBack bool) {
@@ -81,6 +82,40 @@ func (g *ground) waitsForAPerson(t *testing.T) {
 	g.AwaitEvent(t, event.Name, "has no gate", func(e *lifecyclev1alpha1.LifecycleEvent) bool { return len(e.Spec.Gates) == 0 })
 	g.Delete(t, event)
 	awaitHolder(node, "")
+}
+
+// passesForItsHolder: the user that holds the lease drains with Slipway at once, and every other user waits. The name of
+// the holder and the record of the user, as a client writes them, decide nothing.
+func (g *ground) passesForItsHolder(t *testing.T) {
+	node := g.Node(t, "requester")
+	node.Agent("")
+	ada, eve := g.person(t, "ada"), g.person(t, "eve")
+	if _, err := eve.leases.Acquire(t.Context(), node.Name, nodelease.Slipway, "forged", time.Hour); err == nil || !strings.Contains(err.Error(), "choose another name") {
+		t.Errorf("eve acquires the lease as slipway: %v", err)
+	}
+	if _, err := ada.leases.Acquire(t.Context(), node.Name, "kubeadmin-ada", "new disk", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	awaitHolder(node, "kubeadmin-ada")
+	eve.drain(t, node, "eves")
+	g.AwaitCondition(t, node.EventName("eves"), lifecyclev1alpha1.ConditionLeaseHeld, byAnother, `"kubeadmin-ada"`)
+	forged := g.Shell(t, "kubectl annotate lease "+node.Name+" --namespace="+nodelease.Namespace+" --as=eve --as-group=system:masters --overwrite "+
+		nodelease.WriterAnnotation+"=ada --dry-run=server -o jsonpath='{.metadata.annotations}'")
+	if !strings.Contains(forged, `"eve"`) || strings.Contains(forged, `"ada"`) {
+		t.Errorf("eve records another user: %s", forged)
+	}
+	ada.drain(t, node, "adas")
+	g.AwaitEventGone(t, node.EventName("adas")) // drained
+	if held, err := ada.leases.Get(t.Context(), node.Name); err != nil || held.Held.Holder != "kubeadmin-ada" || held.Held.User != "ada" {
+		t.Errorf("the lease is %+v, %v", held, err)
+	}
+	if err := ada.leases.Release(t.Context(), node.Name, "kubeadmin-ada"); err != nil {
+		t.Fatal(err)
+	}
+	awaitHolder(node, nodelease.Slipway)
+	g.AwaitEventGone(t, node.EventName("eves")) // nobody has leased the node any more
+	back := node.Event(node.EventName("return"), harness.Return)
+	g.AwaitEventGone(t, back.Name)
 }
 
 // refusesForgeries: nobody opens the gate or says who holds a lease but the controller.

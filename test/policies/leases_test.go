@@ -73,6 +73,21 @@ func TestWhoSaysWhoHoldsALease(t *testing.T) {
 	})
 }
 
+func TestOnlyTheControllerHoldsLeasesAsSlipway(t *testing.T) {
+	const refusal, leases = "spec.holderIdentity: slipway is the name of Slipway's controller", "leases"
+	lease := func(holder, more string) string { return "{metadata: {name: a}, spec: {holderIdentity: " + holder + more + "}}" }
+	refusals(t, "leases/writer.yaml", map[string]refused{
+		"a user":                       {request{alice, leases, lease(`""`, ""), lease("slipway", "")}, refusal},
+		"a user, with a new Lease":     {request{alice, leases, "", lease("slipway", "")}, refusal},
+		"a user renews it":             {request{alice, leases, lease("slipway", ""), lease("slipway", ", leaseDurationSeconds: 9")}, refusal},
+		"a user labels it":             {request{alice, leases, lease("slipway", ""), strings.Replace(lease("slipway", ""), "name: a", "name: a, labels: {x: y}", 1)}, ""},
+		"a user releases it":           {request{alice, leases, lease("slipway", ""), lease(`""`, "")}, ""},
+		"a user, with a name of hers":  {request{alice, leases, lease(`""`, ""), lease("slipway-alice", "")}, ""},
+		"the controller":               {request{controller, leases, lease(`""`, ""), lease("slipway", "")}, ""},
+		"the controller, from nothing": {request{controller, leases, "", lease("slipway", "")}, ""},
+	})
+}
+
 func TestWhoWorksOnANodeThatSomebodyElseHasLeased(t *testing.T) {
 	const refusal, nodes, out = "metadata.annotations: somebody else works on node a and holds its lease: {\"holder\":", "nodes", "unschedulable: true"
 	kubelet, cloud := caller{name: "system:node:a"}, caller{name: "system:serviceaccount:kube-system:cloud-node-lifecycle-controller"}
@@ -90,6 +105,9 @@ func TestWhoWorksOnANodeThatSomebodyElseHasLeased(t *testing.T) {
 		"her own, as an administrator":        {request{alice, nodes, leased("kubeadmin-alice", out), ""}, ""},
 		"another's with a name like hers":     {request{alice, nodes, leased(`alice\"x`, ""), leased("", out)}, refusal},
 		"another's whose name begins so":      {request{alice, nodes, leased("alice2", ""), leased("", out)}, refusal},
+		"her own, by the user":                {request{alice, nodes, leased(`x","user":"alice`, ""), leased(`x","user":"alice`, out)}, ""},
+		"another's under her name":            {request{alice, nodes, leased(`alice","user":"eve`, ""), leased(`alice","user":"eve`, out)}, refusal},
+		"another's, who writes her as user":   {request{alice, nodes, leased(`x\",\"user\":\"alice","user":"eve`, ""), leased("", out)}, refusal},
 		"a tool's own":                        {request{tool, nodes, leased(tool.name, ""), leased(tool.name, out)}, ""},
 		"a tool, another's":                   {request{tool, nodes, leased("upgrade", ""), leased("upgrade", out)}, refusal},
 		"the agent, as the node":              {request{kubelet, nodes, leased("upgrade", out), leased("upgrade", "")}, ""},

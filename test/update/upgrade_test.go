@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -56,6 +57,66 @@ func TestAnUpgradeInTheMiddleOfADrainLosesNothing(t *testing.T) {
 	}
 	node.Change(later.Name, harness.Gates(lifecyclev1alpha1.GateGuards))
 	env.AwaitEventGone(t, later.Name)
+}
+
+// TestHoldsSurviveUpgradesAndForbidDowngrades: a held node stays its user's while controller and agents are upgraded, in
+// either order. While it is held, neither can be downgraded to a version before holds.
+func TestHoldsSurviveUpgradesAndForbidDowngrades(t *testing.T) {
+	t.Parallel()
+	env := harness.OwnBare(t)
+	follow(t, env, "Install", older(t))
+	node := env.Worker(t, "worker-1", "held")
+	env.Node(t, "held") // where pods can go
+	agents := startFleet(t, env, []*harness.Node{node})
+	controller := env.Controller(t, "old", "")
+	controller.AwaitLeading()
+	const plugin = "kubectl-slipway"
+	env.Shell(t, harness.Binary(t, plugin)+" drain worker-1 --as=ada --as-group=system:masters --reason disk")
+	const holds = `jsonpath={range .items[*]}{.metadata.uid} {.spec.user} {.spec.purpose}{"\n"}{end}`
+	before := env.Kubectl(t, "get", "nodeholds", "-o", holds)
+	if !strings.Contains(before, "ada disk") {
+		t.Fatalf("the holds are %q", before)
+	}
+	returns := func(user string) string {
+		return env.Shell(t, harness.Binary(t, plugin)+" uncordon worker-1 --as="+user+" --as-group=system:masters 2>&1 || true")
+	}
+
+	follow(t, env, "Upgrade", "")
+	agents.replaceAll(func(*harness.Node) {}) // the agent first
+	if said := returns("bob"); !strings.Contains(said, `held by user "ada"`) {
+		t.Errorf("with a new agent and an old controller, bob returns the node: %s", said)
+	}
+	controller.Stop()
+	controller = env.Controller(t, "new", "")
+	controller.AwaitLeading()
+	if said := returns("bob"); !strings.Contains(said, `held by user "ada"`) {
+		t.Errorf("after the upgrade, bob returns the node: %s", said)
+	}
+	if after := env.Kubectl(t, "get", "nodeholds", "-o", holds); after != before {
+		t.Errorf("the holds are %q, and were %q", after, before)
+	}
+
+	downgrades := map[string]string{"controller": "deployment slipway-controller", "agents": "daemonset slipway-node-agent"}
+	const old = ` --namespace slipway-system --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"slipway.dev/holds":null}}}}}' --dry-run=server 2>&1`
+	for what, object := range downgrades {
+		said := env.Shell(t, "! kubectl patch "+object+old)
+		if !strings.Contains(said, "spec.template: node worker-1 is held for LifecycleEvent") || !strings.Contains(said, "return the nodes first") {
+			t.Errorf("%s: the server says %s", what, said)
+		}
+	}
+	if said := returns("ada"); !strings.Contains(said, "uncordoned") {
+		t.Errorf("ada returns the node: %s", said)
+	}
+	harness.AwaitNone[*slipwayv1alpha1.NodeHold](t, env, &slipwayv1alpha1.NodeHoldList{})
+	for what, object := range downgrades {
+		// No watch shows when the API server knows that there is no hold.
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return exec.CommandContext(ctx, "sh", "-c", env.Facts.Kubectl+" --kubeconfig="+env.Facts.Kubeconfig+" patch "+object+old).Run() == nil, nil
+		})
+		if err != nil {
+			t.Errorf("%s: without a hold, the downgrade is rejected", what)
+		}
+	}
 }
 
 // stored are the UIDs of all objects of our kinds, and of the kinds.

@@ -117,6 +117,9 @@ const (
 const (
 	// ReasonHeld means that Slipway holds the lease. The condition is True.
 	ReasonHeld = "Held"
+	// ReasonHeldByRequester means that the user who requested the event holds the lease, and that the event does not wait
+	// for it. The condition is True.
+	ReasonHeldByRequester = "HeldByRequester"
 	// ReasonHeldByAnother means that another holder has the lease. Slipway waits until the holder
 	// releases it, or until it expires.
 	ReasonHeldByAnother = "HeldByAnother"

@@ -205,6 +205,14 @@ func (n *Nodes) Note(node *corev1.Node) {
 	}
 }
 
+// IsHolder reports whether the user holds a lease. Without a recorded user, the name of the holder counts.
+func IsHolder(user string, held nodelease.Held) bool {
+	if held.User != "" {
+		return held.User == user
+	}
+	return held.Holder == user || held.Holder == AdministratorOf(user)
+}
+
 // LeasedByOthers returns the lease that a Node shows, if its holder is not Slipway.
 func LeasedByOthers(node *corev1.Node) (held nodelease.Held, is bool) {
 	held, is = lease.Mirrored(node)
@@ -228,6 +236,9 @@ func (t *Tool) WarnOfMaintenances(n *Nodes) {
 // HolderText names the holder of a lease, and its purpose.
 func HolderText(held nodelease.Held) string {
 	text := fmt.Sprintf("%q", ui.Clean(held.Holder))
+	if held.User != "" && held.User != held.Holder && AdministratorOf(held.User) != held.Holder {
+		text += fmt.Sprintf(" (user %q)", ui.Clean(held.User))
+	}
 	if held.Purpose != "" {
 		text += fmt.Sprintf(" for %q", ui.Clean(held.Purpose))
 	}

@@ -13,6 +13,8 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
+	"github.com/slipway-k8s/slipway/internal/node/hold"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
@@ -76,8 +78,8 @@ func purpose(f Facts, before string) string {
 		if e.Spec.Reason != "" {
 			text += ": " + e.Spec.Reason
 		}
-		if e.Spec.RequestedBy != "" {
-			text += " (requested by " + e.Spec.RequestedBy + ")"
+		if hold.OfMaintenance(e) || e.Spec.RequestedBy != "" {
+			text += " (" + hold.Actor(hold.New(f.Node, e)) + ")"
 		}
 		return shortened(text)
 	}
@@ -109,6 +111,11 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 		return pass(e)
 	case !needs(f, e) || !is:
 		return Decision{}
+	case ofShutdown(e) && held.Holder != nodelease.Slipway: // the machine stops, whoever works on it
+		return pass(e)
+	case held.User != "" && held.User == e.Spec.RequestedBy:
+		return condition(metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeldByRequester,
+			fmt.Sprintf("node %q is leased to %q, the requester of this event", f.NodeName, held.Holder)).Or(pass(e))
 	case held.Holder == nodelease.Slipway:
 		// The condition comes first, because it explains the removal of the gate.
 		return condition(metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeld, fmt.Sprintf("Slipway holds the lease of node %q", f.NodeName)).Or(pass(e))
@@ -117,6 +124,12 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 	default:
 		return condition(metav1.ConditionFalse, lifecyclev1alpha1.ReasonHeldByAnother, taken(f, held))
 	}
+}
+
+// ofShutdown reports whether an event drains the node of a machine that shuts down.
+func ofShutdown(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	_, is := e.Annotations[shutdown.Annotation]
+	return is
 }
 
 // pass removes the gate of an event that waits at it.

@@ -132,6 +132,7 @@ func renewal(lease *coordinationv1.Lease) time.Time {
 // mirrored is the value of the annotation: the holder, and its purpose. A renewal does not change it.
 type mirrored struct {
 	Holder  string    `json:"holder"`
+	User    string    `json:"user,omitempty"`
 	Purpose string    `json:"purpose,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 }
@@ -155,7 +156,7 @@ func Mirrored(node *corev1.Node) (held nodelease.Held, is bool) {
 		return nodelease.Held{}, false
 	}
 	return nodelease.Held{
-		Holder: value.Holder, Purpose: value.Purpose, Since: value.Since, Administrator: nodelease.IsAdministrator(value.Holder),
+		Holder: value.Holder, User: value.User, Purpose: value.Purpose, Since: value.Since, Administrator: nodelease.IsAdministrator(value.Holder),
 	}, true
 }
 
@@ -163,7 +164,7 @@ func Mirrored(node *corev1.Node) (held nodelease.Held, is bool) {
 const lastYear = 9999
 
 func mirrorOf(held nodelease.Held) string {
-	value := mirrored{Holder: held.Holder, Purpose: shortened(held.Purpose)}
+	value := mirrored{Holder: held.Holder, User: held.User, Purpose: shortened(held.Purpose)}
 	if since := held.Since.UTC().Truncate(time.Second); !since.IsZero() && since.Year() <= lastYear {
 		value.Since = since
 	}

@@ -64,7 +64,9 @@ func step(t *rapid.T, w *world) bool {
 			t.Fatalf("%s: the lease is that of %q", describe(s), held.Holder)
 		}
 	case RemoveGate:
-		if ours := is && held.Holder == nodelease.Slipway && held.Valid(w.now); !ours && !returnsNode(f, s.Event) {
+		ours := is && held.Holder == nodelease.Slipway && held.Valid(w.now)
+		requesters := is && held.User != "" && held.User == s.Event.Spec.RequestedBy
+		if !ours && !requesters && !returnsNode(f, s.Event) {
 			t.Fatalf("%s: the lease is that of %q", describe(s), held.Holder)
 		}
 	case WriteStatus:
@@ -90,7 +92,9 @@ func disturb(t *rapid.T, w *world) {
 		w.now = w.now.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Minute)).Draw(t, "clock")))
 	case what == 4:
 		holder := rapid.SampledFrom([]string{"upgrade", "fencing", "kubeadmin-ada"}).Draw(t, "holder")
-		w.take(holder, "p", time.Duration(rapid.Int64Range(int64(time.Second), int64(time.Hour)).Draw(t, "for")))
+		if w.take(holder, "p", time.Duration(rapid.Int64Range(int64(time.Second), int64(time.Hour)).Draw(t, "for"))) {
+			w.record(rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(t, "writer"))
+		}
 	case what == 5 && w.lease != nil && holder(w) != nodelease.Slipway:
 		w.give()
 	case what == 6:
@@ -133,7 +137,7 @@ func addRandomEvent(t *rapid.T, w *world) {
 		}
 	}
 	e := w.addEvent(name, rapid.SampledFrom([]string{"drain", "drain", "return"}).Draw(t, "transition"), gates...)
-	e.UID = types.UID(name)
+	e.UID, e.Spec.RequestedBy = types.UID(name), rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(t, "requester")
 }
 
 // settled: at rest, the lease is Slipway's where it is needed and free, and not Slipway's

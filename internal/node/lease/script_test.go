@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -19,7 +21,7 @@ import (
 // world and then performs Next's steps until there is none.
 //
 //	node gone|back
-//	event NAME [transition=T] [gates=(G,…)] [reason=R] [by=USER]   lease and guards are ours
+//	event NAME [transition=T] [gates=(G,…)] [reason=R] [by=USER [actor=A]] [maintenance=M] [shutdown]   lease and guards are ours
 //	ungate NAME gate=G                  its owner removes a gate
 //	claim NAME                          an agent claims it
 //	end NAME                            the driver reaches the end, and it is deleted
@@ -27,7 +29,7 @@ import (
 //	delete NAME                         a user deletes it
 //	cordon NAME                         the driver cordons the node for it
 //	uncordon                            a user does
-//	take HOLDER for=D [purpose=P]       somebody else acquires or renews the lease, or fails to
+//	take HOLDER for=D [purpose=P] [user=U]   somebody else acquires or renews the lease, or fails to
 //	usurp HOLDER for=D                  no controller runs until it gets the lease
 //	give                                its holder gives the lease back
 //	drop                                somebody deletes the Lease
@@ -90,6 +92,7 @@ func runCommand(t *testing.T, w *world, d *datadriven.TestData) (said string) {
 		if !w.take(first(d), arg(d, "purpose"), duration(t, arg(d, "for"))) {
 			return "it is taken\n"
 		}
+		w.record(arg(d, "user"))
 	case "usurp":
 		w.now = w.now.Add(Duration + 2*nodelease.Skew)
 		w.take(first(d), arg(d, "purpose"), duration(t, arg(d, "for")))
@@ -119,7 +122,14 @@ func runEvent(w *world, d *datadriven.TestData) {
 		}
 	}
 	e := w.addEvent(first(d), transition, gates...)
-	e.Spec.Reason, e.Spec.RequestedBy = arg(d, "reason"), arg(d, "by")
+	e.Spec.Reason, e.Spec.RequestedBy, e.Spec.Actor = arg(d, "reason"), arg(d, "by"), arg(d, "actor")
+	if name := arg(d, "maintenance"); name != "" {
+		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "any"}
+		e.Annotations = map[string]string{slipwayv1alpha1.MaintenancesAnnotation: fmt.Sprintf(`[{"uid":"1","name":%q}]`, name)}
+	}
+	if d.HasArg("shutdown") {
+		e.Annotations = map[string]string{shutdown.Annotation: "1"}
+	}
 }
 
 func gateOf(short string) string {

@@ -123,6 +123,13 @@ func (w *world) take(holder, purpose string, d time.Duration) bool {
 	return true
 }
 
+// record does what the policy node-lease-writers does.
+func (w *world) record(user string) {
+	if user != "" {
+		metav1.SetMetaDataAnnotation(&w.lease.ObjectMeta, nodelease.WriterAnnotation, user)
+	}
+}
+
 func (w *world) give() { w.lease = nodelease.Give(w.lease, w.now) }
 
 // apply does a step as the doer does it.

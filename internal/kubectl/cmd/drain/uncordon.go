@@ -95,7 +95,7 @@ func mayReturn(ctx context.Context, t *cli.Tool, n *cli.Nodes) error {
 				continue
 			}
 		}
-		if !slices.Contains([]string{nodelease.Slipway, user, cli.AdministratorOf(user)}, held.Holder) {
+		if held.Holder != nodelease.Slipway && !cli.IsHolder(user, held) {
 			refusals = append(refusals, fmt.Errorf("node %s is leased to %s; wait for its release, or, if the holder no longer works there: "+
 				"kubectl slipway lease release %s --force", node, cli.HolderText(held), node))
 		}

@@ -35,6 +35,7 @@ type install struct {
 	drains        draindriver.Settings
 	mode, dryRun  string
 	yes, wait     bool
+	leasesChosen  bool
 	force         bool
 	timeout       time.Duration
 	output        *cli.Output
@@ -71,7 +72,10 @@ that group itself. Without --yes and without a terminal, nothing is applied.`,
   # For git:
   kubectl slipway install -o yaml > slipway.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return i.run(command.Context()) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			i.leasesChosen = command.Flags().Changed("node-leases")
+			return i.run(command.Context())
+		},
 	}
 	i.addFlags(command.Flags())
 	return command
@@ -85,7 +89,8 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&i.choice.EvictionRequests, "eviction-requests", false,
 		"act on EvictionRequests, too, for pods that must not be evicted blindly: a stolen token of the controller can then evict all pods")
 	flags.BoolVar(&i.choice.NodeLeases, "node-leases", false,
-		"take the lease of each node that Slipway works on (namespace kube-node-maintenance), and wait for those that other tools hold")
+		"acquire the lease of each node that Slipway works on (namespace kube-node-maintenance), and wait for the leases of other holders; "+
+			"by default, a new installation on Kubernetes 1.36 or newer does this, and an existing one stays as it is")
 	flags.BoolVar(&i.choice.Host, "host", false,
 		"run slipway-host on each machine: a shutdown or reboot of one waits until its node is drained, as far as logind lets it ("+reasons.Docs+"docs/how-to/shutdown.md)")
 	flags.Int64Var(&i.choice.HostUser, "host-user", release.HostUser,
@@ -180,6 +185,9 @@ func (i *install) prepare(ctx context.Context) error {
 		return err
 	}
 	i.choice.Mutates = i.server.Mutates
+	if err := i.chooseLeases(ctx); err != nil {
+		return err
+	}
 	if i.choice.NodeLeases && !i.choice.Mutates {
 		return fmt.Errorf("--node-leases needs MutatingAdmissionPolicies, which hold back what is new: Kubernetes 1.36 or newer; the server is %s", i.server.Version)
 	}
@@ -193,6 +201,20 @@ func (i *install) prepare(ctx context.Context) error {
 	}
 	i.whatIsApplied, err = release.New(config.Files, i.choice)
 	return err
+}
+
+// chooseLeases applies the default of --node-leases: an update alone must not make an installation wait for the leases of other
+// tools.
+func (i *install) chooseLeases(ctx context.Context) error {
+	if i.leasesChosen {
+		return nil
+	}
+	found, err := i.on.Installed(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; the default of --node-leases depends on the existing installation: set it to true or false", err)
+	}
+	i.choice.NodeLeases = i.choice.Mutates && !slices.ContainsFunc(found, func(there release.Installed) bool { return !there.NodeLeases })
+	return nil
 }
 
 // preview asks the server, once it is clear that the caller may install, and that the drain
