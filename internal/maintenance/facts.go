@@ -14,6 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -45,6 +46,8 @@ type Facts struct {
 	// Decision.Starving requests.
 	Unscheduled    []Unscheduled
 	BudgetStatuses map[string]policyv1.PodDisruptionBudgetStatus
+	// Availability are the NodeAvailabilityBudgets.
+	Availability []*availability.Budget
 	// Leases: Slipway takes the lease of each node that it works on, and respects the leases of other
 	// tools.
 	Leases bool

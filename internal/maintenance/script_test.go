@@ -15,10 +15,13 @@ import (
 	"github.com/cockroachdb/datadriven"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -51,6 +54,7 @@ import (
 //	leases                      from now on, Slipway takes the leases of nodes
 //	lease NODE HOLDER|free      HOLDER has it from now on, whoever had it; for=DURATION: and
 //	                            renews it no more
+//	budget N                            a NodeAvailabilityBudget allows so many of all nodes out. The guards are not here
 //	freeze | thaw               a Freeze of all nodes exists from now on, or no longer. Only work waits for it here
 //	hold NODE USER|free         the user holds the node from now on, or returns it
 //	pods NAME... [node=N] [of=CONTROLLER]
@@ -140,6 +144,10 @@ func (w *world) command(t *testing.T, d *datadriven.TestData) {
 		w.leases = map[string]nodelease.Held{}
 	case "freeze", "thaw":
 		w.frozen = map[string]string{"freeze": `Freeze "audit": audit`}[d.Cmd]
+	case "budget":
+		b := &availability.Budget{ObjectMeta: metav1.ObjectMeta{Name: "all"}}
+		b.Spec.MaxUnavailable = new(intstr.Parse(name))
+		w.availability = []*availability.Budget{b}
 	case "hold":
 		w.hold(name, d.CmdArgs[1].Key)
 	case "lease":

@@ -9,8 +9,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 )
 
 // selection decides which nodes begin for each maintenance, and holds the claims of maintenances on their nodes.
@@ -83,6 +85,9 @@ func (s *selection) refused(m *maintenance) cause {
 		}
 		all++
 	}
+	if why := s.exceeds(m); why != "" && waits {
+		return cause{lifecyclev1alpha1.ReasonNodeAvailabilityBudget, why + " without spec.rollout"}
+	}
 	// This includes a cluster with a single node of the control plane: no control plane would be left.
 	if m.Spec.Rollout != nil || selected == 0 || selected+others < all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
 		return cause{}
@@ -93,6 +98,25 @@ func (s *selection) refused(m *maintenance) cause {
 	}
 	return cause{slipwayv1alpha1.ReasonAllControlPlaneNodes, fmt.Sprintf("%s, which would be out of service "+
 		"at the same time without spec.rollout; spec.allow: [%s] lets it", selects, slipwayv1alpha1.GuardAllControlPlaneNodes)}
+}
+
+// exceeds returns the NodeAvailabilityBudget that can never let all nodes of a maintenance without a rollout be out of
+// service: they would wait for each other forever.
+func (s *selection) exceeds(m *maintenance) string {
+	if m.Spec.Rollout != nil || m.returns() || len(s.facts.Availability) == 0 {
+		return ""
+	}
+	var all []availability.Node
+	for _, n := range s.nodes {
+		if n.exists() {
+			all = append(all, availability.NodeOf(n.Node.Node, nil))
+		}
+	}
+	var together []string
+	for _, n := range m.selected {
+		together = append(together, n.name)
+	}
+	return availability.Excess(s.facts.Availability, all, together)
 }
 
 // goesForOthers reports whether another maintenance has the node out of service, or whether an older one without a

@@ -19,6 +19,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -51,6 +52,8 @@ type world struct {
 	starved map[string]time.Time
 	// frozen is the Freeze of all nodes. Empty: none.
 	frozen string
+	// availability are the NodeAvailabilityBudgets of all nodes.
+	availability []*availability.Budget
 	// held are the users that hold nodes.
 	held map[string]string
 	// leases are who has those of nodes, if Slipway takes them.
@@ -109,7 +112,7 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 func (w *world) facts() Facts {
 	f := Facts{
 		Namespace: "slipway-system", Templates: w.templates, NotReady: slices.Clone(w.notReady), Refused: maps.Clone(w.refused),
-		Leases: w.leases != nil,
+		Leases: w.leases != nil, Availability: w.availability,
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {
 		f.Maintenances = append(f.Maintenances, w.maintenances[name].DeepCopy())

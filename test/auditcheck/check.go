@@ -35,12 +35,20 @@ type Options struct {
 	// Tools are users that work on nodes as well: they hold leases by their own names, and
 	// write to a Node when they work on it.
 	Tools []string
+	// Budgets are the NodeAvailabilityBudgets: they limit the nodes that are cordoned by us at a time.
+	Budgets []AvailabilityBudget
 	// ClocksJump is that the clocks of our processes are set while they run. The server then
 	// may refuse the times that they write.
 	ClocksJump bool
 	// Restarts means that the API server restarts during the test. Until it has read all permissions, it refuses
 	// requests that it allowed before.
 	Restarts bool
+}
+
+// AvailabilityBudget allows so many of the nodes to be out of service.
+type AvailabilityBudget struct {
+	Nodes          []string
+	MaxUnavailable int
 }
 
 // Check replays the requests and returns the violations, in order. A request that the server refused is no violation,

@@ -17,6 +17,8 @@
 //	            else has leased; of all holders, one works on a node at a time
 //	rollouts    no more nodes of a maintenance are out than it allows, and no second one of
 //	            the control plane; none begins while it may not; work is done once, to empty nodes
+//	holds       no node is worked on or returned that another user holds; no more nodes are cordoned
+//	            at a time than the NodeAvailabilityBudgets allow
 //	traces      no finalizer, cordon, annotation or taint of ours is left at the end
 //
 // It replays what was written, in the order in which the server answered, and shares

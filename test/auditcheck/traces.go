@@ -66,6 +66,22 @@ func (c *checker) nodeWritten(r auditlog.Request) {
 	o.cordoned = o.Spec.Unschedulable && (!before && ours || before && known.cordoned)
 	c.nodes[o.Metadata.Name] = o
 	c.judgeOut(r, o.Metadata.Name)
+	if ours && o.cordoned && !before {
+		c.judgeAvailability(r, o.Metadata.Name)
+	}
+}
+
+// judgeAvailability checks that a cordon is within the NodeAvailabilityBudgets of its node.
+func (c *checker) judgeAvailability(r auditlog.Request, node string) {
+	for _, b := range c.options.Budgets {
+		if !slices.Contains(b.Nodes, node) {
+			continue
+		}
+		cordoned := slices.DeleteFunc(slices.Clone(b.Nodes), func(of string) bool { return c.nodes[of] == nil || !c.nodes[of].cordoned })
+		if len(cordoned) > b.MaxUnavailable {
+			c.violated(r, "cordons %d of the nodes %v, and %d may be out: %v", len(cordoned), b.Nodes, b.MaxUnavailable, cordoned)
+		}
+	}
 }
 
 // judgeTaints: that of a cordon is the control plane's to set, and we set no others.

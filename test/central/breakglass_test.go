@@ -19,7 +19,7 @@ import (
 func TestAnEmergencyWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, harness.Options{})
-	env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", "admission", "guards"))
+	env.Guards(t)
 	env.Shell(t, `
 kubectl create clusterrole reads-nodes --verb=get,list,watch --resource=nodes
 kubectl create clusterrolebinding read-nodes --clusterrole=reads-nodes --user=alice --user=boss

@@ -58,6 +58,7 @@ func (s *stage) drain(t *testing.T, node string) {
 			t.Errorf("drained is node %s, and pod %s is still on it", node, p.Name)
 		}
 	}
+	s.refuses(t, s.askAs(t, s.another, node, harness.Return))
 	s.succeeds(t, s.ask(t, node, harness.Return))
 	s.isBack(t, node)
 }
@@ -83,10 +84,15 @@ func (s *stage) cancel(t *testing.T, node string) {
 // ask creates an event of the node, which stays until its outcome was seen.
 func (s *stage) ask(t *testing.T, node, transition string) *lifecyclev1alpha1.LifecycleEvent {
 	t.Helper()
+	return s.askAs(t, s.env.Client, node, transition)
+}
+
+func (s *stage) askAs(t *testing.T, person client.Client, node, transition string) *lifecyclev1alpha1.LifecycleEvent {
+	t.Helper()
 	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: s.name(node)}}
 	e.Spec = lifecyclev1alpha1.LifecycleEventSpec{TransitionName: transition, BindingNode: node, SLA: &metav1.Duration{Duration: time.Hour}}
 	harness.Kept(e)
-	s.create(t, e)
+	s.create(t, person, e)
 	return e
 }
 
@@ -98,6 +104,18 @@ func (s *stage) succeeds(t *testing.T, e *lifecyclev1alpha1.LifecycleEvent) {
 	if ended := s.outcome(t, e); ended.Status.ClaimStatus != lifecyclev1alpha1.Succeeded {
 		t.Errorf("event %s, %s, has ended as %s: %s", e.Name, e.Spec.TransitionName, ended.Status.ClaimStatus, harness.Finished(ended).Message)
 	}
+}
+
+// refuses waits until the return by a user that does not hold the node has failed. Such an event stays for a while, for
+// its user.
+func (s *stage) refuses(t *testing.T, e *lifecyclev1alpha1.LifecycleEvent) {
+	t.Helper()
+	ended := s.env.AwaitEvent(t, e.Name, "has ended", func(e *lifecyclev1alpha1.LifecycleEvent) bool { return e.Status.ClaimStatus.Terminal() })
+	if reason := harness.Finished(ended).Reason; ended.Status.ClaimStatus != lifecyclev1alpha1.Failed || reason != lifecyclev1alpha1.ReasonHeldByOthers {
+		t.Errorf("another user returns node %s, and that ends as %s, %s", e.Spec.BindingNode, ended.Status.ClaimStatus, reason)
+	}
+	s.remove(t, e)
+	s.outcome(t, e)
 }
 
 // outcome waits until the event has ended and nobody else wants to keep it, and lets it go.
@@ -130,7 +148,7 @@ func (s *stage) claim(t *testing.T, node string) {
 	theirs.Spec = lifecyclev1alpha1.LifecycleEventSpec{
 		TransitionName: harness.Return, BindingNode: node, Gates: []lifecyclev1alpha1.Gate{{Name: "example.com/another-controller"}},
 	}
-	s.create(t, theirs)
+	s.create(t, s.env.Client, theirs)
 	s.phase(t, theirs, lifecyclev1alpha1.Claimed)
 	ours := s.ask(t, node, harness.Return)
 	s.env.AwaitEvent(t, ours.Name, "waits for its turn, or has had it", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
@@ -155,8 +173,19 @@ func (s *stage) phase(t *testing.T, e *lifecyclev1alpha1.LifecycleEvent, phase l
 	})
 }
 
-// maintain has nodes maintained, all at a time, by nobody.
+// maintain has nodes maintained, all at a time, by nobody: by two maintenances at once.
 func (s *stage) maintain(t *testing.T, which []int) {
+	t.Helper()
+	both := []*slipwayv1alpha1.NodeMaintenance{s.begin(t, which), s.begin(t, which)}
+	for _, m := range both {
+		s.completed(t, m, len(which))
+	}
+	for _, i := range which {
+		s.isBack(t, s.nodes[i])
+	}
+}
+
+func (s *stage) begin(t *testing.T, which []int) *slipwayv1alpha1.NodeMaintenance {
 	t.Helper()
 	in := corev1.NodeSelectorRequirement{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn}
 	for _, i := range which {
@@ -169,7 +198,13 @@ func (s *stage) maintain(t *testing.T, which []int) {
 		Rollout:      &slipwayv1alpha1.MaintenanceRollout{MaxUnavailable: new(intstr.FromInt(len(which)))},
 		Work:         &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkNone},
 	}
-	s.create(t, m)
+	s.create(t, s.env.Client, m)
+	return m
+}
+
+// completed waits until a maintenance of so many nodes is completed, and deletes it.
+func (s *stage) completed(t *testing.T, m *slipwayv1alpha1.NodeMaintenance, nodes int) {
+	t.Helper()
 	ended := harness.Await(t, s.env, "maintenance "+m.Name+" is completed", &slipwayv1alpha1.NodeMaintenanceList{}, func(m *slipwayv1alpha1.NodeMaintenance) bool {
 		for _, c := range m.Status.Conditions {
 			if c.Type == slipwayv1alpha1.MaintenanceCompleted && c.Status == metav1.ConditionTrue && c.ObservedGeneration == m.Generation {
@@ -178,14 +213,11 @@ func (s *stage) maintain(t *testing.T, which []int) {
 		}
 		return false
 	}, harness.Named(m.Name))
-	if n := ended.Status.Nodes; int(n.Selected) != len(which) || int(n.Returned) != len(which) || n.Failed+n.Out+n.Waiting != 0 {
-		t.Errorf("maintenance %s of %d nodes has ended with %+v", m.Name, len(which), n)
+	if n := ended.Status.Nodes; int(n.Selected) != nodes || int(n.Returned) != nodes || n.Failed+n.Out+n.Waiting != 0 {
+		t.Errorf("maintenance %s of %d nodes has ended with %+v", m.Name, nodes, n)
 	}
 	s.remove(t, m)
 	harness.AwaitNone[*slipwayv1alpha1.NodeMaintenance](t, s.env, &slipwayv1alpha1.NodeMaintenanceList{}, harness.Named(m.Name))
-	for _, i := range which {
-		s.isBack(t, s.nodes[i])
-	}
 }
 
 // evict asks for the evictions of the pods of a node, and takes the requests back when they
@@ -200,7 +232,7 @@ func (s *stage) evict(t *testing.T, node string) {
 		r := &evictionv1alpha1.EvictionRequest{ObjectMeta: metav1.ObjectMeta{Name: s.name("request"), Namespace: p.Namespace}}
 		r.Spec.Target.Pod = &evictionv1alpha1.EvictionRequestPodReference{Name: p.Name, UID: p.UID}
 		r.Spec.Requester, r.Spec.Intent = "example.com/chaos", evictionv1alpha1.EvictionRequestIntentEviction
-		s.create(t, r)
+		s.create(t, s.env.Client, r)
 		asked = append(asked, r)
 	}
 	for _, r := range asked {

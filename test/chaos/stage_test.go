@@ -8,11 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/auditcheck"
 	"github.com/slipway-k8s/slipway/test/chaos/link"
 	"github.com/slipway-k8s/slipway/test/chaos/plan"
@@ -29,6 +33,8 @@ type stage struct {
 	plan  plan.Plan
 	nodes []string
 	count *count
+	// another is the client of a second person.
+	another client.Client
 
 	entered, central bool
 	members          map[int]*member // by their numbers in the plan
@@ -52,12 +58,36 @@ func newStage(t *testing.T, p plan.Plan) *stage {
 		t.Fatal(err)
 	}
 	s.learnEvictions()
-	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{ClocksJump: true, Restarts: true} })
+	env.Guards(t)
 	s.nodes = env.Fleet(t, group, make([]map[string]string, plan.Nodes))
+	budgets := []auditcheck.AvailabilityBudget{s.availability("all", s.nodes, allAway), s.availability("some", s.nodes[:fewer], fewerAway)}
+	env.KeepAllPromises(t, func() auditcheck.Options {
+		return auditcheck.Options{ClocksJump: true, Restarts: true, Budgets: budgets}
+	})
 	s.publish()
 	s.populate()
 	s.count = s.watch()
 	return s
+}
+
+// Two NodeAvailabilityBudgets overlap: of all nodes allAway may be out, which is less than a round takes out, and of the
+// first of them fewerAway.
+const (
+	allAway   = plan.Out - 1
+	fewer     = plan.Nodes / 2
+	fewerAway = 1
+)
+
+// availability creates a NodeAvailabilityBudget for nodes.
+func (s *stage) availability(name string, nodes []string, away int) auditcheck.AvailabilityBudget {
+	s.t.Helper()
+	b := &slipwayv1alpha1.NodeAvailabilityBudget{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	b.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpIn, Values: nodes}}
+	b.Spec.MaxUnavailable = new(intstr.FromInt(away))
+	if err := s.env.Client.Create(s.t.Context(), b); err != nil {
+		s.t.Fatal(err)
+	}
+	return auditcheck.AvailabilityBudget{Nodes: nodes, MaxUnavailable: away}
 }
 
 // learnEvictions has the administrator know EvictionRequests, and ask as fast as it likes.
@@ -74,6 +104,10 @@ func (s *stage) learnEvictions() {
 		s.t.Fatal(err)
 	}
 	s.env.Client = c
+	config.Impersonate = rest.ImpersonationConfig{UserName: "another", Groups: []string{"system:masters"}}
+	if s.another, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // enter starts the processes of a mode, if they are not there.

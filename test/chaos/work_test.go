@@ -164,10 +164,10 @@ func passes(err error) bool {
 }
 
 // create creates an object. It may have been, and the answer was lost.
-func (s *stage) create(t *testing.T, o client.Object) {
+func (s *stage) create(t *testing.T, person client.Client, o client.Object) {
 	t.Helper()
 	s.persist(t, fmt.Sprintf("create %s", o.GetName()), func(ctx context.Context) error {
-		err := s.env.Client.Create(ctx, o)
+		err := person.Create(ctx, o)
 		if apierrors.IsAlreadyExists(err) {
 			return s.env.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
 		}

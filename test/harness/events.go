@@ -85,3 +85,26 @@ func (e *Env) Create(t *testing.T, object client.Object) {
 	}
 	t.Cleanup(func() { e.DeleteQuietly(object) })
 }
+
+// Guards puts the optional policies of guards on the cluster, and waits until new events get their gate.
+func (e *Env) Guards(t *testing.T) {
+	t.Helper()
+	e.Kubectl(t, "apply", "--server-side", "-f", File(t, "config", "admission", "guards"))
+	e.AwaitGate(t)
+}
+
+// AwaitGate waits until new events get a gate, which no watch shows.
+func (e *Env) AwaitGate(t *testing.T) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		event := &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "gate-"},
+			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
+		}
+		err := e.Client.Create(ctx, event, client.DryRunAll)
+		return err == nil && len(event.Spec.Gates) == 1, nil
+	})
+	if err != nil {
+		t.Fatal("new events get no gate:", err)
+	}
+}

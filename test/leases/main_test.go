@@ -3,14 +3,12 @@
 package leases
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -43,25 +41,8 @@ func withLeases(t *testing.T) *ground {
 		t.Fatal(err)
 	}
 	g := &ground{env, clients.CoordinationV1().Leases(nodelease.Namespace)}
-	g.awaitGate(t)
+	env.AwaitGate(t)
 	return g
-}
-
-// awaitGate waits until the policies are in force, which no watch shows: an event that would
-// be created gets the gate then.
-func (g *ground) awaitGate(t *testing.T) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		e := &lifecyclev1alpha1.LifecycleEvent{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "gate-"},
-			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
-		}
-		err := g.Client.Create(ctx, e, client.DryRunAll)
-		return err == nil && len(e.Spec.Gates) == 1, nil
-	})
-	if err != nil {
-		t.Fatal("new events get no gate:", err)
-	}
 }
 
 // control starts a controller that takes leases.

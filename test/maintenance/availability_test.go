@@ -22,8 +22,7 @@ func TestDrainsStayWithinTwoOverlappingBudgets(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, options)
 	env.WithoutAgents(t)
-	env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", "admission", "guards"))
-	awaitGate(t, env)
+	env.Guards(t)
 	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{} })
 	c := &scene{stage: &stage{env: env}, t: t, group: "budgets"}
 	zones := []string{"a", "a", "b", "b", "c"}

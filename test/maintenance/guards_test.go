@@ -23,8 +23,7 @@ func TestGuardsHoldMaintenancesAsWell(t *testing.T) {
 	t.Parallel()
 	env := harness.Own(t, options)
 	env.WithoutAgents(t)
-	env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", "admission", "guards"))
-	awaitGate(t, env)
+	env.Guards(t)
 	s := &stage{env: env}
 	env.KeepAllPromises(t, func() auditcheck.Options { return auditcheck.Options{} })
 	c := &scene{stage: s, t: t, group: "guarded"}

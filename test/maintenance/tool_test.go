@@ -3,7 +3,6 @@
 package maintenance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,13 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/nodelease"
 	"github.com/slipway-k8s/slipway/test/harness"
@@ -139,21 +136,5 @@ func takesLeases(t *testing.T, env *harness.Env) {
 	for _, of := range []string{"rbac", "admission"} {
 		env.Kubectl(t, "apply", "--server-side", "-f", harness.File(t, "config", of, "leases"))
 	}
-	awaitGate(t, env)
-}
-
-// awaitGate waits until new events get a gate, which no watch shows.
-func awaitGate(t *testing.T, env *harness.Env) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		e := &lifecyclev1alpha1.LifecycleEvent{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "gate-"},
-			Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "none", BindingNode: "none"},
-		}
-		err := env.Client.Create(ctx, e, client.DryRunAll)
-		return err == nil && len(e.Spec.Gates) == 1, nil
-	})
-	if err != nil {
-		t.Fatal("new events get no gate:", err)
-	}
+	env.AwaitGate(t)
 }

@@ -75,7 +75,9 @@ func TestWhoSaysWhoHoldsALease(t *testing.T) {
 
 func TestOnlyTheControllerHoldsLeasesAsSlipway(t *testing.T) {
 	const refusal, leases = "spec.holderIdentity: slipway is the name of Slipway's controller", "leases"
-	lease := func(holder, more string) string { return "{metadata: {name: a}, spec: {holderIdentity: " + holder + more + "}}" }
+	lease := func(holder, more string) string {
+		return "{metadata: {name: a}, spec: {holderIdentity: " + holder + more + "}}"
+	}
 	refusals(t, "leases/writer.yaml", map[string]refused{
 		"a user":                       {request{alice, leases, lease(`""`, ""), lease("slipway", "")}, refusal},
 		"a user, with a new Lease":     {request{alice, leases, "", lease("slipway", "")}, refusal},

@@ -43,7 +43,7 @@ func (r Reader) Fleet(ctx context.Context, now time.Time, wanted *slipwayv1alpha
 		wanted.UID, wanted.CreationTimestamp = plannedUID, metav1.Time{Time: now} // the youngest of all
 	}
 	for _, read := range []func(context.Context) error{
-		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.budgets, f.volumes, f.events, f.holds,
+		f.allNodes, f.home, f.allPods, f.namespaces, f.drainRules, f.budgets, f.volumes, f.events, f.holds, f.availability,
 		func(ctx context.Context) error { return f.others(ctx, wanted) },
 		func(ctx context.Context) error { return f.template(ctx, wanted) },
 	} {
@@ -116,6 +116,17 @@ func (f *fleet) holds(ctx context.Context) error {
 	users := hold.ByUsers(all)
 	for i := range f.maintenances.Nodes {
 		f.maintenances.Nodes[i].HeldBy = hold.Text(users[f.maintenances.Nodes[i].Name])
+	}
+	return nil
+}
+
+// availability reads the NodeAvailabilityBudgets. An older installation has none.
+func (f *fleet) availability(ctx context.Context) error {
+	err := each[slipwayv1alpha1.NodeAvailabilityBudgetList](ctx, f.r.Client, func(b *slipwayv1alpha1.NodeAvailabilityBudget) {
+		f.maintenances.Availability = append(f.maintenances.Availability, b)
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return f.unsure(err, "the NodeAvailabilityBudgets", "the forecast assumes that there are none")
 	}
 	return nil
 }

@@ -54,8 +54,9 @@ func TestAForecastIsMadeFromTheWholeClusterInFewRequests(t *testing.T) {
 	if by := f.Maintenances.Nodes; !strings.HasPrefix(by[0].HeldBy, `user "alice" for "disk"`) || by[1].HeldBy != "" {
 		t.Errorf("the nodes are held by %q and %q", by[0].HeldBy, by[1].HeldBy)
 	}
-	// Nodes, two pages of pods, namespaces, rules, budgets, claims, volumes, events, holds, maintenances.
-	if l.lists != 11 {
+	// Nodes, two pages of pods, namespaces, rules, budgets, claims, volumes, events, holds,
+	// availability budgets, maintenances.
+	if l.lists != 12 {
 		t.Errorf("%d lists", l.lists)
 	}
 }
@@ -80,6 +81,7 @@ func TestWhatAForecastMayNotReadMakesItUnsure(t *testing.T) {
 		"claims":       {func(kind any) bool { _, is := kind.(*corev1.PersistentVolumeClaimList); return is }, []string{"volumes and their claims cannot be read"}},
 		"events":       {func(kind any) bool { _, is := kind.(*lifecyclev1alpha1.LifecycleEventList); return is }, []string{"the LifecycleEvents cannot be read, so the forecast assumes that no node is drained"}},
 		"holds":        {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeHoldList); return is }, []string{"the NodeHolds cannot be read, so the forecast assumes that no user holds a node"}},
+		"availability": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeAvailabilityBudgetList); return is }, []string{"the NodeAvailabilityBudgets cannot be read, so the forecast assumes that there are none"}},
 		"maintenances": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeMaintenanceList); return is }, []string{"the NodeMaintenances cannot be read"}},
 		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so the forecast assumes it in namespace slipway"}},
 	} {

@@ -66,7 +66,8 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 		seen         []*corev1.Node
 		holds        slipwayv1alpha1.NodeHoldList
 		freezes      slipwayv1alpha1.FreezeList
-		errs         [8]error
+		budgets      slipwayv1alpha1.NodeAvailabilityBudgetList
+		errs         [9]error
 	)
 	list := func(list client.ObjectList, options ...client.ListOption) func() error {
 		return func() error {
@@ -84,12 +85,14 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 	errs[4] = list(&templates, inside)()
 	errs[6] = list(&holds)()
 	errs[7] = list(&freezes)()
+	errs[8] = list(&budgets)()
 	if c.Leases {
 		errs[5] = list(&leases, client.InNamespace(nodelease.Namespace))()
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return facts, err
 	}
+	facts.Availability = pointers(budgets.Items)
 	for _, template := range pointers(templates.Items) {
 		facts.Templates[template.Name] = template
 	}
@@ -101,11 +104,11 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 		}
 	}
 	users := hold.ByUsers(pointers(holds.Items))
-	budgets := c.watches.budgetsByNode()
+	pdbs := c.watches.budgetsByNode()
 	for _, node := range seen {
 		n := maintenance.Node{
 			Node: node, CordonedFor: nodestate.Owners(node), CordonedBefore: cordons.On(node).Before != nil,
-			Budgets: budgets[node.Name], Lease: held[node.Name], HeldBy: hold.Text(users[node.Name]),
+			Budgets: pdbs[node.Name], Lease: held[node.Name], HeldBy: hold.Text(users[node.Name]),
 			Frozen: freeze.Objection(pointers(freezes.Items), node.Labels), Records: c.recordsOn(ctx, node),
 		}
 		n.Unready, n.Checked = c.watches.unreadyOn(node.Name)
@@ -187,6 +190,7 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 		watch("PodTemplates", &corev1.PodTemplate{}, always, nil),
 		watch("NodeHolds", &slipwayv1alpha1.NodeHold{}, always, nil),
 		watch("Freezes", &slipwayv1alpha1.Freeze{}, always, nil),
+		watch("NodeAvailabilityBudgets", &slipwayv1alpha1.NodeAvailabilityBudget{}, specChanged, nil),
 	)
 	if c.Leases {
 		err = errors.Join(err, watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil))
@@ -195,6 +199,10 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 }
 
 func always(any, any) bool { return true }
+
+func specChanged(before, after any) bool {
+	return before.(client.Object).GetGeneration() != after.(client.Object).GetGeneration()
+}
 
 func (c *Controller) handler(changed func(before, after any) bool) toolscache.ResourceEventHandler {
 	wake := func(o any) {

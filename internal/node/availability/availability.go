@@ -140,7 +140,7 @@ func Objection(budgets []*Budget, nodes []Node, name string) string {
 	if i < 0 || nodes[i].Out != "" || nodes[i].Uncounted {
 		return ""
 	}
-	for _, b := range slices.SortedFunc(slices.Values(budgets), func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, b := range byName(budgets) {
 		selector, err := metav1.LabelSelectorAsSelector(&b.Spec.Selector)
 		if err != nil {
 			return fmt.Sprintf("NodeAvailabilityBudget %q: spec.selector: %v", b.Name, err)
@@ -161,6 +161,35 @@ func Objection(budgets []*Budget, nodes []Node, name string) string {
 		}
 	}
 	return ""
+}
+
+// Excess returns the cause for which a budget can never let all these nodes be out of service at the same time. It is empty
+// if the budgets can.
+func Excess(budgets []*Budget, nodes []Node, together []string) string {
+	wanted := slices.Clone(nodes)
+	for i := range wanted {
+		wanted[i].Out = ""
+		if slices.Contains(together, wanted[i].Name) {
+			wanted[i].Out = "wanted"
+		}
+	}
+	for _, b := range byName(budgets) {
+		groups, err := Count(b, wanted)
+		if err != nil {
+			continue // Objection shows it
+		}
+		for _, g := range groups {
+			if len(g.Out) > g.Limit {
+				return fmt.Sprintf("NodeAvailabilityBudget %q allows at most %d of %d nodes%s out of service, and %d of them would be at the same time",
+					b.Name, g.Limit, g.Nodes, ofGroup(b, g.Value), len(g.Out))
+			}
+		}
+	}
+	return ""
+}
+
+func byName(budgets []*Budget) []*Budget {
+	return slices.SortedFunc(slices.Values(budgets), func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func ofGroup(b *Budget, value string) string {

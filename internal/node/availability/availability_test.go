@@ -109,6 +109,25 @@ func TestHowManyMoreNodesABudgetAllows(t *testing.T) {
 	}
 }
 
+func TestNodesThatABudgetNeverAllowsTogether(t *testing.T) {
+	all, zones := &Budget{ObjectMeta: metav1.ObjectMeta{Name: "all"}}, &Budget{ObjectMeta: metav1.ObjectMeta{Name: "zones"}}
+	all.Spec.MinAvailable = new(intstr.FromString("50%"))
+	zones.Spec.MaxUnavailable, zones.Spec.TopologyKey = new(intstr.FromInt(1)), "zone"
+	node := func(name, zone string) Node { return Node{Name: name, Labels: map[string]string{"zone": zone}, Out: "x"} }
+	nodes := []Node{node("a1", "a"), node("a2", "a"), node("b1", "b"), node("b2", "b")}
+	for together, want := range map[string]string{
+		"":         "",
+		"a1":       "",
+		"a1 b1":    "",
+		"a1 a2":    `NodeAvailabilityBudget "zones" allows at most 1 of 2 nodes with zone=a out of service, and 2 of them would be at the same time`,
+		"a1 b1 b2": `NodeAvailabilityBudget "all" allows at most 2 of 4 nodes out of service, and 3 of them would be at the same time`,
+	} {
+		if got := Excess([]*Budget{zones, all}, nodes, strings.Fields(together)); got != want {
+			t.Errorf("%q: got %q, want %q", together, got, want)
+		}
+	}
+}
+
 func TestAnInvalidSelectorHoldsBackAllEvents(t *testing.T) {
 	b := &Budget{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
 	b.Spec.Selector.MatchLabels = map[string]string{"zone": "not a value!"}

@@ -157,12 +157,13 @@ func settled(t *rapid.T, w *world) {
 	}
 	for _, e := range f.Events {
 		c := apimeta.FindStatusCondition(e.Status.Conditions, lifecyclev1alpha1.ConditionLeaseHeld)
+		passes := ours || is && held.User != "" && held.User == e.Spec.RequestedBy
 		switch {
 		case !needs(f, e):
-		case c == nil || (c.Status == metav1.ConditionTrue) != ours:
-			t.Fatalf("event %s says %v, and the lease is Slipway's: %v", e.Name, c, ours)
-		case ours && gated(e):
-			t.Fatalf("event %s waits, and the lease is Slipway's", e.Name)
+		case c == nil || (c.Status == metav1.ConditionTrue) != passes:
+			t.Fatalf("event %s says %v, and the lease is Slipway's or its requester's: %v", e.Name, c, passes)
+		case passes && gated(e):
+			t.Fatalf("event %s waits, and the lease is Slipway's or its requester's", e.Name)
 		}
 	}
 }

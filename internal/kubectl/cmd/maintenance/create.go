@@ -11,6 +11,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/kubectl/cli"
 	"github.com/slipway-k8s/slipway/internal/kubectl/cmd/plan"
 	"github.com/slipway-k8s/slipway/internal/kubectl/ui"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 )
 
 // maintaining creates a maintenance.
@@ -40,7 +42,14 @@ func (p *maintaining) look(ctx context.Context) error {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
+	var budgets slipwayv1alpha1.NodeAvailabilityBudgetList
+	if err := p.client.List(ctx, &budgets); err != nil && !apierrors.IsForbidden(err) && !apimeta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("list NodeAvailabilityBudgets: %w", err)
+	}
 	found := lookAt(p.wanted, p.flags.nodes, nodes, others)
+	if why := excess(p.wanted, nodes, budgets.Items); why != "" && found.wrong == nil {
+		found.wrong = fmt.Errorf("%s: leave out --all-together, or select fewer nodes; the command has created no maintenance", why)
+	}
 	for _, note := range found.notes {
 		p.Notef("%s", note)
 	}
@@ -166,6 +175,22 @@ func lookAt(wanted *slipwayv1alpha1.NodeMaintenance, choice cli.Nodes, nodes []*
 	l.leased(selected)
 	l.overlaps(selected, others, wanted.Name)
 	return l
+}
+
+// excess returns the NodeAvailabilityBudget for which the controller would not carry out a maintenance without a rollout.
+func excess(wanted *slipwayv1alpha1.NodeMaintenance, nodes []*corev1.Node, budgets []slipwayv1alpha1.NodeAvailabilityBudget) string {
+	if wanted.Spec.Rollout != nil {
+		return ""
+	}
+	var all []availability.Node
+	for _, n := range nodes {
+		all = append(all, availability.NodeOf(n, nil))
+	}
+	var pointers []*availability.Budget
+	for i := range budgets {
+		pointers = append(pointers, &budgets[i])
+	}
+	return availability.Excess(pointers, all, nodeNames(selectedNodes(wanted.Spec.NodeSelector, nodes)))
 }
 
 func (l *looked) note(format string, args ...any) {
