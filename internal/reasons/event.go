@@ -114,7 +114,7 @@ var guards = slices.Concat(
 			"let one of them return the node: kubectl get nodeholds"),
 		stuck(lifecyclev1alpha1.ReasonNodeAvailabilityBudget,
 			"A NodeAvailabilityBudget allows no further node to be out of service.",
-			"return one of its nodes, or raise its limit: kubectl get nodeavailabilitybudgets"),
+			"return one of its nodes, or raise its limit: kubectl slipway budgets"),
 		passing(lifecyclev1alpha1.ReasonFrozen,
 			"A Freeze selects the node: no disruption of it begins.",
 			"wait until the Freeze ends or is deleted: kubectl get freezes"),

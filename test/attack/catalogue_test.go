@@ -34,6 +34,7 @@ var onTheCatalogue = map[string]attempt{
 	"release a hold, on call":              {operator, releaseNode(ofA), byRBAC, boss},
 	"freeze changes":                       {agentA, writeFreeze, byRBAC, boss},
 	"freeze changes, on call":              {operator, writeFreeze, byRBAC, boss},
+	"freeze changes, as its node":          {nodeA, writeFreeze, byImpersonation, boss},
 	"write a budget of nodes":              {agentA, writeBudget, byRBAC, boss},
 	"write a budget of nodes, on call":     {operator, writeBudget, byRBAC, boss},
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},

@@ -45,7 +45,7 @@ type Options struct {
 	Restarts bool
 }
 
-// AvailabilityBudget allows so many of the nodes to be out of service.
+// AvailabilityBudget limits how many of the nodes are out of service.
 type AvailabilityBudget struct {
 	Nodes          []string
 	MaxUnavailable int

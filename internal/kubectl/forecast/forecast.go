@@ -53,7 +53,7 @@ func Predict(f Facts) (Forecast, error) {
 	if look.Reason == slipwayv1alpha1.ReasonInvalidSelector {
 		return Forecast{}, fmt.Errorf("NodeMaintenance %s: %s", of.Name, look.Message)
 	}
-	r := rehearse(look, of.Spec.Rollout == nil)
+	r := rehearse(look, of.Spec.Rollout == nil, facts)
 	result := Forecast{
 		Maintenance: of.Name, Conditions: conditions, Batches: []Batch{}, Left: leftOf(r),
 		Held: r.held, Unselected: f.unselected(look), Caveats: f.Cluster.Unread, NotLookedAt: assumed(of.Spec.Rollout == nil),

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/maintenance/rollout"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 )
 
 // rehearsal is a rollout in which all nodes that have started return together.
@@ -17,7 +19,10 @@ type rehearsal struct {
 	facts rollout.Facts
 	// together: there is no rollout.
 	together bool
-	rounds   []round
+	// budgets limit the nodes out of service, which are nodes at first.
+	budgets []*availability.Budget
+	nodes   []availability.Node
+	rounds  []round
 	// condition must be true before the next round.
 	condition string
 	// held is the reason that nodes still wait at the end.
@@ -31,8 +36,11 @@ type round struct {
 }
 
 // rehearse plays a maintenance from its current state while nodes wait and can start.
-func rehearse(look maintenance.Outlook, together bool) *rehearsal {
-	r := &rehearsal{look: look, facts: look.Rollout, together: together}
+func rehearse(look maintenance.Outlook, together bool, facts maintenance.Facts) *rehearsal {
+	r := &rehearsal{look: look, facts: look.Rollout, together: together, budgets: facts.Availability}
+	for _, n := range facts.Nodes {
+		r.nodes = append(r.nodes, availability.NodeOf(n.Node, nil))
+	}
 	r.facts.Nodes = slices.Clone(look.Rollout.Nodes)
 	r.facts.ControlPlaneOut = slices.Clone(look.Rollout.ControlPlaneOut)
 	if look.Reason != "" {
@@ -57,13 +65,49 @@ func rehearse(look maintenance.Outlook, together bool) *rehearsal {
 
 func (r *rehearsal) decide() rollout.Decision {
 	if !r.together {
-		return rollout.Next(r.facts)
+		return r.withinBudgets(rollout.Next(r.facts))
 	}
 	var d rollout.Decision
 	for _, n := range r.facts.Nodes {
 		if n.State == rollout.Waiting {
 			d.Begin = append(d.Begin, n.Name)
 		}
+	}
+	return d
+}
+
+// withinBudgets leaves out the nodes that wait for a NodeAvailabilityBudget.
+func (r *rehearsal) withinBudgets(d rollout.Decision) rollout.Decision {
+	if len(r.budgets) == 0 {
+		return d
+	}
+	nodes := slices.Clone(r.nodes)
+	take := func(name, out string) {
+		if i := slices.IndexFunc(nodes, func(n availability.Node) bool { return n.Name == name }); i >= 0 {
+			nodes[i].Out = out
+		}
+	}
+	for _, n := range r.facts.Nodes {
+		switch n.State {
+		case rollout.Out:
+			take(n.Name, "out for this maintenance")
+		case rollout.Returned:
+			take(n.Name, "")
+		case rollout.Waiting, rollout.Failed, rollout.FailedBack, rollout.HeldBack: // unchanged
+		}
+	}
+	wanted, objection := d.Begin, ""
+	d.Begin = nil
+	for _, name := range wanted {
+		if why := availability.Objection(r.budgets, nodes, name); why != "" {
+			objection = why
+			continue
+		}
+		d.Begin = append(d.Begin, name)
+		take(name, "out for this maintenance")
+	}
+	if objection != "" && len(d.Begin) == 0 {
+		d.Reason, d.Message = lifecyclev1alpha1.ReasonNodeAvailabilityBudget, objection
 	}
 	return d
 }

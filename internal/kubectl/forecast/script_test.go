@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slipway-k8s/slipway/internal/kubectl/plan"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
+	"github.com/slipway-k8s/slipway/internal/node/availability"
 )
 
 // TestScripts tells what is done in testdata. A cluster is nodes and budgets, a line each;
@@ -42,7 +45,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// build reads "node w1 zone=a", "budget web 1 of 3", "pending 4" and "no-pods".
+// build reads "node w1 zone=a", "budget web 1 of 3", "availability 2", "pending 4" and "no-pods".
 func (w *world) build(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -52,6 +55,10 @@ func (w *world) build(t *testing.T, text string) {
 			if err := w.node(words[1], words[2:]...); err != nil {
 				t.Fatal(err)
 			}
+		case "availability":
+			b := &availability.Budget{ObjectMeta: metav1.ObjectMeta{Name: "all"}}
+			b.Spec.MaxUnavailable = new(intstr.Parse(words[1]))
+			w.facts.Maintenances.Availability = []*availability.Budget{b}
 		case "budget":
 			var app string
 			var allowed, healthy int32

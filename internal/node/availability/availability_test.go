@@ -113,7 +113,9 @@ func TestNodesThatABudgetNeverAllowsTogether(t *testing.T) {
 	all, zones := &Budget{ObjectMeta: metav1.ObjectMeta{Name: "all"}}, &Budget{ObjectMeta: metav1.ObjectMeta{Name: "zones"}}
 	all.Spec.MinAvailable = new(intstr.FromString("50%"))
 	zones.Spec.MaxUnavailable, zones.Spec.TopologyKey = new(intstr.FromInt(1)), "zone"
-	node := func(name, zone string) Node { return Node{Name: name, Labels: map[string]string{"zone": zone}, Out: "x"} }
+	node := func(name, zone string) Node {
+		return Node{Name: name, Labels: map[string]string{"zone": zone}, Out: "x"}
+	}
 	nodes := []Node{node("a1", "a"), node("a2", "a"), node("b1", "b"), node("b2", "b")}
 	for together, want := range map[string]string{
 		"":         "",

@@ -111,7 +111,7 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 		return pass(e)
 	case !needs(f, e) || !is:
 		return Decision{}
-	case ofShutdown(e) && held.Holder != nodelease.Slipway: // the machine stops, whoever works on it
+	case ofShutdown(e) && held.Holder != nodelease.Slipway: // the machine stops in any case
 		return pass(e)
 	case held.User != "" && held.User == e.Spec.RequestedBy:
 		return condition(metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeldByRequester,

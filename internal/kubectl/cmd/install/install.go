@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
@@ -210,8 +211,12 @@ func (i *install) chooseLeases(ctx context.Context) error {
 		return nil
 	}
 	found, err := i.on.Installed(ctx)
+	if apierrors.IsForbidden(err) {
+		i.Notef("You may not read the installation, so --node-leases is false by default: %v.", err)
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("%w; the default of --node-leases depends on the existing installation: set it to true or false", err)
+		return err
 	}
 	i.choice.NodeLeases = i.choice.Mutates && !slices.ContainsFunc(found, func(there release.Installed) bool { return !there.NodeLeases })
 	return nil
