@@ -85,8 +85,10 @@ func (s *selection) refused(m *maintenance) cause {
 		}
 		all++
 	}
-	if why := s.exceeds(m); why != "" && waits {
-		return cause{lifecyclev1alpha1.ReasonNodeAvailabilityBudget, why + " without spec.rollout"}
+	if waits {
+		if why := s.exceeds(m); why != "" {
+			return cause{lifecyclev1alpha1.ReasonNodeAvailabilityBudget, why + " without spec.rollout"}
+		}
 	}
 	// This includes a cluster with a single node of the control plane: no control plane would be left.
 	if m.Spec.Rollout != nil || selected == 0 || selected+others < all || m.allows(slipwayv1alpha1.GuardAllControlPlaneNodes) {
