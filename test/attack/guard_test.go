@@ -28,6 +28,7 @@ const (
 	byBreakGlass  = "policy break-glass.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
 	byUncordons   = "policy uncordons.slipway.dev"
+	byNotes       = "policy maintenance-events.slipway.dev"
 	byShutdowns   = "policy shutdowns.slipway.dev"
 )
 

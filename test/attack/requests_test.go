@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -32,6 +33,10 @@ var onRequests = map[string]attempt{
 	"ask in another's name, with all":    {root, ask(ofB, "alice", ""), byRequester, controller},
 	"release another controller's claim": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/release-claim":"yes"}}}`), byReleases, boss},
 	"release the holds of other users":   {operator, ask(ofB, "", `{"release":"All"}`), byHolds, boss},
+	"stop a maintenance by its name":     {operator, create(func(s *scene) metav1.ObjectMeta { return metav1.ObjectMeta{Name: "maintenance-" + s.nodes[ofB].Name} }), byNotes, controller},
+	"stop it by its label": {operator, create(func(*scene) metav1.ObjectMeta {
+		return metav1.ObjectMeta{GenerateName: "attack-", Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: ""}}
+	}), byNotes, controller},
 	"break the glass":                    {operator, emergency(ofB), byBreakGlass, boss},
 	"break the glass, as the controller": {controller, emergency(ofB), byBreakGlass, boss},
 	"have budgets overridden":            {operator, ask(ofB, "", overriding), byOverride, boss},
@@ -50,6 +55,15 @@ func emergency(of string) try {
 			Spec: lifecyclev1alpha1.LifecycleEventSpec{
 				TransitionName: harness.Drain, BindingNode: s.nodes[of].Name, Reason: "fire",
 			},
+		}, client.DryRunAll)
+	}
+}
+
+// create creates an event of a node with these metadata.
+func create(metadata func(*scene) metav1.ObjectMeta) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		return h.kinds.Create(ctx, &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metadata(s), Spec: lifecyclev1alpha1.LifecycleEventSpec{TransitionName: harness.Return, BindingNode: s.nodes[ofB].Name},
 		}, client.DryRunAll)
 	}
 }

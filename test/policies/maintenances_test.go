@@ -186,17 +186,24 @@ func TestWhoAsksForAMaintenanceInWhoseName(t *testing.T) {
 }
 
 func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
-	const refusal = "metadata: label slipway.dev/maintenance, annotation slipway.dev/maintenances and finalizer"
+	const refusal = "metadata: label slipway.dev/maintenance, annotation slipway.dev/maintenances, finalizer"
 	plain := event("", "", "Claimed")
 	labelled := event(", labels: {slipway.dev/maintenance: drain}", "", "Claimed")
 	noted := event(", annotations: {slipway.dev/maintenances: '[]'}", "", "Claimed")
 	again := event(", annotations: {slipway.dev/cordoned-again: '9'}", "", "Claimed")
 	kept := event(", finalizers: [slipway.dev/maintenance]", "", "Claimed")
+	named := func(name string) string { return strings.Replace(event("", "", "Pending"), "name: any", "name: "+name, 1) }
 	hooked := event(", annotations: {slipway.dev/maintenances: '[]', hook.slipway.dev/a: Open, slipway.dev/work-done: alice}", "", "Claimed")
 	protected := event(", finalizers: [slipway.dev/maintenance, lifecycle.k8s.io/claim-protection]", "", "Claimed")
 	refusals(t, "maintenance-events.yaml", map[string]refused{
 		"an event of its own":               {request{alice, events, "", plain}, ""},
 		"one of a maintenance":              {request{alice, events, "", labelled}, refusal},
+		"one with an empty label":           {request{alice, events, "", event(", labels: {slipway.dev/maintenance: ''}", "", "Pending")}, refusal},
+		"empty the label":                   {request{alice, events, labelled, event(", labels: {slipway.dev/maintenance: ''}", "", "Pending")}, refusal},
+		"one with a maintenance's name":     {request{alice, events, "", named("maintenance-a-return")}, refusal},
+		"one with a shutdown's name":        {request{alice, events, "", named("shutdown-a-1")}, refusal},
+		"one with a name like it":           {request{alice, events, "", named("my-maintenance-a")}, ""},
+		"the controller, with its name":     {request{controller, events, "", named("maintenance-a")}, ""},
 		"one that says for which":           {request{alice, events, "", noted}, refusal},
 		"one that is kept":                  {request{alice, events, "", kept}, refusal},
 		"label one":                         {request{alice, events, plain, labelled}, refusal},

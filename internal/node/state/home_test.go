@@ -23,6 +23,7 @@ func TestTheHomeOfTheAPIIsRememberedWithTheTimeOfItsLastMove(t *testing.T) {
 		"empty":                {"{}", homeMemory{Group: "g"}, true},
 		"where it was":         {`{"group":"g"}`, homeMemory{Group: "g"}, false},
 		"where it moved once":  {`{"group":"g","since":"2026-01-02T03:04:05Z"}`, homeMemory{Group: "g", Since: epoch}, false},
+		"in the future":        {`{"group":"g","since":"2999-01-02T03:04:05Z"}`, homeMemory{Group: "g", Since: epoch.Add(time.Hour)}, true},
 		"moved":                {`{"group":"h"}`, homeMemory{Group: "g", Since: epoch.Add(time.Hour)}, true},
 		"moved for the second": {`{"group":"h","since":"2026-01-02T03:04:05Z"}`, homeMemory{Group: "g", Since: epoch.Add(time.Hour)}, true},
 	} {
