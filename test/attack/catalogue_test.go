@@ -4,6 +4,7 @@ package attack
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,6 +26,7 @@ var onTheCatalogue = map[string]attempt{
 	"delete a transition of all nodes":     {agentA, deleteTransition(harness.Drain), byTransitions, boss},
 	"publish for all nodes":                {agentA, publishForAll, byTransitions, boss},
 	"publish for another node":             {agentA, publishFor(ofB), byTransitions, agentB},
+	"publish what fills all memories":      {agentA, publishLarge, byTransitions, boss},
 	"withdraw what is for another node":    {agentA, withdraw(ofB), byTransitions, agentB},
 	"publish with a token of no node":      {unbound, publishFor(ofA), byTransitions, agentA},
 	"publish for all nodes as an operator": {operator, publishForAll, byRBAC, boss},
@@ -107,6 +109,15 @@ func publishFor(of string) try {
 	return func(ctx context.Context, s *scene, h hand) error {
 		return publish(ctx, h, func(spec *lifecyclev1alpha1.LifecycleTransitionSpec) { spec.NodeName = s.nodes[of].Name })
 	}
+}
+
+// publishLarge publishes a transition of the attacker's node with 200 KB of annotations. All agents keep it in memory.
+func publishLarge(ctx context.Context, s *scene, h hand) error {
+	t := &lifecyclev1alpha1.LifecycleTransition{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Annotations: map[string]string{"example.com/large": strings.Repeat("x", 200_000)}},
+		Spec:       lifecyclev1alpha1.LifecycleTransitionSpec{Start: "begun", End: "done", Driver: "attack.example.com", NodeName: s.nodes[ofA].Name},
+	}
+	return h.kinds.Create(ctx, t, client.DryRunAll)
 }
 
 // withdraw deletes the transition of a node.

@@ -192,7 +192,9 @@ func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
 	noted := event(", annotations: {slipway.dev/maintenances: '[]'}", "", "Claimed")
 	again := event(", annotations: {slipway.dev/cordoned-again: '9'}", "", "Claimed")
 	kept := event(", finalizers: [slipway.dev/maintenance]", "", "Claimed")
-	named := func(name string) string { return strings.Replace(event("", "", "Pending"), "name: any", "name: "+name, 1) }
+	named := func(name string) string {
+		return strings.Replace(event("", "", "Pending"), "name: any", "name: "+name, 1)
+	}
 	hooked := event(", annotations: {slipway.dev/maintenances: '[]', hook.slipway.dev/a: Open, slipway.dev/work-done: alice}", "", "Claimed")
 	protected := event(", finalizers: [slipway.dev/maintenance, lifecycle.k8s.io/claim-protection]", "", "Claimed")
 	refusals(t, "maintenance-events.yaml", map[string]refused{
