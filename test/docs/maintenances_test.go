@@ -68,7 +68,7 @@ func (n *newcomer) followsOneByOne(page string, says ...string) {
 		}
 		if strings.HasSuffix(command, " -w") {
 			const interrupted = " || test $? = 130"
-			seen.WriteString(n.typesUntil("pauseAfter 3 is reached", command+interrupted))
+			seen.WriteString(n.typesUntil("pauseAfter 3 is reached (returned: 3", command+interrupted))
 			continue
 		}
 		seen.WriteString(n.types(command))
