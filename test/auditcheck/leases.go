@@ -106,11 +106,11 @@ func (c *checker) judgeLease(r auditlog.Request, node, does string) {
 	}
 }
 
-// worksFor reports whether an event of the node is of that user, or of the shutdown of its machine.
+// worksFor reports whether the claimed event of the node is of that user, or of the shutdown of its machine.
 func (c *checker) worksFor(user, node string) bool {
 	for _, e := range c.events {
 		_, ofShutdown := e.Metadata.Annotations["slipway.dev/shutdown"]
-		if e.Spec.BindingNode == node && (ofShutdown || user != "" && e.Spec.RequestedBy == user) {
+		if e.Spec.BindingNode == node && e.Status.ClaimStatus == "Claimed" && (ofShutdown || user != "" && e.Spec.RequestedBy == user) {
 			return true
 		}
 	}

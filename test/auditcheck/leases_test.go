@@ -78,6 +78,16 @@ func TestCheckOfLeases(t *testing.T) {
 			script: begun().requestedBy("eve").lease(user, "upgrader", 60).writtenBy("ada").evict(agent, "a", "1").end("drain"),
 			want:   []string{`evicts from a node that "upgrader" has leased`},
 		},
+		"a cordon within the budgets": {
+			script: (&script{}).cordon(agent), options: Options{Budgets: []AvailabilityBudget{{Nodes: []string{"w1", "w2"}, MaxUnavailable: 1}}},
+		},
+		"a cordon beyond a budget": {
+			script: (&script{}).cordon(agent), options: Options{Budgets: []AvailabilityBudget{{Nodes: []string{"w1", "w2"}}}},
+			want: []string{"cordons 1 of the nodes [w1 w2], and 0 may be out"},
+		},
+		"somebody else's cordon beyond a budget": {
+			script: (&script{}).cordon(user), options: Options{Budgets: []AvailabilityBudget{{Nodes: []string{"w1", "w2"}}}},
+		},
 		"an eviction under ours":          {script: begun().lease(controllers, "slipway", 900).evict(agent, "a", "1").end("drain")},
 		"somebody else's eviction":        {script: begun().lease(user, "upgrader", 60).evict(user, "a", "1").end("drain")},
 		"theirs is taken when it expired": {script: (&script{}).lease(user, "upgrader", 1).later(5).lease(controllers, "slipway", 900).cordon(agent)},

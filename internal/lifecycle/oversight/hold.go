@@ -23,8 +23,7 @@ import (
 
 // holds returns whether the event takes the node out of service for an actor. A shutdown has no hold: its boot ends it.
 func holds(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	_, ofShutdown := e.Annotations[shutdown.Annotation]
-	return !ofShutdown && !returnsNode(f, e)
+	return !shutdown.Is(e) && !returnsNode(f, e)
 }
 
 func hasHoldFinalizer(e *lifecyclev1alpha1.LifecycleEvent) bool {

@@ -111,7 +111,7 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 		return pass(e)
 	case !needs(f, e) || !is:
 		return Decision{}
-	case ofShutdown(e) && held.Holder != nodelease.Slipway: // the machine stops in any case
+	case shutdown.Is(e) && held.Holder != nodelease.Slipway: // the machine stops in any case
 		return pass(e)
 	case held.User != "" && held.User == e.Spec.RequestedBy:
 		return condition(metav1.ConditionTrue, lifecyclev1alpha1.ReasonHeldByRequester,
@@ -124,12 +124,6 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 	default:
 		return condition(metav1.ConditionFalse, lifecyclev1alpha1.ReasonHeldByAnother, taken(f, held))
 	}
-}
-
-// ofShutdown reports whether an event drains the node of a machine that shuts down.
-func ofShutdown(e *lifecyclev1alpha1.LifecycleEvent) bool {
-	_, is := e.Annotations[shutdown.Annotation]
-	return is
 }
 
 // pass removes the gate of an event that waits at it.

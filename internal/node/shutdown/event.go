@@ -179,6 +179,13 @@ func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent 
 	}
 }
 
+// Is reports whether an event drains the node of a machine that shuts down. Only the controller creates such events
+// (admission/shutdowns.yaml).
+func Is(e *lifecyclev1alpha1.LifecycleEvent) bool {
+	_, is := e.Annotations[Annotation]
+	return is
+}
+
 // HoldsEmpty reports whether the event keeps its node free of all pods except those of DaemonSets and static ones.
 func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	var parameters slipwayv1alpha1.DrainParameters
