@@ -5,6 +5,7 @@ package driverkit
 import (
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"regexp"
 
@@ -38,6 +39,9 @@ type Config struct {
 	// RegistrationDir is the directory that the agent watches for drivers. The kit creates
 	// it with mode 0700 if absent.
 	RegistrationDir string
+	// Listener serves a driver that runs in the process of its agent: the kit creates no sockets, and ignores DataDir,
+	// RegistrationDir and Instance. The agent must know the driver by other means. The kit closes the Listener.
+	Listener net.Listener
 	// Instance lets two processes of one driver run side by side during an update of the
 	// driver. Each process has its own Instance (the UID of its pod), which is part of the
 	// names of its sockets. The agent calls the newest process, and does not notify the

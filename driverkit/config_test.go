@@ -71,14 +71,14 @@ func TestSocketPaths(t *testing.T) {
 			Config{DriverName: "drain.slm.k8s.io"},
 			socketPaths{
 				driver:       "/var/lib/slipway/plugins/drain.slm.k8s.io/slm.sock",
-				registration: "/var/lib/slipway/plugins_registry/drain.slm.k8s.io-reg.sock",
+				registration: "/var/lib/slipway/plugins_registry/drain.slm.k8s.io/reg.sock",
 			},
 		},
 		"a slash and an instance": {
 			Config{DriverName: "example.com/reboot", Instance: "7"},
 			socketPaths{
 				driver:       "/var/lib/slipway/plugins/example.com~reboot/slm-7.sock",
-				registration: "/var/lib/slipway/plugins_registry/example.com~reboot-7-reg.sock",
+				registration: "/var/lib/slipway/plugins_registry/example.com~reboot/reg-7.sock",
 			},
 		},
 		"the longest name": {

@@ -30,37 +30,41 @@ func (c Config) socketPaths() (socketPaths, error) {
 	}
 	name := escape(c.DriverName)
 
+	// Each driver has separate folders: a pod that mounts only these cannot act as another driver. The agent compares the
+	// name of the registration folder with the name of the driver, so the hash of a long name is no folder.
 	driver := func(name, suffix string) string { return filepath.Join(c.DataDir, name, "slm"+suffix+".sock") }
-	registration := func(name, suffix string) string { return filepath.Join(c.RegistrationDir, name+suffix+"-reg.sock") }
+	registration := func(name, suffix string) string { return filepath.Join(c.RegistrationDir, name, "reg"+suffix+".sock") }
+	hashed := func(name, suffix string) string { return filepath.Join(c.RegistrationDir, name+suffix+"-reg.sock") }
 
 	var paths socketPaths
 	var err error
-	if paths.driver, err = fit(driver, name, suffix); err != nil {
+	if paths.driver, err = fit(driver, driver, name, suffix); err != nil {
 		return paths, fmt.Errorf("DataDir (--datadir): %w", err)
 	}
-	if paths.registration, err = fit(registration, name, suffix); err != nil {
+	if paths.registration, err = fit(registration, hashed, name, suffix); err != nil {
 		return paths, fmt.Errorf("RegistrationDir (--plugin-registration-path): %w", err)
 	}
-	each := func(path func(name, suffix string) string) []string {
-		return []string{path(name, ""), path(name, "-*"), path(hash(name), "*")}
+	paths.ofInstances = []string{
+		driver(name, ""), driver(name, "-*"), driver(hash(name), "*"),
+		registration(name, ""), registration(name, "-*"), hashed(hash(name), "*"),
+		hashed(name, ""), hashed(name, "-*"), // of earlier versions of the kit
 	}
-	paths.ofInstances = append(each(driver), each(registration)...)
 	return paths, nil
 }
 
 // fit returns a path that is short enough for a socket: with the plain names if possible,
 // otherwise with hashes.
-func fit(path func(name, suffix string) string, name, suffix string) (string, error) {
+func fit(path, hashed func(name, suffix string) string, name, suffix string) (string, error) {
 	readable := path(name, suffix)
 	if len(readable) <= maxSocketPath {
 		return readable, nil
 	}
-	hashed := path(hash(name), hash(suffix))
-	if len(hashed) <= maxSocketPath {
-		return hashed, nil
+	short := hashed(hash(name), hash(suffix))
+	if len(short) <= maxSocketPath {
+		return short, nil
 	}
 	return "", fmt.Errorf("socket %s has a path of %d bytes, a unix socket may have %d: choose a directory that is %d bytes shorter",
-		hashed, len(hashed), maxSocketPath, len(hashed)-maxSocketPath)
+		short, len(short), maxSocketPath, len(short)-maxSocketPath)
 }
 
 // escape turns a driver name into one path element. No driver name contains "~".

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -55,36 +56,47 @@ type plugin struct {
 	driver    Driver
 	publisher *publisher
 
-	driverSocket, registrationSocket *socket
+	listener                         net.Listener
+	driverSocket, registrationSocket *socket // nil with Config.Listener
 	driverServer, registrationServer *grpc.Server
 	service                          *service
 	releaseHeld                      context.CancelFunc
 }
 
 // listenAll creates the sockets, the registration socket last: an agent that finds it can
-// call.
+// call. With Config.Listener, it creates none.
 func listenAll(ctx context.Context, config Config, driver Driver) (*plugin, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("invalid config: %w", err)
 	}
 	config = config.withDefaults()
-	paths, err := config.socketPaths()
-	if err != nil {
-		return nil, err
-	}
-	if err := makeDirs(paths); err != nil {
-		return nil, err
-	}
-	removeStale(ctx, paths)
-	p := &plugin{config: config, driver: driver, publisher: newPublisher(config)}
-	if p.driverSocket, err = listen(ctx, paths.driver); err != nil {
-		return nil, err
-	}
-	if p.registrationSocket, err = listen(ctx, paths.registration); err != nil {
-		return nil, errors.Join(err, p.driverSocket.unlink(), p.driverSocket.Close())
+	p := &plugin{config: config, driver: driver, publisher: newPublisher(config), listener: config.Listener}
+	if p.listener == nil {
+		if err := p.listen(ctx); err != nil {
+			return nil, err
+		}
 	}
 	p.buildServers(klog.FromContext(ctx))
 	return p, nil
+}
+
+func (p *plugin) listen(ctx context.Context) error {
+	paths, err := p.config.socketPaths()
+	if err != nil {
+		return err
+	}
+	if err := makeDirs(paths); err != nil {
+		return err
+	}
+	removeStale(ctx, paths)
+	if p.driverSocket, err = listen(ctx, paths.driver); err != nil {
+		return err
+	}
+	p.listener = p.driverSocket
+	if p.registrationSocket, err = listen(ctx, paths.registration); err != nil {
+		return errors.Join(err, p.driverSocket.unlink(), p.driverSocket.Close())
+	}
+	return nil
 }
 
 func makeDirs(paths socketPaths) error {
@@ -114,6 +126,9 @@ func (p *plugin) buildServers(logger klog.Logger) {
 	}
 	p.driverServer = grpc.NewServer()
 	driverv1.RegisterSLMPluginServer(p.driverServer, p.service)
+	if p.registrationSocket == nil {
+		return
+	}
 	p.registrationServer = grpc.NewServer()
 	registerapi.RegisterRegistrationServer(p.registrationServer, &registration{
 		logger:     logger,
@@ -125,12 +140,18 @@ func (p *plugin) buildServers(logger klog.Logger) {
 
 // run owns every goroutine of the kit: the first error ends all goroutines.
 func (p *plugin) run(ctx context.Context) error {
-	klog.FromContext(ctx).Info("Serving", "driver", p.config.DriverName, "registrationSocket", p.registrationSocket.path)
+	at := "this process"
+	if p.registrationSocket != nil {
+		at = p.registrationSocket.path
+	}
+	klog.FromContext(ctx).Info("Serving", "driver", p.config.DriverName, "registration", at)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serveSocket(p.driverServer, p.driverSocket) })
-	group.Go(func() error { return serveSocket(p.registrationServer, p.registrationSocket) })
+	group.Go(func() error { return serveAt(p.driverServer, p.listener) })
 	group.Go(func() error { return p.publisher.run(ctx) })
-	group.Go(func() error { return p.watchSockets(ctx) })
+	if p.registrationSocket != nil {
+		group.Go(func() error { return serveAt(p.registrationServer, p.registrationSocket) })
+		group.Go(func() error { return p.watchSockets(ctx) })
+	}
 	group.Go(func() error {
 		<-ctx.Done()
 		return p.stop(context.WithoutCancel(ctx))
@@ -138,10 +159,10 @@ func (p *plugin) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-func serveSocket(server *grpc.Server, socket *socket) error {
+func serveAt(server *grpc.Server, listener net.Listener) error {
 	// If ctx had already ended, the server was stopped before it began to serve.
-	if err := server.Serve(socket); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-		return fmt.Errorf("serve %s: %w", socket.path, err)
+	if err := server.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	return nil
 }

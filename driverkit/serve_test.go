@@ -56,7 +56,7 @@ func TestServeRestrictsFiles(t *testing.T) {
 		own:                            0o700 | os.ModeDir,
 		filepath.Join(own, "slm.sock"): 0o600 | os.ModeSocket,
 		config.RegistrationDir:         0o700 | os.ModeDir,
-		filepath.Join(config.RegistrationDir, "example.com~reboot-reg.sock"): 0o600 | os.ModeSocket,
+		filepath.Join(config.RegistrationDir, "example.com~reboot", "reg.sock"): 0o600 | os.ModeSocket,
 	} {
 		info, err := os.Lstat(path)
 		if err != nil {
@@ -249,7 +249,7 @@ func TestServeStops(t *testing.T) {
 		if err := Serve(ctx, config, script{}); err != nil {
 			t.Error(err)
 		}
-		left, err := filepath.Glob(filepath.Join(config.RegistrationDir, "*"))
+		left, err := filepath.Glob(filepath.Join(config.RegistrationDir, "*", "*"))
 		if err != nil || len(left) != 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
@@ -265,7 +265,7 @@ func TestServeFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.ring(clock.tickers)
-		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "-reg.sock was removed") {
+		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "reg.sock was removed") {
 			t.Errorf("error is %v, want one that names the socket", err)
 		}
 	})

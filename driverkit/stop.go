@@ -18,8 +18,11 @@ const closeGrace = time.Second
 // stop ends in an order that loses no answer: it first rejects new callers, then ends the
 // work, answers waiting callers, and closes the sockets.
 func (p *plugin) stop(ctx context.Context) error {
-	errs := []error{p.registrationSocket.unlink()}
-	p.registrationServer.Stop()
+	var errs []error
+	if p.registrationSocket != nil {
+		errs = append(errs, p.registrationSocket.unlink())
+		p.registrationServer.Stop()
+	}
 
 	idle := make(chan struct{})
 	go func() { // it ends with the last call
@@ -27,7 +30,11 @@ func (p *plugin) stop(ctx context.Context) error {
 		close(idle)
 	}()
 	p.releaseHeld()
-	errs = append(errs, p.closeDriver(ctx), p.driverSocket.unlink(), p.drainCalls(idle))
+	errs = append(errs, p.closeDriver(ctx))
+	if p.driverSocket != nil {
+		errs = append(errs, p.driverSocket.unlink())
+	}
+	errs = append(errs, p.drainCalls(idle))
 	return errors.Join(errs...)
 }
 

@@ -93,8 +93,6 @@ predecessor.`,
 			"the pod or its Namespace); blocked (these, and pods whose PodDisruptionBudget can never allow an eviction)")
 	flags.DurationVar(&options.FinishedEventTTL, "finished-event-ttl", 0,
 		"time for which the controller keeps events after it has ended them")
-	flags.StringVar(&options.SocketDir, "socket-dir", "",
-		"directory for the sockets of built-in drivers, which only this process uses (default: the directory of temporary files)")
 	flags.StringVar(&options.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", "0", "address of /metrics; 0 for none")
 	return command

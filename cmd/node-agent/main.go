@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,6 @@ func newCommand() *cobra.Command {
 		options   = agent.Options{ActAs: identity.ActAsNode}
 		builtin   []string
 		drains    draindriver.Settings
-		dataDir   string
 		namespace string
 	)
 	command := &cobra.Command{
@@ -40,8 +40,8 @@ this part of Specialized Lifecycle Management (SLM).
 
 Drivers register over unix sockets in --plugin-registration-path, like plugins of a
 kubelet. The kubelet's directory may be among the paths: the agent registers only the
-lifecycle drivers there. The drain driver is built in: it runs in this process, and also
-uses a socket (--builtin-drivers=drain).
+lifecycle drivers there. The drain driver is built in: it runs in this process, without a
+socket (--builtin-drivers=drain).
 
 It needs a service account token that is bound to a pod on the node. For pods and for
 the Node, it acts as the node (constrained impersonation, Kubernetes 1.36 or newer). With
@@ -57,9 +57,6 @@ reports missing permissions.`,
 			if options.NodeName == "" {
 				return fmt.Errorf("--node-name is required")
 			}
-			if len(options.RegistrationDirs) == 0 {
-				return fmt.Errorf("--plugin-registration-path is required")
-			}
 			if err := drains.Validate(); err != nil {
 				return err
 			}
@@ -68,7 +65,7 @@ reports missing permissions.`,
 				return err
 			}
 			for _, name := range builtin {
-				driver, err := builtinDriver(name, self, options, drains, dataDir, namespace)
+				driver, err := builtinDriver(name, self, options, drains, namespace)
 				if err != nil {
 					return err
 				}
@@ -82,8 +79,7 @@ reports missing permissions.`,
 	client.AddFlags(flags)
 	flags.StringVar(&options.NodeName, "node-name", "", "name of the agent's node (required)")
 	flags.StringSliceVar(&options.RegistrationDirs, "plugin-registration-path", []string{driverkit.DefaultRegistrationDir},
-		"directories in which drivers register; built-in drivers register in the first")
-	flags.StringVar(&dataDir, "datadir", driverkit.DefaultDataDir, "directory for the sockets of built-in drivers")
+		"directories in which third-party drivers register, each in a folder with its name; none: only built-in drivers work")
 	flags.StringVar(&namespace, "namespace", draindriver.DefaultNamespace,
 		"Slipway's own namespace: it contains the DrainRules of the cluster, and its pods leave last")
 	flags.StringSliceVar(&builtin, "builtin-drivers", []string{"drain"}, "drivers that run in this process: drain, or none")
@@ -95,14 +91,14 @@ reports missing permissions.`,
 	return command
 }
 
-func builtinDriver(name string, self *rest.Config, options agent.Options, drains draindriver.Settings, dataDir, namespace string) (agent.Builtin, error) {
+func builtinDriver(name string, self *rest.Config, options agent.Options, drains draindriver.Settings, namespace string) (agent.Builtin, error) {
 	if name != "drain" {
 		return agent.Builtin{}, fmt.Errorf("--builtin-drivers: unknown driver %q; known: drain", name)
 	}
-	return agent.Builtin{Name: drains.DriverName, Serve: func(ctx context.Context, asNode *rest.Config, observer *telemetry.Drains) error {
+	return agent.Builtin{Name: drains.DriverName, Serve: func(ctx context.Context, at net.Listener, asNode *rest.Config, observer *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
 			Settings: drains, BuiltIn: true, NodeName: options.NodeName, AsNode: asNode, Namespace: namespace,
-			DataDir: dataDir, RegistrationDir: options.RegistrationDirs[0], Observer: observer,
+			Listener: at, Observer: observer,
 		})
 	}}, nil
 }

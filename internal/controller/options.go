@@ -18,8 +18,7 @@ const BuiltinDrain = "drain"
 type Options struct {
 	// Builtin are the drivers that run in this process: BuiltinDrain, or none.
 	Builtin []string
-	// RegistrationDir is the directory in which central drivers register. Empty: only built-in
-	// drivers do, in a directory of this process.
+	// RegistrationDir is the directory in which third-party central drivers register. Empty: there are none.
 	RegistrationDir string
 	// Namespace is Slipway's own namespace, with the agents' pods and the Lease of the leader.
 	Namespace string
@@ -44,9 +43,6 @@ type Options struct {
 	// HealthAddress serves /healthz and /readyz; MetricsAddress serves /metrics. "0" disables
 	// one.
 	HealthAddress, MetricsAddress string
-	// SocketDir is the parent of a new directory for the sockets of built-in drivers.
-	// Empty: the directory of temporary files.
-	SocketDir string
 }
 
 // Validate reports all errors, with the names of the flags.

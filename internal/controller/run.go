@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -26,7 +25,7 @@ import (
 
 // Run runs the controller until ctx ends. The options must be valid. It fails when the process
 // is no longer the leader: only a new process has no work in progress.
-func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
+func Run(ctx context.Context, self *rest.Config, options Options) error {
 	well, judged := health.New(clock.RealClock{}), serverclock.New(clock.RealClock{}, log.FromContext(ctx))
 	self = judged.Seen(well.Seen(self))
 	httpClient, err := rest.HTTPClientFor(self)
@@ -43,10 +42,10 @@ func Run(ctx context.Context, self *rest.Config, options Options) (err error) {
 	log.FromContext(ctx).Info("Starting", "builtinDrivers", options.Builtin, "registrationDir", options.RegistrationDir, "home", found.Group())
 
 	p := &process{options: options, home: found, watch: apigroup.NewWatch(self, httpClient, found), clock: clock.RealClock{}, judged: judged, health: well}
+	defer p.close()
 	if err := p.build(ctx, self); err != nil {
-		return errors.Join(err, p.close())
+		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
 	return p.manager.Start(ctx)
 }
 
@@ -62,7 +61,6 @@ type process struct {
 	nodes    corev1client.NodeInterface
 	observer *telemetry.Source
 	fleet    *central.Fleet // nil without central drivers
-	sockets  string         // directory of the sockets of built-in drivers
 	health   *health.Process
 }
 
@@ -104,17 +102,13 @@ func (p *process) lead(ctx context.Context) error {
 }
 
 // close ends the parts that the manager does not end.
-func (p *process) close() (err error) {
+func (p *process) close() {
 	if p.fleet != nil {
 		p.fleet.Wait()
-	}
-	if p.sockets != "" {
-		err = os.RemoveAll(p.sockets)
 	}
 	if p.observer != nil {
 		p.observer.Close()
 	}
-	return err
 }
 
 // writer returns the writer of a Node.

@@ -3,13 +3,11 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -22,12 +20,12 @@ import (
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
 	surgecontroller "github.com/slipway-k8s/slipway/internal/eviction/surge/controller"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
+	"github.com/slipway-k8s/slipway/internal/lifecycle/plugins"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
 	maintenancecontroller "github.com/slipway-k8s/slipway/internal/maintenance/controller"
 	leaseholder "github.com/slipway-k8s/slipway/internal/node/lease/holder"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 	shutdowncontroller "github.com/slipway-k8s/slipway/internal/node/shutdown/controller"
-	"github.com/slipway-k8s/slipway/internal/platform/health"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -65,14 +63,7 @@ func (p *process) addLifecycle(self *rest.Config) error {
 
 // addFleet adds the agents for central drivers, and the built-in drivers.
 func (p *process) addFleet(self *rest.Config, options central.Options) (err error) {
-	registrationDir := p.options.RegistrationDir
-	if len(p.options.Builtin) > 0 {
-		if p.sockets, err = os.MkdirTemp(p.options.SocketDir, "slipway-"); err != nil {
-			return fmt.Errorf("make a directory for sockets (--socket-dir): %w", err)
-		}
-		registrationDir = cmp.Or(registrationDir, filepath.Join(p.sockets, "r"))
-	}
-	p.fleet = central.NewFleet(options, registrationDir)
+	p.fleet = central.NewFleet(options, p.options.RegistrationDir)
 	err = errors.Join(
 		loop.Add(p.manager, "agents", p.health.Loop(p.fleet), workers, p.fleet.Sources(p.manager.GetCache())...),
 		p.manager.Add(manager.RunnableFunc(p.fleet.Drivers().Run)),
@@ -80,24 +71,14 @@ func (p *process) addFleet(self *rest.Config, options central.Options) (err erro
 	if err != nil || len(p.options.Builtin) == 0 {
 		return err
 	}
-	p.health.Check(health.Readiness, "drivers", p.driverMissing)
+	listener := bufconn.Listen(plugins.InProcessBuffer)
+	p.fleet.Drivers().AddInProcess(p.options.Drains.DriverName, listener.DialContext)
 	return p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
 			Settings: p.options.Drains, BuiltIn: true, AnyNode: true, Namespace: p.options.Namespace,
-			DataDir: filepath.Join(p.sockets, "d"), RegistrationDir: registrationDir, Observer: p.observer.Drains(),
+			Listener: listener, Observer: p.observer.Drains(),
 		})
 	}))
-}
-
-// driverMissing returns an error while the leader's own driver is not registered. A standby
-// process has no driver.
-func (p *process) driverMissing() error {
-	select {
-	case <-p.manager.Elected():
-		return p.fleet.Drivers().Builtin(p.options.Drains.DriverName)
-	default:
-		return nil
-	}
 }
 
 // addNodes adds the controller of shutdowns and, with NodeLeases, the holder of node leases.

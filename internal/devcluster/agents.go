@@ -71,12 +71,12 @@ func (c *Cluster) StartPod(ctx context.Context, pod *corev1.Pod, command ...stri
 }
 
 // AgentCommand returns the command line of a node's agent, with the path of node-agent. The
-// sockets are beside the cluster's directory, which contains only files of the launcher.
+// sockets of drivers are beside the cluster's directory, which contains only files of the launcher.
 func (c *Cluster) AgentCommand(node, binary string, flags ...string) []string {
 	dir := filepath.Join(filepath.Dir(c.Dir), "agents", node)
 	return append([]string{
 		binary, "--node-name=" + node,
-		"--plugin-registration-path=" + filepath.Join(dir, "registry"), "--datadir=" + filepath.Join(dir, "plugins"),
+		"--plugin-registration-path=" + filepath.Join(dir, "registry"),
 		"--health-probe-bind-address=0",
 	}, flags...)
 }

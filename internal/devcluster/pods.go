@@ -108,11 +108,11 @@ func commandOf(pod *corev1.Pod, bin, sockets string) []string {
 	// The last one of equal flags counts.
 	command = append(command, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 	if program == "controller" {
-		return append(command, "--socket-dir=") // the directory of temporary files
+		return command
 	}
 	dir := pod.Name[strings.LastIndex(pod.Name, "-")+1:]
 	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil }) {
 		dir = pod.Spec.NodeName
 	}
-	return append(command, "--plugin-registration-path="+filepath.Join(sockets, dir, "r"), "--datadir="+filepath.Join(sockets, dir, "d"))
+	return append(command, "--plugin-registration-path="+filepath.Join(sockets, dir, "r"))
 }

@@ -55,13 +55,13 @@ func (s *stage) agent(i int) *member {
 		s.t.Fatal(err)
 	}
 	m := s.member(i, "node-agent", credentials)
-	m.arguments = append(m.arguments, "--node-name="+s.nodes[i], "--plugin-registration-path="+m.registrationDir(), "--datadir="+m.dataDir())
+	m.arguments = append(m.arguments, "--node-name="+s.nodes[i], "--plugin-registration-path="+m.registrationDir())
 	m.run()
 	return m
 }
 
-func (m *member) registrationDir() string { return filepath.Join(m.dir, "r") }
 func (m *member) dataDir() string         { return filepath.Join(m.dir, "d") }
+func (m *member) registrationDir() string { return filepath.Join(m.dir, "r") }
 
 // controller is one of two.
 func (s *stage) controller(i int) *member {
@@ -73,7 +73,7 @@ func (s *stage) controller(i int) *member {
 		s.t.Fatal(err)
 	}
 	m := s.member(i, "controller", credentials)
-	m.arguments = append(m.arguments, "--socket-dir="+m.dir, "--plugin-registration-path="+m.registrationDir(), "--eviction-requests")
+	m.arguments = append(m.arguments, "--plugin-registration-path="+m.registrationDir(), "--eviction-requests")
 	if s.central {
 		m.arguments = append(m.arguments, "--builtin-drivers=drain")
 	}

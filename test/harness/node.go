@@ -106,8 +106,7 @@ func nameOf(t *testing.T) string {
 func (n *Node) Agent(faultPoint string, flags ...string) *Process {
 	n.t.Helper()
 	arguments := append([]string{
-		"--node-name=" + n.Name, "--health-probe-bind-address=0", "-v=2",
-		"--plugin-registration-path=" + n.RegistrationDir(), "--datadir=" + n.DataDir(),
+		"--node-name=" + n.Name, "--health-probe-bind-address=0", "-v=2", "--plugin-registration-path=" + n.RegistrationDir(),
 	}, flags...)
 	return StartProcess(n.t, "agent of "+n.Name, n.environment(faultPoint), Binary(n.t, "node-agent"), arguments...)
 }

@@ -83,7 +83,7 @@ func (e *Env) Controller(t *testing.T, name, faultPoint string, flags ...string)
 	if err := devcluster.WriteKubeconfig(kubeconfig, config); err != nil {
 		t.Fatal(err)
 	}
-	arguments := append([]string{"--health-probe-bind-address=0", "--socket-dir=" + dir, "-v=2"}, flags...)
+	arguments := append([]string{"--health-probe-bind-address=0", "-v=2"}, flags...)
 	environment := []string{"KUBECONFIG=" + kubeconfig, "SLIPWAY_FAULTPOINT=" + faultPoint}
 	return StartProcess(t, "controller "+name, environment, Binary(t, "controller"), arguments...)
 }

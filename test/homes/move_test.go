@@ -24,7 +24,7 @@ func TestTheAPIMovesAndComesBack(t *testing.T) {
 	node.Expect(harness.CordonLeft, "the last event is a drain, and the node is not returned after it")
 	address := harness.FreeAddress(t)
 	agent := node.Agent("", "--health-probe-bind-address="+address)
-	agent.AwaitLog("Driver registered")
+	agent.AwaitLog("Serving")
 	if code, said := harness.Get(t, address, "/readyz/api-home"); code != http.StatusOK {
 		t.Fatalf("the agent is not ready: %d %s", code, said)
 	}

@@ -122,7 +122,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	others.is(t, true) // a driver is still to come
 	driver.Process = apart.Driver("", driver.flags()...)
 	driver.AwaitLog("Registered with the agent")
-	agent.AwaitLog("Registered with the agent")
+	agent.AwaitLog("Serving")
 	controller.Process = env.Controller(t, "leader", "", controller.flags()...)
 	controller.AwaitLog("Leading")
 	standby.Process = env.Controller(t, "standby", "", standby.flags()...)
@@ -137,7 +137,7 @@ func TestWithoutTheAPIServerProcessesAreUnreadyAndNotDead(t *testing.T) {
 	}
 	// A leader ends when it cannot renew its lease.
 	alone.Process = env.Controller(t, "alone", "", append(alone.flags(), "--leader-elect=false", "--builtin-drivers=drain")...)
-	alone.AwaitLog("Registered with the agent")
+	alone.AwaitLog("Serving")
 
 	// These begin in the outage, with the credentials of those that were there before.
 	later := env.Node(t, "later")

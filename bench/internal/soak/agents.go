@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,15 +140,14 @@ func (a agentOf) run(ctx context.Context) error {
 		return err
 	}
 	self = alone(self, a.Node)
-	registration := filepath.Join(a.Dir, "r")
-	serve := func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error {
+	serve := func(ctx context.Context, at net.Listener, asNode *rest.Config, drains *telemetry.Drains) error {
 		return draindriver.Serve(ctx, self, draindriver.Options{
 			Settings: draindriver.DefaultSettings(), BuiltIn: true, NodeName: a.Node, AsNode: asNode, Namespace: draindriver.DefaultNamespace,
-			DataDir: filepath.Join(a.Dir, "d"), RegistrationDir: registration, Observer: drains,
+			Listener: at, Observer: drains,
 		})
 	}
 	err = agent.Run(ctx, self, agent.Options{
-		NodeName: a.Node, ActAs: identity.ActAsNode, RegistrationDirs: []string{registration},
+		NodeName: a.Node, ActAs: identity.ActAsNode,
 		HealthAddress: "0", MetricsAddress: "0", Metrics: prometheus.NewRegistry(),
 		Builtin: []agent.Builtin{{Name: draindriver.DefaultDriverName, Serve: serve}},
 	})

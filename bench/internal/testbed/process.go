@@ -151,7 +151,7 @@ func (c *Cluster) StartController(ctx context.Context, binary string, flags []st
 		return nil, err
 	}
 	return c.Start("the controller", exec.CommandContext(ctx, binary, append([]string{
-		"--kubeconfig=" + kubeconfig, "--socket-dir=" + c.Dir, "--health-probe-bind-address=0",
+		"--kubeconfig=" + kubeconfig, "--health-probe-bind-address=0",
 	}, flags...)...))
 }
 

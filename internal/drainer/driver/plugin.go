@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -120,9 +121,10 @@ type Options struct {
 	AsNode *rest.Config
 	// Namespace is Slipway's own: the rules of the cluster are in it, and its pods leave
 	// last.
-	Namespace       string
-	DataDir         string
-	RegistrationDir string
+	Namespace string
+	// Listener is of a driver in the process of its agent. Nil: the driver has sockets in DataDir and RegistrationDir.
+	Listener                 net.Listener
+	DataDir, RegistrationDir string
 	// Instance tells two processes of the driver apart while it is being updated.
 	Instance string
 	// Observer counts evictions and refusals. It may be nil.
@@ -147,7 +149,7 @@ func (o Options) Probe(ctx context.Context) error { return driverkit.Probe(ctx, 
 func (o Options) kit() driverkit.Config {
 	return driverkit.Config{
 		DriverName: o.DriverName, NodeName: o.NodeName, AnyNode: o.AnyNode, Instance: o.Instance,
-		DataDir: o.DataDir, RegistrationDir: o.RegistrationDir,
+		Listener: o.Listener, DataDir: o.DataDir, RegistrationDir: o.RegistrationDir,
 	}
 }
 

@@ -5,6 +5,7 @@ package plugins
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	driverv1 "github.com/slipway-k8s/slipway/api/driver/v1alpha1"
@@ -173,6 +175,34 @@ func TestKit(t *testing.T) {
 	h.awaitMessage(t, name, "I am old")
 	stopOld()
 	h.awaitGone(t, name)
+}
+
+// A driver in the agent's process has no socket: no other process can call it.
+func TestADriverInThisProcessIsCalledWithoutASocket(t *testing.T) {
+	listener := bufconn.Listen(InProcessBuffer)
+	h := run(t, nil, func(r *Registry) { r.AddInProcess("example.com/reboot", listener.DialContext) })
+	ctx, cancel := context.WithCancel(quiet(t))
+	ended := make(chan error, 1)
+	go func() {
+		ended <- driverkit.Serve(ctx, driverkit.Config{DriverName: "example.com/reboot", NodeName: "n1", Listener: listener},
+			driverkit.Background(func(ctx context.Context, _ driverkit.Call, report func(driverkit.Answer)) error {
+				report(driverkit.Answer{Message: "I am here"})
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}))
+	}()
+	h.awaitReady(t, "example.com/reboot", time.Now())
+	if _, err := h.start(t, "example.com/reboot"); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitMessage(t, "example.com/reboot", "I am here")
+	if entries, err := os.ReadDir(h.dir); err != nil || len(entries) > 0 {
+		t.Errorf("the registration directory has %v, %v", entries, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve fails: %v", err)
+	}
 }
 
 func (h *house) awaitMessage(t *testing.T, name, want string) {

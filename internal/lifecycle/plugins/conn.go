@@ -23,15 +23,21 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 20 * time.Second,
 }
 
-// connect returns a connection to a unix socket. The first call opens it.
-func connect(path string) (*grpc.ClientConn, error) {
+// dialer opens a connection to a driver.
+type dialer func(context.Context) (net.Conn, error)
+
+// to returns the dialer of a unix socket.
+func to(path string) dialer {
+	return func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "unix", path) }
+}
+
+// connect returns a connection to a driver. The first call opens it.
+func connect(dial dialer) (*grpc.ClientConn, error) {
 	// gRPC's unix resolver reads the path as a URL, so the dialer has the path. The
 	// authority is the resolver's, because servers in other languages reject a path there.
 	conn, err := grpc.NewClient("passthrough:///driver",
 		grpc.WithAuthority("localhost"),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", path)
-		}),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(reconnect),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
@@ -40,15 +46,15 @@ func connect(path string) (*grpc.ClientConn, error) {
 		grpc.WithIdleTimeout(0),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", path, err)
+		return nil, fmt.Errorf("build a client of the driver: %w", err)
 	}
 	return conn, nil
 }
 
-// isReady waits until the process at the endpoint answers, or until ctx ends. A
+// isReady waits until the driver answers, or until ctx ends. A
 // connection is Ready when it has received the settings of HTTP/2.
-func isReady(ctx context.Context, endpoint string) bool {
-	conn, err := connect(endpoint)
+func isReady(ctx context.Context, dial dialer) bool {
+	conn, err := connect(dial)
 	if err != nil {
 		return false
 	}

@@ -15,7 +15,9 @@
 // registered; Check detects it.
 //
 // Several processes may register one name: all calls go to the process with the newest socket file, and the next older
-// process takes over when it leaves. The Registry rejects only an endpoint that another socket has registered.
+// process takes over when it leaves. A driver may have a folder with its name below a registration directory:
+// then no socket outside of that folder registers under the name, so a pod that mounts only its own folder cannot act as this driver.
+// The Registry also rejects an endpoint that another socket has registered, and the name of a driver in the agent's process.
 //
 // A directory may be the kubelet's. The Registry registers the lifecycle drivers there. It asks other plugins for their type
 // once, and leaves them to the kubelet.

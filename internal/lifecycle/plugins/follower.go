@@ -94,7 +94,7 @@ func (r *Registry) follow(ctx context.Context, socket socketFile) {
 // attend registers the driver behind the socket. It returns after the loss of the
 // connection, or at once if the driver cannot be registered now.
 func (r *Registry) attend(ctx context.Context, socket socketFile) (registered bool, err error) {
-	conn, err := connect(socket.path)
+	conn, err := connect(to(socket.path))
 	if err != nil {
 		return false, err
 	}
@@ -164,13 +164,16 @@ func (r *Registry) admit(socket socketFile, info *registerapi.PluginInfo) error 
 		return fmt.Errorf("plugin name has %d characters, must have at most %d", len(info.GetName()), maxName)
 	case !namePattern.MatchString(info.GetName()):
 		return fmt.Errorf("plugin name is %q, must be lower case letters, digits, '-', '_' and '.', with at most one '/' inside", info.GetName())
+	case socket.folder != "" && socket.folder != strings.ReplaceAll(info.GetName(), "/", "~"):
+		return fmt.Errorf("plugin name is %q, must be the name of the folder of its socket, %q (a slash in the name is \"~\" in the folder's)",
+			info.GetName(), socket.folder)
 	case !filepath.IsAbs(endpoint):
 		return fmt.Errorf("endpoint is %q, must be the absolute path of a socket", endpoint)
 	case !slices.Contains(info.GetSupportedVersions(), driverv1.ServiceName):
 		return fmt.Errorf("supported versions are [%s], must have %q among them",
 			strings.Join(info.GetSupportedVersions(), " "), driverv1.ServiceName)
 	}
-	return r.register(&instance{name: info.GetName(), endpoint: endpoint, socket: socket})
+	return r.register(&instance{name: info.GetName(), endpoint: endpoint, dial: to(endpoint), socket: socket})
 }
 
 // deregisterIfRefused deregisters a socket on which no process listens. That is

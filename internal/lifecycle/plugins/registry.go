@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -50,7 +51,8 @@ type Registry struct {
 // instance is a registered process of a driver.
 type instance struct {
 	name, endpoint string
-	socket         socketFile
+	dial           dialer
+	socket         socketFile // zero for a driver in this process
 
 	// Only the newest instance of a driver has a connection and a check.
 	conn      *grpc.ClientConn   // nil before the first call
@@ -58,6 +60,9 @@ type instance struct {
 	checked   []func()           // called at the end of the check
 	readyAt   time.Time
 }
+
+// InProcessBuffer is the size of the buffers between a process and a driver in it, in bytes.
+const InProcessBuffer = 64 << 10
 
 // New returns a registry without drivers. Run finds them in the registration directories. It
 // calls onChange after each registration and deregistration. Several goroutines call it, and
@@ -105,14 +110,12 @@ func (r *Registry) Names() []string {
 	return slices.Compact(names)
 }
 
-// Builtin returns an error unless all these drivers, which run in this process, are registered.
-func (r *Registry) Builtin(drivers ...string) error {
-	for _, name := range drivers {
-		if !r.Driver(name).Registered {
-			return fmt.Errorf("driver %s, which runs in this process, is not registered with it", name)
-		}
-	}
-	return nil
+// AddInProcess registers a driver that runs in this process, for the whole time of the process. No socket registers under its
+// name. Call it before Run.
+func (r *Registry) AddInProcess(name string, dial func(context.Context) (net.Conn, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.instances = append(r.instances, &instance{name: name, dial: dial})
 }
 
 // Client returns a client for calls to the newest instance of a driver. It connects with
@@ -126,7 +129,7 @@ func (r *Registry) Client(name string) (driverv1.SLMPluginClient, error) {
 		return nil, fmt.Errorf("driver %s: %w", name, ErrNotRegistered)
 	}
 	if newest.conn == nil {
-		conn, err := connect(newest.endpoint)
+		conn, err := connect(newest.dial)
 		if err != nil {
 			return nil, fmt.Errorf("driver %s: %w", name, err)
 		}
@@ -155,7 +158,7 @@ func (r *Registry) Check(name string, done func()) {
 	newest.stopCheck = cancel
 	r.checks.Go(func() {
 		defer cancel()
-		for _, done := range r.finishCheck(newest, isReady(ctx, newest.endpoint)) {
+		for _, done := range r.finishCheck(newest, isReady(ctx, newest.dial)) {
 			done()
 		}
 	})
@@ -195,6 +198,9 @@ func (r *Registry) add(added *instance) (changed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, have := range r.instances {
+		if err := have.excludes(added); err != nil {
+			return false, err
+		}
 		switch sameEndpoint := have.endpoint == added.endpoint; {
 		case sameEndpoint && have.socket == added.socket && have.name == added.name:
 			return false, nil
@@ -210,6 +216,20 @@ func (r *Registry) add(added *instance) (changed bool, err error) {
 		before.disconnect()
 	}
 	return true, nil
+}
+
+// excludes returns an error if the registration of another instance under the same name might be an impersonation.
+func (i *instance) excludes(other *instance) error {
+	switch {
+	case i.name != other.name:
+		return nil
+	case i.socket.path == "":
+		return fmt.Errorf("driver %s runs in the process of the agent: choose another name", i.name)
+	case i.socket.folder != other.socket.folder && i.socket.folder != "":
+		return fmt.Errorf("driver %s is registered already, with %s: register in its folder", i.name, i.socket.path)
+	default:
+		return nil
+	}
 }
 
 // deregister removes the instance that has registered with the socket.
@@ -236,6 +256,14 @@ func (r *Registry) remove(path string) *instance {
 		r.missingSince[gone.name] = r.clock.Now()
 	}
 	return gone
+}
+
+func (r *Registry) disconnectAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.instances {
+		i.disconnect()
+	}
 }
 
 // disconnect ends the calls and the check of an instance that is no longer the newest.

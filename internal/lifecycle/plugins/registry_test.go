@@ -38,7 +38,7 @@ func TestRegister(t *testing.T) {
 
 	t.Run("the directory is made, for its owner only", func(t *testing.T) {
 		h := run(t, nil)
-		newStranger("d", "/e").serve(t, filepath.Join(h.dir, "sub", "d-reg.sock"))
+		newStranger("d", "/e").serve(t, filepath.Join(h.dir, "d", "reg.sock"))
 		h.awaitRegistered(t, "d") // in a sub-directory, too
 		info, err := os.Stat(h.dir)
 		if err != nil {
@@ -160,6 +160,65 @@ func TestRegisterRefuses(t *testing.T) {
 		remove(t, first)
 		h.awaitRegistered(t, "other")
 	})
+}
+
+// A process with access to the sockets of other drivers must not act as these.
+func TestNoDriverTakesTheNameOfAnother(t *testing.T) {
+	t.Run("the driver of this process", func(t *testing.T) {
+		h := run(t, nil, func(r *Registry) { r.AddInProcess("drain", nil) })
+		d := newStranger("drain", "/e")
+		d.serve(t, filepath.Join(h.dir, "drain-reg.sock"))
+		if got := d.wantStatus(t).GetError(); got != "driver drain runs in the process of the agent: choose another name" {
+			t.Errorf("status is %q", got)
+		}
+		if state := h.Driver("drain"); !state.Registered {
+			t.Errorf("the driver of this process is gone: %+v", state)
+		}
+	})
+
+	t.Run("a driver with a folder", func(t *testing.T) {
+		h := run(t, nil)
+		own := filepath.Join(h.dir, "example.com~reboot")
+		makeDir(t, own)
+		newStranger("example.com/reboot", "/own").serve(t, filepath.Join(own, "reg.sock"))
+		h.awaitEndpoint(t, "example.com/reboot", "/own")
+		foreign := newStranger("example.com/reboot", "/foreign")
+		foreign.serve(t, filepath.Join(h.dir, "foreign-reg.sock"))
+		if got, want := foreign.wantStatus(t).GetError(), "driver example.com/reboot is registered already, with "+filepath.Join(own, "reg.sock"); !strings.HasPrefix(got, want) {
+			t.Errorf("status is %q, want %q", got, want)
+		}
+		h.awaitEndpoint(t, "example.com/reboot", "/own")
+		newStranger("example.com/reboot", "/newer").serve(t, filepath.Join(own, "reg-newer.sock"))
+		h.awaitEndpoint(t, "example.com/reboot", "/newer")
+	})
+
+	t.Run("from the folder of another", func(t *testing.T) {
+		h := run(t, nil)
+		foreign := filepath.Join(h.dir, "other")
+		makeDir(t, foreign)
+		d := newStranger("reboot", "/e")
+		d.serve(t, filepath.Join(foreign, "reg.sock"))
+		if got := d.wantStatus(t).GetError(); !strings.HasPrefix(got, `plugin name is "reboot", must be the name of the folder of its socket, "other"`) {
+			t.Errorf("status is %q", got)
+		}
+	})
+
+	t.Run("a driver without a folder gives way to one with a folder", func(t *testing.T) {
+		h := run(t, nil)
+		newStranger("reboot", "/without").serve(t, filepath.Join(h.dir, "reboot-reg.sock"))
+		h.awaitEndpoint(t, "reboot", "/without")
+		own := filepath.Join(h.dir, "reboot")
+		makeDir(t, own)
+		newStranger("reboot", "/with").serve(t, filepath.Join(own, "reg.sock"))
+		h.awaitEndpoint(t, "reboot", "/with")
+	})
+}
+
+func makeDir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The folder of a stock kubelet has plugins that are the kubelet's business: they register with the kubelet, and only the

@@ -33,7 +33,7 @@ type watch struct {
 }
 
 // Run follows the registration directories until ctx ends. It fails only if it cannot
-// create one; it logs later errors, and tries again. When it returns, no driver
+// create one; it logs later errors, and tries again. When it returns, no other process
 // is registered, and everything that it started has ended. Call it once.
 func (r *Registry) Run(ctx context.Context) error {
 	r.mu.Lock()
@@ -44,8 +44,13 @@ func (r *Registry) Run(ctx context.Context) error {
 		w := &watch{Registry: r, dir: filepath.Clean(dir), logger: klog.FromContext(ctx), followers: map[string]*follower{}}
 		watches.Go(func() error { return w.run(ctx) })
 	}
+	watches.Go(func() error { // without directories, the drivers in this process are served as long
+		<-ctx.Done()
+		return nil
+	})
 	err := watches.Wait()
-	r.checks.Wait() // the followers have canceled them
+	r.disconnectAll()
+	r.checks.Wait()
 	return err
 }
 
@@ -137,7 +142,9 @@ func (w *watch) complain(err error) {
 // socketFile identifies a socket. Another socket at the same path has another inode, or
 // another time if the inode is used again.
 type socketFile struct {
-	path          string
+	path string
+	// folder is the folder of one driver, below the registration directory; empty: the directory itself.
+	folder        string
 	device, inode uint64
 	modified      time.Time
 }
@@ -147,19 +154,19 @@ type socketFile struct {
 // that visit adds misses no socket that the scan misses.
 func scan(dir string, visit func(dir string)) (map[string]socketFile, error) {
 	found := map[string]socketFile{}
-	subdirs, err := scanOne(dir, visit, found)
+	subdirs, err := scanOne(dir, "", visit, found)
 	if err != nil {
 		return nil, err
 	}
 	for _, subdir := range subdirs {
-		if _, err := scanOne(subdir, visit, found); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := scanOne(subdir, filepath.Base(subdir), visit, found); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-func scanOne(dir string, visit func(dir string), found map[string]socketFile) (subdirs []string, err error) {
+func scanOne(dir, folder string, visit func(dir string), found map[string]socketFile) (subdirs []string, err error) {
 	visit(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -176,7 +183,7 @@ func scanOne(dir string, visit func(dir string), found map[string]socketFile) (s
 			if err != nil {
 				continue // the file was removed
 			}
-			socket := socketFile{path: path, modified: info.ModTime()}
+			socket := socketFile{path: path, folder: folder, modified: info.ModTime()}
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 				socket.device, socket.inode = uint64(stat.Dev), stat.Ino //nolint:unconvert // int32 on some platforms
 			}
