@@ -125,6 +125,13 @@ deflake: ## Run the tests RUN=TestX of PACKAGE=./test/walk COUNT=50 times, until
 		echo "deflake: $$n of $(COUNT) passed, in $$((SECONDS - began)) s"; \
 	done
 
+REQUESTS ?= 20000
+
+.PHONY: attacks
+attacks: localcluster ## Send REQUESTS=20000 random requests of all users to a real API server, and compare its answers with a model
+	@SLIPWAY_REQUESTS=$(REQUESTS) SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster \
+		$(GO) test -count=1 -timeout=40m -v -run='^TestAdmissionAnswersAsTheModel$$' ./test/attack
+
 # SEED is that of a run that is to be made again. Without one it is fresh, and printed.
 SEED ?= $(shell echo $$((RANDOM * 32768 + RANDOM)))
 DRAINS ?= 30

@@ -103,7 +103,7 @@ func TestWhatIsInstalledDependsOnTheValues(t *testing.T) {
 		agents    = "DaemonSet slipway-node-agent"
 		requester = "MutatingAdmissionPolicy requester.slipway.dev"
 		guards    = "MutatingAdmissionPolicy guards.slipway.dev"
-		shutdowns = "ValidatingAdmissionPolicy shutdowns.slipway.dev"
+		shutdowns = "ValidatingAdmissionPolicy node-records.slipway.dev"
 		goingDown = "ValidatingAdmissionPolicy going-down.slipway.dev"
 		hosts     = "DaemonSet slipway-host"
 		weak      = "ClusterRole slipway-node-agent-reduced"
@@ -319,20 +319,6 @@ func TestAnImageIsNamedByItsDigestWhereThereIsOne(t *testing.T) {
 		if agent := objects(t, newest, v)["DaemonSet slipway-node-agent"]; !strings.Contains(agent, fmt.Sprintf("image: %q", want)) {
 			t.Errorf("there is no image %q", want)
 		}
-	}
-}
-
-// In the image there is no directory for temporary files, and its root cannot be written: the
-// sockets of the drain driver are in the volume, or nowhere.
-func TestTheControllerHasAPlaceForSockets(t *testing.T) {
-	central := objects(t, newest, values{"mode": "central"})["Deployment slipway-controller"]
-	for _, want := range []string{"--socket-dir=/var/lib/slipway", "mountPath: /var/lib/slipway", "readOnlyRootFilesystem: true"} {
-		if !strings.Contains(central, want) {
-			t.Errorf("in central mode, there is no %s", want)
-		}
-	}
-	if node := objects(t, newest, nil)["Deployment slipway-controller"]; strings.Contains(node, "--socket-dir") {
-		t.Error("in node mode, where it has no drivers, it has a directory for sockets")
 	}
 }
 

@@ -4,6 +4,8 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,11 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
@@ -51,13 +55,16 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	return m, central.Index(ctx, m.GetFieldIndexer())
 }
 
-// caches hold all events, transitions and maintenances, slim Nodes, the Jobs and PodTemplates of
+// caches hold all events and maintenances, the transitions of several nodes, slim Nodes, the Jobs and PodTemplates of
 // Slipway's namespace, the Leases of nodes, and the agents' pods. They omit all other pods (a
 // drain watches the pods of its node) and the heartbeats of kubelets (in another namespace).
 func (p *process) caches() cache.Options {
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}: {Transform: slimNode},
+			&corev1.Node{}:                      {Transform: slimNode},
+			&lifecyclev1alpha1.LifecycleEvent{}: {Transform: p.slimEvent},
+			// Transitions of one node are for its agent: the token of the node is enough to create any number of them.
+			&lifecyclev1alpha1.LifecycleTransition{}: {Field: fields.OneTermEqualSelector(loop.TransitionNodeField, "")},
 			&batchv1.Job{}: { // one informer: in place of Namespaces, the selector restricts the watch to the namespace
 				Field: fields.OneTermEqualSelector("metadata.namespace", p.options.Namespace),
 				Label: maintenance.Selector(),
@@ -76,6 +83,27 @@ func (p *process) caches() cache.Options {
 		options.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{nodelease.Namespace: {}}}
 	}
 	return options
+}
+
+// maxParameters limits the parameters of events that the controller keeps, in bytes. Its own events may have more.
+const maxParameters = 16 << 10
+
+// slimEvent drops annotations that are not Slipway's and, unless this process calls drivers, large parameters: these are for the agent of
+// the node.
+func (p *process) slimEvent(object any) (any, error) {
+	event, ok := object.(*lifecyclev1alpha1.LifecycleEvent)
+	if !ok {
+		return object, nil
+	}
+	event.ManagedFields = nil
+	maps.DeleteFunc(event.Annotations, func(key, _ string) bool {
+		domain, _, _ := strings.Cut(key, "/")
+		return domain != slipwayv1alpha1.GroupVersion.Group && !strings.HasSuffix(domain, "."+slipwayv1alpha1.GroupVersion.Group)
+	})
+	if raw := event.Spec.Parameters; raw != nil && len(raw.Raw) > maxParameters && !p.options.centralDrivers() && !maintenance.Labelled(event) {
+		event.Spec.Parameters = nil
+	}
+	return event, nil
 }
 
 // slimNode keeps the fields of a Node that decisions need, because the cache has all Nodes of

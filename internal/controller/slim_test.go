@@ -3,13 +3,16 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
@@ -48,6 +51,50 @@ func TestTheCacheKeepsOfANodeWhatIsDecidedOn(t *testing.T) {
 	}
 	if full.Annotations["example.com/large"] == "" {
 		t.Error("the object that came was changed")
+	}
+}
+
+func TestTheCacheKeepsOfAnEventWhatIsDecidedOn(t *testing.T) {
+	large := strings.Repeat(" ", maxParameters) + "{}"
+	event := func(parameters string, labels map[string]string) *lifecyclev1alpha1.LifecycleEvent {
+		e := &lifecyclev1alpha1.LifecycleEvent{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "e", UID: "u", Labels: labels, Finalizers: []string{"slipway.dev/hold"},
+				Annotations: map[string]string{
+					lifecyclev1alpha1.BreakGlassAnnotation: "true", slipwayv1alpha1.HookAnnotationPrefix + "a": "Open", "example.com/large": large,
+				},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+			},
+			Spec:   lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "t", BindingNode: "n"},
+			Status: lifecyclev1alpha1.LifecycleEventStatus{ClaimStatus: lifecyclev1alpha1.Claimed},
+		}
+		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
+		return e
+	}
+	ofAMaintenance := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
+	for name, tc := range map[string]struct {
+		options Options
+		event   *lifecyclev1alpha1.LifecycleEvent
+		keeps   bool
+	}{
+		"parameters of a drain":                   {Options{}, event(`{"hold":true}`, nil), true},
+		"large parameters":                        {Options{}, event(large, nil), false},
+		"large parameters of the controller":      {Options{}, event(large, ofAMaintenance), true},
+		"large parameters for its built-in drain": {Options{Builtin: []string{BuiltinDrain}}, event(large, nil), true},
+	} {
+		want := tc.event.DeepCopy()
+		want.ManagedFields = nil
+		delete(want.Annotations, "example.com/large")
+		if !tc.keeps {
+			want.Spec.Parameters = nil
+		}
+		got, err := (&process{options: tc.options}).slimEvent(tc.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -64,6 +64,21 @@ func HasForeignClaim(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	}
 }
 
+// ReturnsNode reports whether an event returns its node to service: guards, holds, budgets and leases do not delay it. A
+// transition of a single node does not count, because the token of that node is enough to publish it: its driver could take
+// the node out of service past the guards.
+func ReturnsNode(e *lifecyclev1alpha1.LifecycleEvent, transitions map[string]*lifecyclev1alpha1.LifecycleTransition) bool {
+	t, found := transitions[e.Spec.TransitionName]
+	switch driver := e.Status.Driver; {
+	case found && t.Spec.NodeName != "":
+		return false
+	case driver != nil:
+		return lifecyclev1alpha1.IsState(driver.End, lifecyclev1alpha1.StateMaintenanceComplete)
+	default:
+		return found && lifecyclev1alpha1.IsState(t.Spec.End, lifecyclev1alpha1.StateMaintenanceComplete)
+	}
+}
+
 // RegisteredCentrally returns whether the controller has recorded that the driver of the transition is registered with it.
 func RegisteredCentrally(t *lifecyclev1alpha1.LifecycleTransition) bool {
 	return t.Annotations[lifecyclev1alpha1.RegisteredCentrallyAnnotation] == t.Spec.Driver

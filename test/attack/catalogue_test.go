@@ -4,6 +4,7 @@ package attack
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ var onTheCatalogue = map[string]attempt{
 	"delete a transition of all nodes":     {agentA, deleteTransition(harness.Drain), byTransitions, boss},
 	"publish for all nodes":                {agentA, publishForAll, byTransitions, boss},
 	"publish for another node":             {agentA, publishFor(ofB), byTransitions, agentB},
-	"publish what fills all memories":      {agentA, publishLarge, byTransitions, boss},
+	"publish what fills all memories":      {agentA, publishLarge, bySizes, nobody},
+	"write a rule that fills all memories": {boss, writeLargeRule, bySizes, nobody},
 	"withdraw what is for another node":    {agentA, withdraw(ofB), byTransitions, agentB},
 	"publish with a token of no node":      {unbound, publishFor(ofA), byTransitions, agentA},
 	"publish for all nodes as an operator": {operator, publishForAll, byRBAC, boss},
@@ -111,13 +113,22 @@ func publishFor(of string) try {
 	}
 }
 
-// publishLarge publishes a transition of the attacker's node with 200 KB of annotations. All agents keep it in memory.
+// large fills memory, if a process keeps it.
+var large = strings.Repeat("x", 200_000)
+
 func publishLarge(ctx context.Context, s *scene, h hand) error {
-	t := &lifecyclev1alpha1.LifecycleTransition{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Annotations: map[string]string{"example.com/large": strings.Repeat("x", 200_000)}},
-		Spec:       lifecyclev1alpha1.LifecycleTransitionSpec{Start: "begun", End: "done", Driver: "attack.example.com", NodeName: s.nodes[ofA].Name},
-	}
+	t := transitionOf("")
+	t.GenerateName, t.Annotations, t.Spec.NodeName = "attack-", map[string]string{"example.com/large": large}, s.nodes[ofA].Name
 	return h.kinds.Create(ctx, t, client.DryRunAll)
+}
+
+func writeLargeRule(ctx context.Context, s *scene, h hand) error {
+	var values []any
+	for i := range 1_000 {
+		values = append(values, large[:50]+strconv.Itoa(i))
+	}
+	apps := map[string]any{"key": "app", "operator": "In", "values": values}
+	return writeRuleAbout(metav1.NamespaceDefault, map[string]any{"matchExpressions": []any{apps}})(ctx, s, h)
 }
 
 // withdraw deletes the transition of a node.
@@ -141,10 +152,12 @@ func writeFreeze(ctx context.Context, _ *scene, h hand) error {
 	return h.kinds.Create(ctx, freeze, client.DryRunAll)
 }
 
-func writeRule(namespace string) try {
+func writeRule(namespace string) try { return writeRuleAbout(namespace, map[string]any{}) }
+
+func writeRuleAbout(namespace string, pods map[string]any) try {
 	return func(ctx context.Context, _ *scene, h hand) error {
 		rule := &unstructured.Unstructured{Object: map[string]any{
-			"spec": map[string]any{"podSelector": map[string]any{}, "behavior": "Skip"},
+			"spec": map[string]any{"podSelector": pods, "behavior": "Skip"},
 		}}
 		rule.SetAPIVersion("slipway.dev/v1alpha1")
 		rule.SetKind("DrainRule")

@@ -39,8 +39,8 @@ func TestTheGateOfTheGuards(t *testing.T) {
 
 	// Only the uncordon by a person ends a hold, and no forged note of it.
 	const uncordoned = `{"metadata":{"annotations":{"slipway.dev/uncordoned-by":"alice"}}}`
-	s.awaitRefusal(t, attempt{nodeA, patchNode(ofA, uncordoned), byUncordons, root})
-	s.awaitRefusal(t, attempt{detector, patchNode(ofB, uncordoned, "status"), byUncordons, root})
+	s.awaitRefusal(t, attempt{nodeA, patchNode(ofA, uncordoned), byNodeRecords, root})
+	s.awaitRefusal(t, attempt{detector, patchNode(ofB, uncordoned, "status"), byNodeRecords, root})
 
 	for name, tc := range map[string]struct {
 		transition string
@@ -56,7 +56,7 @@ func TestTheGateOfTheGuards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			event := guardable(tc.transition, tc.gates...)
-			if err := s.as(t, controller).kinds.Create(t.Context(), event, client.DryRunAll); err != nil {
+			if err := s.as(t, boss).kinds.Create(t.Context(), event, client.DryRunAll); err != nil {
 				t.Fatal(err)
 			}
 			if got := gatesOf(event); !slices.Equal(got, tc.want) {

@@ -27,9 +27,10 @@ const (
 	byHolds       = "policy release-holds.slipway.dev"
 	byBreakGlass  = "policy break-glass.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
-	byUncordons   = "policy uncordons.slipway.dev"
-	byNotes       = "policy maintenance-events.slipway.dev"
-	byShutdowns   = "policy shutdowns.slipway.dev"
+	bySizes       = "policy object-sizes.slipway.dev"
+	byUse         = "policy use-transitions.slipway.dev"
+	byNodeRecords = "policy node-records.slipway.dev"
+	byRecords     = "policy event-records.slipway.dev"
 )
 
 var (

@@ -34,6 +34,8 @@ const (
 	boss       = "an administrator of Slipway"
 	controller = "the controller"
 	root       = "the administrator of the cluster"
+
+	nobody = "" // no credentials are good for an attempt
 )
 
 const (
@@ -59,6 +61,8 @@ func (s *scene) as(t *testing.T, who string) hand {
 	if config == nil {
 		t.Fatalf("nobody is %s", who)
 	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // no limit: a test sends many requests
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,16 @@ var onNodes = map[string]attempt{
 	"delete another node":                   {nodeA, deleteNode(ofB), byImpersonation, root},
 	"delete its node as oneself":            {agentA, deleteNode(ofA), byRBAC, root},
 	"tell of things in the name of oneself": {agentA, tellOf(ofA), byRBAC, nodeA},
+	"have a person's cordon undone":         {detector, record(ofB, "cordons", `{\"other\":{\"uid\":\"attack\"}}`), byNodeRecords, nodeB},
+	"have all events of a node fail":        {detector, record(ofB, "api-home", `{\"group\":\"attack\",\"since\":\"2999-01-01T00:00:00Z\"}`), byNodeRecords, nodeB},
+	"have administrators locked out":        {detector, record(ofB, "node-lease", ""), byNodeRecords, controller},
+	"hide who holds its node":               {nodeA, record(ofA, "held-by", ""), byNodeRecords, controller},
+	"have new pods refused":                 {detector, label(ofB, "slipway.dev/going-down"), byNodeRecords, nodeB},
+}
+
+// record writes a record of Slipway with the status of a Node.
+func record(of, name, value string) try {
+	return patchNode(of, `{"metadata":{"annotations":{"slipway.dev/`+name+`":"`+value+`"}}}`, "status")
 }
 
 func readNode(of string) try {

@@ -33,10 +33,15 @@ var onRequests = map[string]attempt{
 	"ask in another's name, with all":    {root, ask(ofB, "alice", ""), byRequester, controller},
 	"release another controller's claim": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/release-claim":"yes"}}}`), byReleases, boss},
 	"release the holds of other users":   {operator, ask(ofB, "", `{"release":"All"}`), byHolds, boss},
-	"stop a maintenance by its name":     {operator, create(func(s *scene) metav1.ObjectMeta { return metav1.ObjectMeta{Name: "maintenance-" + s.nodes[ofB].Name} }), byNotes, controller},
+	"stop a maintenance by its name":     {operator, create(func(s *scene) metav1.ObjectMeta { return metav1.ObjectMeta{Name: "maintenance-" + s.nodes[ofB].Name} }), byRecords, controller},
 	"stop it by its label": {operator, create(func(*scene) metav1.ObjectMeta {
 		return metav1.ObjectMeta{GenerateName: "attack-", Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: ""}}
-	}), byNotes, controller},
+	}), byRecords, controller},
+	"fill all memories with an event": {operator, create(func(*scene) metav1.ObjectMeta {
+		return metav1.ObjectMeta{GenerateName: "attack-", Annotations: map[string]string{"example.com/large": large}}
+	}), bySizes, nobody},
+	"have another driver wipe a node":    {operator, askForAnotherDriver, byUse, boss},
+	"have the controller wipe a node":    {controller, askForAnotherDriver, byUse, boss},
 	"break the glass":                    {operator, emergency(ofB), byBreakGlass, boss},
 	"break the glass, as the controller": {controller, emergency(ofB), byBreakGlass, boss},
 	"have budgets overridden":            {operator, ask(ofB, "", overriding), byOverride, boss},
@@ -82,6 +87,14 @@ func ask(of, requester, parameters string) try {
 		}
 		return h.kinds.Create(ctx, wanted, client.DryRunAll)
 	}
+}
+
+// askForAnotherDriver creates an event whose driver is not the drain driver.
+func askForAnotherDriver(ctx context.Context, s *scene, h hand) error {
+	return h.kinds.Create(ctx, &lifecyclev1alpha1.LifecycleEvent{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"},
+		Spec:       lifecyclev1alpha1.LifecycleEventSpec{TransitionName: s.transitions[ofB].Name, BindingNode: s.nodes[ofB].Name},
+	}, client.DryRunAll)
 }
 
 // replaceEvent is an update, with nothing changed.

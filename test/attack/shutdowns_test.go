@@ -5,14 +5,14 @@ package attack
 // What a Node says of its machine's shutdown has it drained past the guards, its machine let
 // go, and a cordon undone.
 var onShutdowns = map[string]attempt{
-	"announce the shutdown of any node":            {detector, announceShutdown(ofB), byShutdowns, nodeB},
+	"announce the shutdown of any node":            {detector, announceShutdown(ofB), byNodeRecords, nodeB},
 	"announce the shutdown of another node":        {nodeA, announceShutdown(ofB), byNodeRestriction, nodeB},
 	"announce the shutdown of its node, oneself":   {agentA, announceShutdown(ofA), byRBAC, nodeA},
-	"say that any node is drained for a shutdown":  {detector, noteDrain(ofB), byShutdowns, controller},
-	"say that its own is drained for a shutdown":   {nodeA, noteDrain(ofA), byShutdowns, controller},
-	"have any cordon undone as after a shutdown":   {detector, noteDrainInStatus(ofB), byShutdowns, root},
-	"have its cordons undone as after a shutdown":  {nodeA, noteDrainInStatus(ofA), byShutdowns, root},
-	"have the end of any event noted as a drain's": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/shutdown":"attack"}}}`), byShutdowns, boss},
+	"say that any node is drained for a shutdown":  {detector, noteDrain(ofB), byNodeRecords, controller},
+	"say that its own is drained for a shutdown":   {nodeA, noteDrain(ofA), byNodeRecords, controller},
+	"have any cordon undone as after a shutdown":   {detector, noteDrainInStatus(ofB), byNodeRecords, root},
+	"have its cordons undone as after a shutdown":  {nodeA, noteDrainInStatus(ofA), byNodeRecords, root},
+	"have the end of any event noted as a drain's": {operator, patchEvent(waitingOf(ofB), `{"metadata":{"annotations":{"slipway.dev/shutdown":"attack"}}}`), byRecords, boss},
 }
 
 const (

@@ -149,32 +149,6 @@ func TestHowPodsAreKeptAway(t *testing.T) {
 	}
 }
 
-func TestWhoSaysWhatANodeKeepsAway(t *testing.T) {
-	const refusal, nodes = "metadata: label and annotation slipway.dev/kept-away", "nodes"
-	free := "{metadata: {name: a, labels: {x: y}}}"
-	kept := "{metadata: {name: a, labels: {x: y, slipway.dev/kept-away: daemonsets}, annotations: {slipway.dev/kept-away: '5'}}}"
-	more := strings.Replace(kept, "'5'", "'6'", 1)
-	kubelet := caller{name: "system:node:a"}
-	refusals(t, "daemonsets/mark.yaml", map[string]refused{
-		"the controller":                    {request{controller, nodes, free, kept}, ""},
-		"the controller, the end":           {request{controller, nodes, kept, free}, ""},
-		"a user":                            {request{alice, nodes, free, kept}, refusal},
-		"a user, more":                      {request{alice, nodes, kept, more}, refusal},
-		"a user, the end":                   {request{alice, nodes, kept, free}, refusal},
-		"a user with the right":             {request{alice.with("open-guards"), nodes, kept, free}, ""},
-		"a user, anything else":             {request{alice, nodes, kept, strings.Replace(kept, "x: y", "x: z", 1)}, ""},
-		"a kubelet of its own Node":         {request{kubelet, nodes, free, kept}, refusal},
-		"a kubelet by way of its status":    {request{kubelet, "nodes/status", kept, more}, refusal},
-		"a kubelet that is alive":           {request{kubelet, "nodes/status", kept, kept}, ""},
-		"a kubelet that registers":          {request{kubelet, nodes, "", free}, ""},
-		"a kubelet that registers so":       {request{kubelet, nodes, "", kept}, refusal},
-		"an agent as itself":                {request{agentOfA, nodes, free, kept}, refusal},
-		"a Node without labels":             {request{alice, nodes, "{metadata: {name: a}}", "{metadata: {name: a, annotations: {b: c}}}"}, ""},
-		"the label alone, of such a Node":   {request{alice, nodes, "{metadata: {name: a}}", "{metadata: {name: a, labels: {slipway.dev/kept-away: daemonsets}}}"}, refusal},
-		"another value, which selects none": {request{alice, nodes, kept, strings.Replace(kept, "daemonsets", "none", 1)}, refusal},
-	})
-}
-
 func TestTheControllerLetsPodsBack(t *testing.T) {
 	const pods, spec, metadata = "pods", "spec: the controller removes the scheduling gate", "metadata: the controller changes none"
 	pod := func(gates, more, meta string) string {

@@ -51,28 +51,6 @@ func leased(holder, spec string) string {
 	return `{metadata: {name: a, annotations: {slipway.dev/node-lease: '{"holder":"` + holder + `","purpose":"p \"q\"","since":"2026-01-02T03:04:05Z"}'}}, spec: {` + spec + "}}"
 }
 
-func TestWhoSaysWhoHoldsALease(t *testing.T) {
-	const refusal, nodes, status = "metadata.annotations: slipway.dev/node-lease is written by", "nodes", "nodes/status"
-	kubelet := caller{name: "system:node:a"}
-	free, upgrade, alices := leased("", ""), leased("upgrade", ""), leased("alice", "")
-	labelled := strings.Replace(upgrade, "name: a", "name: a, labels: {x: y}", 1)
-	refusals(t, "leases/mirror.yaml", map[string]refused{
-		"the controller":                   {request{controller, nodes, free, upgrade}, ""},
-		"the controller, the end":          {request{controller, nodes, upgrade, free}, ""},
-		"a user":                           {request{alice, nodes, free, alices}, refusal},
-		"a user takes it over":             {request{alice, nodes, upgrade, alices}, refusal},
-		"a user takes it away":             {request{alice, nodes, upgrade, free}, refusal},
-		"a user with the right":            {request{alice.with("open-guards"), nodes, upgrade, free}, ""},
-		"a user, anything else":            {request{alice, nodes, upgrade, labelled}, ""},
-		"a kubelet, of its own Node":       {request{kubelet, nodes, upgrade, free}, refusal},
-		"a kubelet, with its status":       {request{kubelet, status, free, upgrade}, refusal},
-		"a kubelet, a heartbeat":           {request{kubelet, status, upgrade, upgrade}, ""},
-		"a kubelet that registers":         {request{kubelet, nodes, "", free}, ""},
-		"a kubelet that registers with it": {request{kubelet, nodes, "", upgrade}, refusal},
-		"an agent as itself":               {request{agentOfA, nodes, free, upgrade}, refusal},
-	})
-}
-
 func TestOnlyTheControllerHoldsLeasesAsSlipway(t *testing.T) {
 	const refusal, leases = "spec.holderIdentity: slipway is the name of Slipway's controller", "leases"
 	lease := func(holder, more string) string {

@@ -94,11 +94,16 @@ func (c compiler) matcher(
 func validator(t *testing.T, file string) validating.Validator {
 	t.Helper()
 	policy := documents[admissionregistrationv1.ValidatingAdmissionPolicy](t, file, "ValidatingAdmissionPolicy")[0]
-	c := newCompiler(t, policy.Spec.Variables)
+	return validatorOf(t, policy.Name, policy.Spec)
+}
+
+func validatorOf(t *testing.T, name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) validating.Validator {
+	t.Helper()
+	c := newCompiler(t, spec.Variables)
 	options := withAuthorizer
-	options.HasParams = policy.Spec.ParamKind != nil
+	options.HasParams = spec.ParamKind != nil
 	var validations, messages []cel.ExpressionAccessor
-	for _, v := range policy.Spec.Validations {
+	for _, v := range spec.Validations {
 		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason})
 		var message cel.ExpressionAccessor
 		if v.MessageExpression != "" {
@@ -107,8 +112,8 @@ func validator(t *testing.T, file string) validating.Validator {
 		messages = append(messages, message)
 	}
 	return validating.NewValidator(
-		c.conditions(validations, options), c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, options),
-		c.conditions(nil, options), c.conditions(messages, cel.OptionalVariableDeclarations{HasParams: options.HasParams}), policy.Spec.FailurePolicy, nil)
+		c.conditions(validations, options), c.matcher(name, spec.MatchConditions, spec.FailurePolicy, options),
+		c.conditions(nil, options), c.conditions(messages, cel.OptionalVariableDeclarations{HasParams: options.HasParams}), spec.FailurePolicy, nil)
 }
 
 // mutator is the mutating policy of a file, which has one JSON patch.

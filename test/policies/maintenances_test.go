@@ -186,7 +186,7 @@ func TestWhoAsksForAMaintenanceInWhoseName(t *testing.T) {
 }
 
 func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
-	const refusal = "metadata: label slipway.dev/maintenance, annotation slipway.dev/maintenances, finalizer"
+	const refusal = "metadata: the labels, annotations and finalizers slipway.dev/"
 	plain := event("", "", "Claimed")
 	labelled := event(", labels: {slipway.dev/maintenance: drain}", "", "Claimed")
 	noted := event(", annotations: {slipway.dev/maintenances: '[]'}", "", "Claimed")
@@ -197,7 +197,7 @@ func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
 	}
 	hooked := event(", annotations: {slipway.dev/maintenances: '[]', hook.slipway.dev/a: Open, slipway.dev/work-done: alice}", "", "Claimed")
 	protected := event(", finalizers: [slipway.dev/maintenance, lifecycle.k8s.io/claim-protection]", "", "Claimed")
-	refusals(t, "maintenance-events.yaml", map[string]refused{
+	refusals(t, "event-records.yaml", map[string]refused{
 		"an event of its own":               {request{alice, events, "", plain}, ""},
 		"one of a maintenance":              {request{alice, events, "", labelled}, refusal},
 		"one with an empty label":           {request{alice, events, "", event(", labels: {slipway.dev/maintenance: ''}", "", "Pending")}, refusal},
@@ -220,24 +220,5 @@ func TestWhoNotesWhatIsOfAMaintenance(t *testing.T) {
 		"an agent, its own finalizer":       {request{agentOfA, events, kept, protected}, ""},
 		"an agent, ours":                    {request{agentOfA, events, kept, plain}, refusal},
 		"the controller":                    {request{controller, events, "", labelled}, ""},
-	})
-}
-
-func TestWhoRecordsThatAMaintenanceIsDoneWithANode(t *testing.T) {
-	const refusal, nodes, status = "metadata.annotations: slipway.dev/maintenances is written by", "nodes", "nodes/status"
-	kubelet := caller{name: "system:node:a"}
-	plain, done := "{metadata: {name: a}}", "{metadata: {name: a, annotations: {slipway.dev/maintenances: '[]'}}}"
-	labelled := "{metadata: {name: a, labels: {x: y}, annotations: {slipway.dev/maintenances: '[]'}}}"
-	refusals(t, "maintenance-records.yaml", map[string]refused{
-		"the controller":                   {request{controller, nodes, plain, done}, ""},
-		"a user":                           {request{alice, nodes, plain, done}, refusal},
-		"a user takes it away":             {request{alice, nodes, done, plain}, refusal},
-		"a user with the right":            {request{alice.with("open-guards"), nodes, done, plain}, ""},
-		"a user, anything else":            {request{alice, nodes, done, labelled}, ""},
-		"a kubelet, of its own Node":       {request{kubelet, nodes, plain, done}, refusal},
-		"a kubelet, with its status":       {request{kubelet, status, plain, done}, refusal},
-		"a kubelet, a heartbeat":           {request{kubelet, status, done, done}, ""},
-		"a kubelet that registers":         {request{kubelet, nodes, "", plain}, ""},
-		"a kubelet that registers with it": {request{kubelet, nodes, "", done}, refusal},
 	})
 }

@@ -3,7 +3,6 @@
 package policies
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -22,9 +21,6 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		onlyTheMark = "metadata.annotations: the controller changes only"
 	)
 	everywhere := driverOnA.with("publish-everywhere")
-	annotated := func(size int) string {
-		return "{metadata: {name: any, annotations: {example.com/a: " + strings.Repeat("x", size) + "}}, spec: {nodeName: a, driver: d}}"
-	}
 	refusals(t, "transitions.yaml", map[string]refused{
 		"an agent, of its node":                 {request{agentOfA, transitions, "", ofA}, ""},
 		"an agent, of another":                  {request{agentOfA, transitions, "", ofB}, refusal},
@@ -36,10 +32,6 @@ func TestWhoWritesWhichTransitions(t *testing.T) {
 		"a driver, of its node":                 {request{driverOnA, transitions, "", ofA}, ""},
 		"a driver, of all":                      {request{driverOnA, transitions, "", ofAll}, refusal},
 		"a driver changes its own":              {request{driverOnA, transitions, "{metadata: {name: any}, spec: {nodeName: a, driver: d}}", slower}, ""},
-		"a driver, a large one":                 {request{driverOnA, transitions, "", annotated(8192 - len("example.com/a") + 1)}, "metadata: a transition of a driver has at most 8 KiB"},
-		"a driver, one with annotations":        {request{driverOnA, transitions, "", annotated(8192 - len("example.com/a"))}, ""},
-		"a user, a large one":                   {request{alice, transitions, "", annotated(9000)}, ""},
-		"a driver deletes a large one":          {request{driverOnA, transitions, annotated(9000), ""}, ""},
 		"a driver takes that of another":        {request{driverOnA, transitions, foreign, slower}, "spec.driver: a driver changes no transition"},
 		"a driver changes the drain's":          {request{driverOnA, transitions, drainOfA, drainOfA}, "metadata.name: the transitions"},
 		"a driver changes one of all":           {request{driverOnA, transitions, ofAll, ofAll}, refusal},

@@ -142,7 +142,7 @@ func TestAPersonWhoUncordonsANodeIsNamedOnIt(t *testing.T) {
 			t.Errorf("%s: the annotation is %q; want %q", name, got, tc.want)
 		}
 	}
-	refusals(t, "guards/uncordons.yaml", map[string]refused{
+	refusals(t, nodeRecords, map[string]refused{
 		"a person who uncordons":           {request{alice, nodes, node("", cordoned), node(noted(alice.name), "")}, ""},
 		"a person, in the name of another": {request{alice, nodes, node("", cordoned), node(noted("bob"), "")}, needed},
 		"the node":                         {request{kubelet, nodes, node("", cordoned), node(noted("system:node:a"), "")}, needed},

@@ -82,7 +82,11 @@ type Drivers interface {
 
 // Readers read the objects of the agent's facts.
 type Readers struct {
-	Events, Transitions, Nodes client.Reader
+	Events, Nodes client.Reader
+	// Transitions are of several nodes and, for an agent on its node, of that node.
+	Transitions []client.Reader
+	// Transition reads one that an event names, and that is not among these: of another node. It reads the API server.
+	Transition client.Reader
 }
 
 // New returns an agent without memory of earlier passes.

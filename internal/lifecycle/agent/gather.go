@@ -8,10 +8,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/transition"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 )
 
@@ -27,7 +30,10 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 	if facts.Events, err = loop.Events(ctx, from.Events, a.NodeName); err != nil {
 		return facts, err
 	}
-	if facts.Transitions, err = loop.Transitions(ctx, from.Transitions); err != nil {
+	if facts.Transitions, err = loop.Transitions(ctx, from.Transitions...); err != nil {
+		return facts, err
+	}
+	if err := addNamed(ctx, from.Transition, facts); err != nil {
 		return facts, err
 	}
 	var node corev1.Node
@@ -46,6 +52,24 @@ func (a *Agent) gather(ctx context.Context, from Readers) (transition.Facts, err
 		facts.Central, err = a.Central(ctx, &node)
 	}
 	return facts, err
+}
+
+// addNamed adds the other transitions that new events name.
+func addNamed(ctx context.Context, from client.Reader, facts transition.Facts) error {
+	for _, e := range facts.Events {
+		name := e.Spec.TransitionName
+		if _, known := facts.Transitions[name]; known || lifecycleevent.Phase(e) != lifecyclev1alpha1.Pending {
+			continue
+		}
+		var t lifecyclev1alpha1.LifecycleTransition
+		switch err := from.Get(ctx, client.ObjectKey{Name: name}, &t); {
+		case err == nil:
+			facts.Transitions[name] = &t
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("read transition %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // storable removes LeftToResponders from the answers for events for which the API server

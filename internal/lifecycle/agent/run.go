@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -62,9 +64,9 @@ type Options struct {
 // Builtin is a driver that runs in the agent's process.
 type Builtin struct {
 	Name string
-	// Serve runs it until ctx ends; asNode are the credentials with which it acts on the Node and its
+	// Serve runs it until ctx ends, at the listener; asNode are the credentials with which it acts on the Node and its
 	// pods.
-	Serve func(ctx context.Context, asNode *rest.Config, drains *telemetry.Drains) error
+	Serve func(ctx context.Context, at net.Listener, asNode *rest.Config, drains *telemetry.Drains) error
 }
 
 // Run runs the agent of a node until ctx ends.
@@ -104,9 +106,11 @@ type process struct {
 	standDown  standDown
 	manager    manager.Manager
 	node       cluster.Cluster // the same API server, as the node
-	observer   *telemetry.Source
-	calls      *dispatch.Dispatcher
-	health     *health.Process
+	// ownTransitions has the transitions of this node; the manager's cache has those of several nodes.
+	ownTransitions cache.Cache
+	observer       *telemetry.Source
+	calls          *dispatch.Dispatcher
+	health         *health.Process
 }
 
 // build builds the agent, and starts no part of it.
@@ -116,6 +120,9 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	}
 	if p.node, err = p.newNodeCluster(p.asNode); err != nil {
 		return fmt.Errorf("build the node's cache: %w", err)
+	}
+	if p.ownTransitions, err = p.newTransitionCache(self); err != nil {
+		return fmt.Errorf("build the cache of the node's transitions: %w", err)
 	}
 	if p.observer, err = telemetry.New(ctx, telemetry.Options{
 		Component: telemetry.NodeAgent, APIGroup: p.home.Group(), Events: p.events, Metrics: p.options.Metrics,
@@ -135,8 +142,16 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.NodeAgent, Identity: p.options.NodeName},
 		FinishedEventTTL: p.options.FinishedEventTTL,
 		HomeSince:        p.homeSince, Since: clock.RealClock{}.Now(), Clock: clock.RealClock{},
-		Cached: Readers{Events: p.manager.GetCache(), Transitions: p.manager.GetCache(), Nodes: p.node.GetCache()},
-		Live:   Readers{Events: p.manager.GetAPIReader(), Transitions: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader()},
+		Cached: Readers{
+			Events: p.manager.GetCache(), Nodes: p.node.GetCache(), Transitions: []client.Reader{p.manager.GetCache(), p.ownTransitions},
+			Transition: p.manager.GetAPIReader(),
+		},
+		Live: Readers{
+			Events: p.manager.GetAPIReader(), Nodes: p.node.GetAPIReader(), Transitions: []client.Reader{
+				loop.TransitionsOf(p.manager.GetAPIReader(), ""), loop.TransitionsOf(p.manager.GetAPIReader(), p.options.NodeName),
+			},
+			Transition: p.manager.GetAPIReader(),
+		},
 		Native: func(ctx context.Context) (bool, error) { return p.home.Native(ctx, p.self, p.httpClient) }, StandsDown: p.standDown.set,
 		Wake: wake, Drivers: drivers, Calls: p.calls,
 		Recorder: record.New(p.manager.GetClient()), Node: p.writer, Observer: p.observer.Node(p.options.NodeName),
@@ -144,6 +159,7 @@ func (p *process) build(ctx context.Context, self *rest.Config) (err error) {
 	if err := loop.Add(p.manager, "agent", p.health.Loop(agent), 1,
 		source.TypedKind(p.manager.GetCache(), &lifecyclev1alpha1.LifecycleEvent{}, wakeOn[*lifecyclev1alpha1.LifecycleEvent](p.options.NodeName)),
 		source.TypedKind(p.manager.GetCache(), &lifecyclev1alpha1.LifecycleTransition{}, wakeOn[*lifecyclev1alpha1.LifecycleTransition](p.options.NodeName)),
+		source.TypedKind(p.ownTransitions, &lifecyclev1alpha1.LifecycleTransition{}, wakeOn[*lifecyclev1alpha1.LifecycleTransition](p.options.NodeName)),
 		source.TypedKind(p.node.GetCache(), &corev1.Node{}, wakeOn[*corev1.Node](p.options.NodeName)),
 		waker.Source(p.options.NodeName), // the first pass
 	); err != nil {
@@ -164,19 +180,18 @@ func wakeOn[T client.Object](node string) handler.TypedEventHandler[T, string] {
 func (p *process) addRunnables(drivers *plugins.Registry) error {
 	errs := []error{
 		p.manager.Add(p.node),
+		p.manager.Add(p.ownTransitions),
 		p.manager.Add(manager.RunnableFunc(drivers.Run)),
 	}
-	var builtin []string
 	for _, b := range p.options.Builtin {
-		builtin = append(builtin, b.Name)
+		listener := bufconn.Listen(plugins.InProcessBuffer)
+		drivers.AddInProcess(b.Name, listener.DialContext)
 		errs = append(errs, p.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			return b.Serve(ctx, p.asNode, p.observer.Drains())
+			return b.Serve(ctx, listener, p.asNode, p.observer.Drains())
 		})))
 	}
 	p.health.Check(health.Readiness, "api-home", p.watch.Check)
 	p.health.Check(health.Readiness, "kubelet", p.standDown.check)
-	// An agent without third-party drivers is ready: it reports on events that they are missing.
-	p.health.Check(health.Readiness, "drivers", func() error { return drivers.Builtin(builtin...) })
 	return errors.Join(append(errs, p.health.AddTo(p.manager, p.options.Metrics))...)
 }
 
@@ -188,7 +203,8 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 		Logger:         log.FromContext(ctx),
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
-				&lifecyclev1alpha1.LifecycleEvent{}: {Field: fields.OneTermEqualSelector(lifecycleevent.BindingNodeField, p.options.NodeName)},
+				&lifecyclev1alpha1.LifecycleEvent{}:      {Field: fields.OneTermEqualSelector(lifecycleevent.BindingNodeField, p.options.NodeName)},
+				&lifecyclev1alpha1.LifecycleTransition{}: {Field: fields.OneTermEqualSelector(loop.TransitionNodeField, "")},
 			},
 			DefaultTransform:         cache.TransformStripManagedFields(),
 			DefaultWatchErrorHandler: p.watch.Failed,
@@ -200,6 +216,19 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 		return nil, err
 	}
 	return m, loop.IndexEvents(ctx, m.GetFieldIndexer())
+}
+
+// newTransitionCache builds the cache of the node's own transitions. A field selector cannot select these and the
+// transitions of several nodes together.
+func (p *process) newTransitionCache(self *rest.Config) (cache.Cache, error) {
+	return cache.New(self, cache.Options{
+		HTTPClient: p.httpClient, Scheme: p.home.Scheme(), Mapper: p.manager.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{
+			&lifecyclev1alpha1.LifecycleTransition{}: {Field: fields.OneTermEqualSelector(loop.TransitionNodeField, p.options.NodeName)},
+		},
+		DefaultTransform:         cache.TransformStripManagedFields(),
+		DefaultWatchErrorHandler: p.watch.Failed,
+	})
 }
 
 // newNodeCluster builds the cache of the Node, with the identity of the node.

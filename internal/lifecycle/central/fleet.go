@@ -39,10 +39,14 @@ type Fleet struct {
 	agents map[string]*agent.Agent
 }
 
-// NewFleet returns a Fleet whose drivers register in that directory.
+// NewFleet returns a Fleet. Third-party drivers register in that directory, if there is one.
 func NewFleet(options Options, registrationDir string) *Fleet {
 	f := &Fleet{Options: options, agents: map[string]*agent.Agent{}}
-	f.drivers = plugins.New([]string{registrationDir}, f.driversChanged)
+	var dirs []string
+	if registrationDir != "" {
+		dirs = append(dirs, registrationDir)
+	}
+	f.drivers = plugins.New(dirs, f.driversChanged)
 	f.marker = &Marker{Options: options, drivers: f.drivers}
 	return f
 }
@@ -121,8 +125,8 @@ func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 		Claimer:          lifecyclev1alpha1.Claimer{Kind: lifecyclev1alpha1.Controller, Identity: Name},
 		FinishedEventTTL: f.FinishedEventTTL,
 		HomeSince:        homeSince, Since: f.Clock.Now(), Clock: f.Clock,
-		Cached:  readers(f.Cached),
-		Live:    readers(f.Live),
+		Cached:  f.readers(f.Cached, f.Cached),
+		Live:    f.readers(f.Live, loop.TransitionsOf(f.Live, "")),
 		Central: f.ofAgent,
 		Wake:    wake, Drivers: f.drivers, Calls: dispatch.New(node, f.drivers, f.Clock, f.Observer.Calls(), wake),
 		Recorder: f.Recorder, Node: writer, Observer: f.Observer.Node(node),
@@ -133,8 +137,8 @@ func (f *Fleet) begin(ctx context.Context, node string) (*agent.Agent, error) {
 	return a, nil
 }
 
-func readers(r client.Reader) agent.Readers {
-	return agent.Readers{Events: r, Transitions: r, Nodes: r}
+func (f *Fleet) readers(r, transitions client.Reader) agent.Readers {
+	return agent.Readers{Events: r, Nodes: r, Transitions: []client.Reader{transitions}, Transition: f.Live}
 }
 
 func (f *Fleet) of(node string) *agent.Agent {

@@ -22,6 +22,7 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
 	"github.com/slipway-k8s/slipway/internal/lifecycleevent/record"
+	"github.com/slipway-k8s/slipway/internal/node/loop"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
@@ -41,6 +42,9 @@ type stage struct {
 func apiOf(objects ...client.Object) client.Client {
 	builder := fake.NewClientBuilder().WithScheme(apigroup.In(lifecyclev1alpha1.GroupSlipway).Scheme()).
 		WithObjects(objects...).WithStatusSubresource(&lifecyclev1alpha1.LifecycleEvent{}, &corev1.Node{})
+	builder.WithIndex(&lifecyclev1alpha1.LifecycleTransition{}, loop.TransitionNodeField, func(o client.Object) []string {
+		return []string{o.(*lifecyclev1alpha1.LifecycleTransition).Spec.NodeName}
+	})
 	if err := Index(context.Background(), indices{builder}); err != nil {
 		panic(err) // indices returns none
 	}

@@ -29,7 +29,7 @@ func guard(f Facts, e *lifecyclev1alpha1.LifecycleEvent, now time.Time) Decision
 	if !Guarded(e) || len(e.Spec.Gates) > 1 || leaseLost(f, e) {
 		return Decision{}
 	}
-	if returnsNode(f, e) {
+	if lifecycleevent.ReturnsNode(e, f.Transitions) {
 		return giveBack(f, e, now)
 	}
 	if message := freeze.Objection(f.Freezes, f.Node.Labels); message != "" && holds(f, e) {
@@ -136,16 +136,8 @@ func Leaving(f Facts) map[string]bool {
 // takesOut returns whether the event takes its node out of service, or will after its claim. The work of a driver is unknown:
 // each event counts that does not return a node.
 func takesOut(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
+	if lifecycleevent.ReturnsNode(e, f.Transitions) || e.Status.ClaimStatus.Terminal() {
 		return false
 	}
 	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || len(e.Spec.Gates) == 0 && e.DeletionTimestamp == nil || LetPass(e)
-}
-
-func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	if driver := e.Status.Driver; driver != nil {
-		return lifecyclev1alpha1.IsState(driver.End, lifecyclev1alpha1.StateMaintenanceComplete)
-	}
-	t, found := f.Transitions[e.Spec.TransitionName]
-	return found && lifecyclev1alpha1.IsState(t.Spec.End, lifecyclev1alpha1.StateMaintenanceComplete)
 }

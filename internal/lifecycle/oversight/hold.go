@@ -23,7 +23,7 @@ import (
 
 // holds returns whether the event takes the node out of service for an actor. A shutdown has no hold: its boot ends it.
 func holds(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	return !shutdown.Is(e) && !returnsNode(f, e)
+	return !shutdown.Is(e) && !lifecycleevent.ReturnsNode(e, f.Transitions)
 }
 
 func hasHoldFinalizer(e *lifecyclev1alpha1.LifecycleEvent) bool {
@@ -68,7 +68,7 @@ func settleHold(f Facts, e *lifecyclev1alpha1.LifecycleEvent) Decision {
 	if !hasHoldFinalizer(e) {
 		return Decision{}
 	}
-	if returnsNode(f, e) { // only an event that breaks the glass has the finalizer
+	if lifecycleevent.ReturnsNode(e, f.Transitions) { // only an event that breaks the glass has the finalizer
 		return breakHolds(f, e).Or(do(UnprotectHold{Event: e}))
 	}
 	h := holdOf(f, e)
@@ -235,7 +235,7 @@ func passedBefore(f Facts, e *lifecyclev1alpha1.LifecycleEvent) *lifecyclev1alph
 		if other.UID == e.UID || ends || lifecycleevent.HasForeignClaim(other) {
 			continue
 		}
-		returns := returnsNode(f, other) && (len(other.Spec.Gates) == 0 || len(other.Spec.Gates) == 1 && Guarded(other))
+		returns := lifecycleevent.ReturnsNode(other, f.Transitions) && (len(other.Spec.Gates) == 0 || len(other.Spec.Gates) == 1 && Guarded(other))
 		if returns || hasHoldFinalizer(other) && hold.OfMaintenance(other) != hold.OfMaintenance(e) {
 			return other
 		}

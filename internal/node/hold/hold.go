@@ -85,7 +85,7 @@ func nameOf(node string, event types.UID) string {
 }
 
 // maintenance is an entry of the annotation MaintenancesAnnotation. Only Slipway's controller writes it
-// (admission/maintenance-events.yaml).
+// (admission/event-records.yaml).
 type maintenance struct {
 	UID      types.UID `json:"uid"`
 	Name     string    `json:"name"`

@@ -27,7 +27,7 @@ func needed(f Facts) bool {
 // needs reports whether an event takes its node out of service, or may do so once the controller's gates are removed:
 // the gate of guards comes after the gate of leases.
 func needs(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	if returnsNode(f, e) || e.Status.ClaimStatus.Terminal() {
+	if lifecycleevent.ReturnsNode(e, f.Transitions) || e.Status.ClaimStatus.Terminal() {
 		return false
 	}
 	return e.Status.ClaimStatus == lifecyclev1alpha1.Claimed || e.DeletionTimestamp == nil && onlyOurGates(e)
@@ -54,14 +54,6 @@ func gated(e *lifecyclev1alpha1.LifecycleEvent) bool {
 
 func pending(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	return e.Status.ClaimStatus == "" || e.Status.ClaimStatus == lifecyclev1alpha1.Pending
-}
-
-func returnsNode(f Facts, e *lifecyclev1alpha1.LifecycleEvent) bool {
-	if driver := e.Status.Driver; driver != nil {
-		return lifecyclev1alpha1.IsState(driver.End, lifecyclev1alpha1.StateMaintenanceComplete)
-	}
-	t, found := f.Transitions[e.Spec.TransitionName]
-	return found && lifecyclev1alpha1.IsState(t.Spec.End, lifecyclev1alpha1.StateMaintenanceComplete)
 }
 
 // maxPurpose limits a purpose, in characters.
@@ -107,7 +99,7 @@ func admit(f Facts, e *lifecyclev1alpha1.LifecycleEvent, held nodelease.Held, is
 		return Decision{Step: WriteStatus{Event: e, Status: status}}
 	}
 	switch {
-	case returnsNode(f, e): // it needs no lease
+	case lifecycleevent.ReturnsNode(e, f.Transitions): // it needs no lease
 		return pass(e)
 	case !needs(f, e) || !is:
 		return Decision{}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -66,7 +67,7 @@ func step(t *rapid.T, w *world) bool {
 	case RemoveGate:
 		ours := is && held.Holder == nodelease.Slipway && held.Valid(w.now)
 		requesters := is && held.User != "" && held.User == s.Event.Spec.RequestedBy
-		if !ours && !requesters && !returnsNode(f, s.Event) {
+		if !ours && !requesters && !lifecycleevent.ReturnsNode(s.Event, f.Transitions) {
 			t.Fatalf("%s: the lease is that of %q", describe(s), held.Holder)
 		}
 	case WriteStatus:

@@ -115,15 +115,35 @@ func Events(ctx context.Context, from client.Reader, node string) ([]*lifecyclev
 	return events, nil
 }
 
-// Transitions lists all transitions, by name.
-func Transitions(ctx context.Context, from client.Reader) (map[string]*lifecyclev1alpha1.LifecycleTransition, error) {
-	var list lifecyclev1alpha1.LifecycleTransitionList
-	if err := from.List(ctx, &list); err != nil {
-		return nil, fmt.Errorf("list the transitions: %w", err)
-	}
-	transitions := make(map[string]*lifecyclev1alpha1.LifecycleTransition, len(list.Items))
-	for i := range list.Items {
-		transitions[list.Items[i].Name] = &list.Items[i]
+// TransitionNodeField selects the transitions of one node, and with an empty value those of several nodes. The token of a node is
+// enough to create any number of the former, so no process keeps those of another node in memory.
+const TransitionNodeField = "spec.nodeName"
+
+// TransitionsOf lists only the transitions of that node from the API server; none: of several nodes.
+func TransitionsOf(server client.Reader, node string) client.Reader {
+	return transitionsOf{server, client.MatchingFields{TransitionNodeField: node}}
+}
+
+type transitionsOf struct {
+	client.Reader
+	selected client.MatchingFields
+}
+
+func (r transitionsOf) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return r.Reader.List(ctx, list, append(options, r.selected)...)
+}
+
+// Transitions lists the transitions that the readers have, by name.
+func Transitions(ctx context.Context, from ...client.Reader) (map[string]*lifecyclev1alpha1.LifecycleTransition, error) {
+	transitions := map[string]*lifecyclev1alpha1.LifecycleTransition{}
+	for _, reader := range from {
+		var list lifecyclev1alpha1.LifecycleTransitionList
+		if err := reader.List(ctx, &list); err != nil {
+			return nil, fmt.Errorf("list the transitions: %w", err)
+		}
+		for i := range list.Items {
+			transitions[list.Items[i].Name] = &list.Items[i]
+		}
 	}
 	return transitions, nil
 }

@@ -180,16 +180,17 @@ func newEvent(node string, said Announcement) *lifecyclev1alpha1.LifecycleEvent 
 }
 
 // Is reports whether an event drains the node of a machine that shuts down. Only the controller creates such events
-// (admission/shutdowns.yaml).
+// (admission/event-records.yaml).
 func Is(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	_, is := e.Annotations[Annotation]
 	return is
 }
 
-// HoldsEmpty reports whether the event keeps its node free of all pods except those of DaemonSets and static ones.
+// HoldsEmpty reports whether the event keeps its node free of all pods except those of DaemonSets and static ones. Only a drain
+// of Slipway does: the machine stops without another one.
 func HoldsEmpty(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	var parameters slipwayv1alpha1.DrainParameters
-	if e.Status.ClaimStatus != lifecyclev1alpha1.Claimed || e.DeletionTimestamp != nil || e.Spec.Parameters == nil ||
+	if e.Spec.TransitionName != lifecyclev1alpha1.DrainTransition || e.Status.ClaimStatus != lifecyclev1alpha1.Claimed || e.DeletionTimestamp != nil || e.Spec.Parameters == nil ||
 		e.Status.ObservedGeneration != e.Generation || json.Unmarshal(e.Spec.Parameters.Raw, &parameters) != nil {
 		return false
 	}

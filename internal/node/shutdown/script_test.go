@@ -30,6 +30,7 @@ import (
 //	end Succeeded|Failed|SlaExpired   it ends, and the agent deletes it
 //	delete                            a user deletes it
 //	maintain PARAMETERS [reached]     the drain of a maintenance holds the node
+//	maintain PARAMETERS foreign       an event of a third-party driver, which says that it has reached its targets
 //	reached                           that drain has got to its end
 //	clock DURATION                    time passes
 //	delay DURATION                    logind lets itself be delayed for that, from now on
@@ -108,7 +109,11 @@ func run(t *testing.T, w *world, d *datadriven.TestData) {
 	case "delete":
 		w.deleteEvent(w.event())
 	case "maintain":
-		w.maintain(d.Input, first == "reached")
+		transition := lifecyclev1alpha1.DrainTransition
+		if first == "foreign" {
+			transition = "firmware.example.com"
+		}
+		w.maintain(transition, d.Input, first != "")
 	case "reached":
 		w.reached()
 	case "stopping":

@@ -211,8 +211,9 @@ func (w *world) uncordon(uid types.UID) {
 }
 
 // maintain adds an event of a maintenance that keeps the node empty up to a priority.
-func (w *world) maintain(parameters string, reached bool) {
+func (w *world) maintain(transition, parameters string, reached bool) {
 	e := &lifecyclev1alpha1.LifecycleEvent{ObjectMeta: metav1.ObjectMeta{Name: "maintenance-w1"}}
+	e.Spec.TransitionName = transition
 	e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
 	w.add(e)
 	w.change(w.events[e.Name], func(e *lifecyclev1alpha1.LifecycleEvent) {

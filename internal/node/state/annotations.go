@@ -134,14 +134,17 @@ func (w *Writer) RememberHome(ctx context.Context, group string) (time.Time, err
 	return memory.Since, w.annotate(ctx, "the API home", HomeAnnotation, string(text))
 }
 
-// movedHome returns the value to record, and whether it differs from the recorded one. A move in the future is damage, or
-// forged by an account that may patch the status of Nodes: all events of the node would fail.
+// clockStep is the largest step back of a machine's clock that leaves a recorded move in place.
+const clockStep = time.Minute
+
+// movedHome returns the value to record, and whether it differs from the recorded one. A move in the future is damage:
+// all events of the node would fail.
 func movedHome(node *corev1.Node, group string, now time.Time) (homeMemory, bool) {
 	var memory homeMemory
 	if err := json.Unmarshal([]byte(node.Annotations[HomeAnnotation]), &memory); err != nil || memory.Group == "" {
 		return homeMemory{Group: group}, true
 	}
-	if memory.Group == group && !memory.Since.After(now) {
+	if memory.Group == group && !memory.Since.After(now.Add(clockStep)) {
 		return memory, false
 	}
 	return homeMemory{Group: group, Since: now.UTC().Truncate(time.Second)}, true
