@@ -80,7 +80,7 @@ func (c caller) user() user.Info {
 	return u
 }
 
-func object(t *testing.T, text string) runtime.Object {
+func object(t testing.TB, text string) runtime.Object {
 	t.Helper()
 	if text == "" {
 		return nil
@@ -102,7 +102,7 @@ func namespaceOf(o runtime.Object) string {
 	return ""
 }
 
-func (r request) attributes(t *testing.T) *admission.VersionedAttributes {
+func (r request) attributes(t testing.TB) *admission.VersionedAttributes {
 	t.Helper()
 	before, now, operation := object(t, r.before), object(t, r.now), admission.Update
 	switch {

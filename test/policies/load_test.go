@@ -19,7 +19,7 @@ import (
 )
 
 // documents are those of a file in config/admission, of one kind.
-func documents[T any](t *testing.T, file, kind string) (found []*T) {
+func documents[T any](t testing.TB, file, kind string) (found []*T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "config", "admission", filepath.FromSlash(file)))
 	if err != nil {
@@ -50,11 +50,11 @@ var withAuthorizer = cel.OptionalVariableDeclarations{HasAuthorizer: true}
 
 // compiler compiles the expressions of one policy.
 type compiler struct {
-	t *testing.T
+	t testing.TB
 	*cel.CompositedCompiler
 }
 
-func newCompiler(t *testing.T, variables []admissionregistrationv1.Variable) compiler {
+func newCompiler(t testing.TB, variables []admissionregistrationv1.Variable) compiler {
 	t.Helper()
 	c, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -91,13 +91,13 @@ func (c compiler) matcher(
 }
 
 // validator is the validating policy of a file.
-func validator(t *testing.T, file string) validating.Validator {
+func validator(t testing.TB, file string) validating.Validator {
 	t.Helper()
 	policy := documents[admissionregistrationv1.ValidatingAdmissionPolicy](t, file, "ValidatingAdmissionPolicy")[0]
 	return validatorOf(t, policy.Name, policy.Spec)
 }
 
-func validatorOf(t *testing.T, name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) validating.Validator {
+func validatorOf(t testing.TB, name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) validating.Validator {
 	t.Helper()
 	c := newCompiler(t, spec.Variables)
 	options := withAuthorizer
@@ -123,7 +123,7 @@ type mutator struct {
 	patcher  patch.Patcher
 }
 
-func newMutator(t *testing.T, file string) mutator {
+func newMutator(t testing.TB, file string) mutator {
 	t.Helper()
 	policy := documents[admissionregistrationv1.MutatingAdmissionPolicy](t, file, "MutatingAdmissionPolicy")[0]
 	c := newCompiler(t, policy.Spec.Variables)

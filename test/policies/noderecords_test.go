@@ -160,3 +160,23 @@ func TestTheLargestNodeIsWithinTheCostLimit(t *testing.T) {
 		}
 	}
 }
+
+// What node-records costs the API server for each heartbeat of a kubelet. Compare it with the write of the Node, which takes
+// milliseconds.
+func BenchmarkAHeartbeat(b *testing.B) {
+	policy := validator(b, nodeRecords)
+	var labels, annotations, images strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&labels, "example.com/label-%d: value, ", i)
+		fmt.Fprintf(&annotations, "example.com/annotation-%d: value, ", i)
+		fmt.Fprintf(&images, "{names: ['registry.example.com/image-%d:1'], sizeBytes: 1}, ", i)
+	}
+	node := "{metadata: {name: a, labels: {" + labels.String() + "}, annotations: {" + annotations.String() +
+		"slipway.dev/drivers: drain.slm.k8s.io, slipway.dev/api-home: '{}'}}, status: {images: [" + images.String() + "]}}"
+	r := request{kubelet, "nodes/status", node, node}
+	a := r.attributes(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		policy.Validate(b.Context(), a.GetResource(), a, nil, nil, celconfig.RuntimeCELCostBudget, r.by)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/install/release"
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 )
 
@@ -50,4 +52,48 @@ func (c *Cluster) awaitAdmission(ctx context.Context, group string, mutates bool
 		return fmt.Errorf("wait until events and maintenances are accepted: %w", errors.Join(err, last))
 	}
 	return nil
+}
+
+// typeCheckLimit limits the wait for the type check of policies, which a controller of Kubernetes does.
+const typeCheckLimit = 30 * time.Second
+
+// checkPolicies fails if the API server has found expressions in the policies of the release that do not fit its types: such a
+// policy rejects all requests that it matches, or checks nothing. A cluster that does not check them is accepted.
+func (c *Cluster) checkPolicies(ctx context.Context, r release.Release) error {
+	var policies []string
+	for _, o := range r.Objects {
+		if o.GetKind() == "ValidatingAdmissionPolicy" {
+			policies = append(policies, o.GetName())
+		}
+	}
+	var warnings error
+	err := wait.PollUntilContextTimeout(ctx, admissionPeriod, typeCheckLimit, true, func(ctx context.Context) (bool, error) {
+		list, err := c.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, fmt.Errorf("list the admission policies: %w", err)
+		}
+		checked := true
+		warnings = nil
+		for i := range list.Items {
+			p := &list.Items[i]
+			if !slices.Contains(policies, p.Name) {
+				continue
+			}
+			checked = checked && p.Status.ObservedGeneration >= p.Generation
+			if p.Status.TypeChecking == nil {
+				continue
+			}
+			for _, w := range p.Status.TypeChecking.ExpressionWarnings {
+				warnings = errors.Join(warnings, fmt.Errorf("ValidatingAdmissionPolicy %s: %s: %s", p.Name, w.FieldRef, w.Warning))
+			}
+		}
+		return checked, nil
+	})
+	if warnings != nil {
+		return fmt.Errorf("the API server warns of these expressions: delete the bindings of these policies if they reject requests, and report this: %w", warnings)
+	}
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }

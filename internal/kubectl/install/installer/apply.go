@@ -89,7 +89,10 @@ func (c *Cluster) AwaitReady(ctx context.Context, r release.Release, group strin
 		}
 	}
 	waiting("events and maintenances to be accepted")
-	return c.awaitAdmission(ctx, group, mutates(r))
+	if err := c.awaitAdmission(ctx, group, mutates(r)); err != nil {
+		return err
+	}
+	return c.checkPolicies(ctx, r)
 }
 
 // mutates says whether the release has the policy that sets the requester of events.
