@@ -128,9 +128,9 @@ func (g *ground) refusesForgeries(t *testing.T) {
 	g.Kubectl(t, "create", "clusterrole", "forger-"+node.Name, "--verb=get,patch", "--resource=lifecycleevents.lifecycle.k8s.io,nodes")
 	g.Kubectl(t, "create", "clusterrolebinding", "forger-"+node.Name, "--clusterrole=forger-"+node.Name, "--user=forger")
 	for what, arguments := range map[string][]string{
-		"slipway.dev/lease is removed by":         {"patch", "lifecycleevent", event.Name, "--type=merge", "-p", `{"spec":{"gates":null}}`},
-		"slipway.dev/node-lease is written by":    {"annotate", "node", node.Name, nodelease.Annotation + "-"},
-		"slipway.dev/node-lease is written by Sl": {"annotate", "node", node.Name, "--overwrite", nodelease.Annotation + `={"holder":"forger"}`},
+		"slipway.dev/lease is removed by":                  {"patch", "lifecycleevent", event.Name, "--type=merge", "-p", `{"spec":{"gates":null}}`},
+		"metadata: slipway.dev/node-lease: Slipway writes": {"annotate", "node", node.Name, nodelease.Annotation + "-"},
+		"slipway.dev/node-lease: Slipway writes these":     {"annotate", "node", node.Name, "--overwrite", nodelease.Annotation + `={"holder":"forger"}`},
 	} {
 		refusal := g.Shell(t, "! kubectl --as=forger "+quoted(arguments)+" 2>&1")
 		if !strings.Contains(refusal, what) {
