@@ -92,11 +92,20 @@ func TestTime(t *testing.T) {
 	t.Run("it all is seen", func(t *testing.T) { seen.check(t, takesTime) })
 }
 
-// TestAForgedFieldManagerStopsOneEviction has another client write as Kubernetes' own controller: that Eviction is left to
-// it for as long as a controller could be silent, and no other one.
+// TestAForgedFieldManagerStopsOneEviction has another client write as Kubernetes' own controller. If the API server serves Evictions
+// itself, that Eviction is left to it for as long as a controller could be silent, and no other one. Otherwise none is.
 func TestAForgedFieldManagerStopsOneEviction(t *testing.T) {
-	t.Parallel()
-	g := newGround(t, place{"CRDs", false})
+	for _, p := range []place{{"built in", true}, {"CRDs", false}} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			forge(t, p)
+		})
+	}
+}
+
+func forge(t *testing.T, p place) {
+	t.Helper()
+	g := newGround(t, p)
 	g.left = make(chan struct{}, 100)
 	now := testingclock.NewFakeClock(time.Now())
 	g.control(t, now)
@@ -107,6 +116,10 @@ func TestAForgedFieldManagerStopsOneEviction(t *testing.T) {
 	_, err := g.clients.LifecycleV1alpha1().Evictions(e.Namespace).
 		UpdateStatus(t.Context(), e, metav1.UpdateOptions{FieldManager: evictionrequest.KubernetesControllers[1]})
 	s.must(err)
+	if !p.builtin {
+		s.awaitActive("pod-2-p", evictionrequest.Evictor)
+		return
+	}
 	select {
 	case <-g.left:
 	case <-time.After(patience):

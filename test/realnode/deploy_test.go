@@ -78,7 +78,7 @@ func TestTheDriverOfThePageRunsInADaemonSetOfItsOwn(t *testing.T) {
 	}
 	// It differs in its node, and in the folder of the host.
 	manifest := strings.NewReplacer(
-		"path: /var/lib/slipway,", "path: "+host+",",
+		"path: /var/lib/slipway/", "path: "+host+"/",
 		"      tolerations:", "      nodeSelector: {"+harness.GroupLabel+": "+group+"}\n      hostNetwork: true\n      tolerations:",
 	).Replace(pageBlocks(t, "yaml")[0])
 	write(t, filepath.Join(dir, "driver.yaml"), manifest)

@@ -8,25 +8,32 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/eviction/surge"
+	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
 )
 
 // workers limits the pods that are processed in parallel.
 const workers = 8
+
+// nativePeriod is the time between two questions whether the API server serves Evictions itself.
+const nativePeriod = time.Second
 
 // byPod is the index of requests and Evictions by the namespace and name of their pod.
 const byPod = "pod"
@@ -76,7 +83,11 @@ func (c *Controller) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer c.loop.Close()
-	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(transform))
+	native, err := c.isNative(ctx)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(transform(native)))
 	api := factory.Lifecycle().V1alpha1()
 	var errRequests, errEvictions error
 	c.requests, errRequests = ownwrites.NewInformer(api.EvictionRequests().Informer(), indexes[*evictionv1alpha1.EvictionRequest]())
@@ -151,15 +162,35 @@ func (c *Controller) hasRequests(index, value string) bool {
 	return err == nil && len(keys) > 0
 }
 
-// transform drops the managed fields that decisions do not need.
-func transform(obj any) (any, error) {
-	switch o := obj.(type) {
-	case *evictionv1alpha1.Eviction:
-		evictionrequest.KeepLeader(o)
-	case metav1.Object:
-		o.SetManagedFields(nil)
+// isNative returns whether the API server serves Evictions itself, when it answers. Kubernetes' own controller writes no Evictions
+// of a CRD: then a client that writes under the name of that controller is not believed.
+func (c *Controller) isNative(ctx context.Context) (native bool, err error) {
+	err = wait.PollUntilContextCancel(ctx, nativePeriod, true, func(ctx context.Context) (bool, error) {
+		native, err = apigroup.IsNative(ctx, c.clients.LifecycleV1alpha1().RESTClient(), evictionv1alpha1.SchemeGroupVersion.WithResource("evictions"))
+		if err != nil {
+			log.FromContext(ctx).Info("Cannot find out whether the API server serves Evictions itself; trying again", "reason", err.Error())
+		}
+		return err == nil, nil
+	})
+	if ctx.Err() != nil {
+		return false, nil // the process ends
 	}
-	return obj, nil
+	return native, err
+}
+
+// transform drops the managed fields that decisions do not need.
+func transform(native bool) cache.TransformFunc {
+	return func(obj any) (any, error) {
+		switch o := obj.(type) {
+		case *evictionv1alpha1.Eviction:
+			if evictionrequest.KeepLeader(o); !native {
+				o.SetManagedFields(nil)
+			}
+		case metav1.Object:
+			o.SetManagedFields(nil)
+		}
+		return obj, nil
+	}
 }
 
 // podWatches watches the pods of namespaces with requests, and no other pods.

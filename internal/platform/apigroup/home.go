@@ -40,7 +40,7 @@ func Find(ctx context.Context, config *rest.Config, client *http.Client) (Home, 
 	return Home{group: group}, err
 }
 
-// Native reports whether the API server serves the kinds itself. A CRD has no protobuf: for it, the server answers 406.
+// Native reports whether the API server serves the kinds itself.
 func (h Home) Native(ctx context.Context, config *rest.Config, httpClient *http.Client) (bool, error) {
 	config = dynamic.ConfigFor(config)
 	config.GroupVersion = new(h.GroupVersion())
@@ -48,8 +48,13 @@ func (h Home) Native(ctx context.Context, config *rest.Config, httpClient *http.
 	if err != nil {
 		return false, fmt.Errorf("build a client: %w", err)
 	}
-	path := "/apis/" + h.GroupVersion().String() + "/lifecycletransitions"
-	_, err = lister.Get().AbsPath(path).Param("limit", "1").SetHeader("Accept", runtime.ContentTypeProtobuf).DoRaw(ctx)
+	return IsNative(ctx, lister, h.GroupVersion().WithResource("lifecycletransitions"))
+}
+
+// IsNative reports whether the API server serves a resource itself. A CRD has no protobuf: for it, the server answers 406.
+func IsNative(ctx context.Context, lister rest.Interface, resource schema.GroupVersionResource) (bool, error) {
+	path := "/apis/" + resource.GroupVersion().String() + "/" + resource.Resource
+	_, err := lister.Get().AbsPath(path).Param("limit", "1").SetHeader("Accept", runtime.ContentTypeProtobuf).DoRaw(ctx)
 	if apierrors.IsNotAcceptable(err) {
 		return false, nil
 	}
