@@ -165,10 +165,12 @@ func (c *Controller) hasRequests(index, value string) bool {
 // isNative returns whether the API server serves Evictions itself, when it answers. Kubernetes' own controller writes no Evictions
 // of a CRD: then a client that writes under the name of that controller is not believed.
 func (c *Controller) isNative(ctx context.Context) (native bool, err error) {
+	complaint := ""
 	err = wait.PollUntilContextCancel(ctx, nativePeriod, true, func(ctx context.Context) (bool, error) {
 		native, err = apigroup.IsNative(ctx, c.clients.LifecycleV1alpha1().RESTClient(), evictionv1alpha1.SchemeGroupVersion.WithResource("evictions"))
-		if err != nil {
-			log.FromContext(ctx).Info("Cannot find out whether the API server serves Evictions itself; trying again", "reason", err.Error())
+		if err != nil && err.Error() != complaint {
+			complaint = err.Error()
+			log.FromContext(ctx).Info("Cannot find out whether the API server serves Evictions itself; trying again", "reason", complaint)
 		}
 		return err == nil, nil
 	})
