@@ -81,7 +81,7 @@ func (s *scene) awaitPolicies(t *testing.T, all map[string]attempt) {
 	}
 }
 
-var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byReleases: true, byHolds: true, byBreakGlass: true, byGuards: true, byRecords: true, byNodeRecords: true, bySizes: true, byUse: true}
+var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byReleases: true, byHolds: true, byBreakGlass: true, byGuards: true, byRecords: true, byNodeRecords: true, bySizes: true, byUse: true, byJobs: true}
 
 func (s *scene) awaitRefusal(t *testing.T, a attempt) {
 	t.Helper()

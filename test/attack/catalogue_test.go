@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,6 +46,8 @@ var onTheCatalogue = map[string]attempt{
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
 	"write a rule of the cluster":          {agentA, writeRule("slipway-system"), byRBAC, boss},
 	"write a rule of the cluster, on call": {operator, writeRule("slipway-system"), byRBAC, boss},
+	"run a pod as an agent":                {controller, runJob("slipway-node-agent"), byJobs, root},
+	"run a pod as itself, in a Job":        {controller, runJob("slipway-controller"), byJobs, root},
 	"delete the policy that holds it":      {agentA, deletePolicy, byRBAC, root},
 	"unbind the policy that holds it":      {agentA, deleteBinding, byRBAC, root},
 	"delete that policy, on call":          {boss, deletePolicy, byRBAC, root},
@@ -110,6 +114,21 @@ func publishForAll(ctx context.Context, _ *scene, h hand) error {
 func publishFor(of string) try {
 	return func(ctx context.Context, s *scene, h hand) error {
 		return publish(ctx, h, func(spec *lifecyclev1alpha1.LifecycleTransitionSpec) { spec.NodeName = s.nodes[of].Name })
+	}
+}
+
+// runJob creates a Job of a maintenance with an account.
+func runJob(account string) try {
+	return func(ctx context.Context, _ *scene, h hand) error {
+		labels := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "work"}
+		_, err := h.kube.BatchV1().Jobs("slipway-system").Create(ctx, &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Labels: labels},
+			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: account,
+				Containers: []corev1.Container{{Name: "main", Image: "example.com/attack:1"}},
+			}}},
+		}, dryCreate)
+		return err
 	}
 }
 

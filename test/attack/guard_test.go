@@ -27,6 +27,7 @@ const (
 	byHolds       = "policy release-holds.slipway.dev"
 	byBreakGlass  = "policy break-glass.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
+	byJobs        = "policy controller-jobs.slipway.dev"
 	bySizes       = "policy object-sizes.slipway.dev"
 	byUse         = "policy use-transitions.slipway.dev"
 	byNodeRecords = "policy node-records.slipway.dev"
