@@ -228,10 +228,12 @@ func (s *scene) newTransition(random *rand.Rand, who string) guess {
 		t.Annotations = map[string]string{"example.com/large": large}
 		may = false
 	}
-	return guess{who, fmt.Sprintf("publish %s%s for %s, large: %t", t.GenerateName, t.Name, of, t.Annotations != nil), may,
+	return guess{
+		who, fmt.Sprintf("publish %s%s for %s, large: %t", t.GenerateName, t.Name, of, t.Annotations != nil), may,
 		func(ctx context.Context, _ *scene, h hand) error {
 			return h.kinds.Create(ctx, t.DeepCopy(), client.DryRunAll)
-		}}
+		},
+	}
 }
 
 // changedNode is a change of a record on a Node, or of something else there.
