@@ -222,7 +222,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 // transitions of several nodes together.
 func (p *process) newTransitionCache(self *rest.Config) (cache.Cache, error) {
 	return cache.New(self, cache.Options{
-		HTTPClient: p.httpClient, Scheme: p.home.Scheme(), Mapper: p.manager.GetRESTMapper(),
+		HTTPClient: p.manager.GetHTTPClient(), Scheme: p.home.Scheme(), Mapper: p.manager.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&lifecyclev1alpha1.LifecycleTransition{}: {Field: fields.OneTermEqualSelector(loop.TransitionNodeField, p.options.NodeName)},
 		},
