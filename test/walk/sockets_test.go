@@ -3,6 +3,7 @@
 package walk
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
@@ -44,9 +46,15 @@ func sockets(t *testing.T, node *harness.Node) map[string]string {
 	return found
 }
 
+// wantSockets waits until the directories have these sockets: an agent makes its directory beside other work.
 func wantSockets(t *testing.T, node *harness.Node, want map[string]string) {
 	t.Helper()
-	if diff := cmp.Diff(want, sockets(t, node)); diff != "" {
+	diff := ""
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, harness.Patience, true, func(context.Context) (bool, error) {
+		diff = cmp.Diff(want, sockets(t, node))
+		return diff == "", nil
+	})
+	if err != nil {
 		t.Errorf("sockets (-want +got):\n%s", diff)
 	}
 }
