@@ -115,10 +115,10 @@ func (s *socket) inPlace() bool {
 	return err == nil && os.SameFile(file, s.file)
 }
 
-// unlink removes the file, unless another process has replaced it. Call it before you
-// close the listener: until then, the inode is not used again.
+// unlink removes the file, unless another process has replaced it, or there is no socket. Call it
+// before you close the listener: until then, the inode is not used again.
 func (s *socket) unlink() error {
-	if !s.inPlace() {
+	if s == nil || !s.inPlace() {
 		return nil
 	}
 	return ignoreAbsent(os.Remove(s.path))

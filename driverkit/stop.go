@@ -18,9 +18,8 @@ const closeGrace = time.Second
 // stop ends in an order that loses no answer: it first rejects new callers, then ends the
 // work, answers waiting callers, and closes the sockets.
 func (p *plugin) stop(ctx context.Context) error {
-	var errs []error
-	if p.registrationSocket != nil {
-		errs = append(errs, p.registrationSocket.unlink())
+	errs := []error{p.registrationSocket.unlink()}
+	if p.registrationServer != nil {
 		p.registrationServer.Stop()
 	}
 
@@ -30,11 +29,7 @@ func (p *plugin) stop(ctx context.Context) error {
 		close(idle)
 	}()
 	p.releaseHeld()
-	errs = append(errs, p.closeDriver(ctx))
-	if p.driverSocket != nil {
-		errs = append(errs, p.driverSocket.unlink())
-	}
-	errs = append(errs, p.drainCalls(idle))
+	errs = append(errs, p.closeDriver(ctx), p.driverSocket.unlink(), p.drainCalls(idle))
 	return errors.Join(errs...)
 }
 

@@ -33,24 +33,24 @@ func TestWhoWritesTheRecordsOfANode(t *testing.T) {
 	const annotations, labels = "annotations", "labels"
 	policy := validator(t, nodeRecords)
 	for _, record := range []struct {
-		place, name           string
-		byNode, withOverrides bool
+		place, name                    string
+		byNode, byAgent, withOverrides bool
 	}{
-		{annotations, "slipway.dev/api-home", true, false},
-		{annotations, "slipway.dev/cordons", true, false},
-		{annotations, "slipway.dev/drivers", true, false},
-		{annotations, "slipway.dev/shutdown", true, false},
-		{annotations, "slipway.dev/shutdown-delay", true, false},
-		{annotations, "slipway.dev/static-pods", true, true},
-		{annotations, "slipway.dev/static-pods-host", true, true},
-		{labels, "slipway.dev/going-down", true, false},
-		{annotations, "slipway.dev/shutdown-drain", false, false},
-		{annotations, "slipway.dev/maintenances", false, false},
-		{annotations, "slipway.dev/kept-away", false, false},
-		{labels, "slipway.dev/kept-away", false, false},
-		{annotations, "slipway.dev/node-lease", false, false},
-		{annotations, "slipway.dev/held-by", false, false},
-		{annotations, "slipway.dev/of-a-later-version", false, false},
+		{annotations, "slipway.dev/api-home", true, true, false},
+		{annotations, "slipway.dev/cordons", true, true, false},
+		{annotations, "slipway.dev/drivers", true, true, false},
+		{annotations, "slipway.dev/shutdown", true, false, false},
+		{annotations, "slipway.dev/shutdown-delay", true, false, false},
+		{annotations, "slipway.dev/static-pods", true, false, true},
+		{annotations, "slipway.dev/static-pods-host", true, false, true},
+		{labels, "slipway.dev/going-down", true, false, false},
+		{annotations, "slipway.dev/shutdown-drain", false, false, false},
+		{annotations, "slipway.dev/maintenances", false, false, false},
+		{annotations, "slipway.dev/kept-away", false, false, false},
+		{labels, "slipway.dev/kept-away", false, false, false},
+		{annotations, "slipway.dev/node-lease", false, false, false},
+		{annotations, "slipway.dev/held-by", false, false, false},
+		{annotations, "slipway.dev/of-a-later-version", false, false, false},
 	} {
 		none, one, two := nodeWith(record.place, record.name, ""), nodeWith(record.place, record.name, "1"), nodeWith(record.place, record.name, "2")
 		other := strings.Replace(one, "name: a", "name: a, generation: 2", 1)
@@ -62,6 +62,9 @@ func TestWhoWritesTheRecordsOfANode(t *testing.T) {
 			{"the controller", controller, true},
 			{"the node", kubelet, record.byNode},
 			{"another node", otherKubelet, false},
+			{"an agent, as itself", agentOfA, record.byAgent},
+			{"an agent of another node, as itself", agentOfB, false},
+			{"an agent's token of no node", unbound, false},
 			{"a daemon that writes the status of all Nodes", detector, false},
 			{"slipway-host, not as its node", host, false},
 			{"a user", alice, false},

@@ -183,12 +183,9 @@ func (c *Controller) isNative(ctx context.Context) (native bool, err error) {
 // transform drops the managed fields that decisions do not need.
 func transform(native bool) cache.TransformFunc {
 	return func(obj any) (any, error) {
-		switch o := obj.(type) {
-		case *evictionv1alpha1.Eviction:
-			if evictionrequest.KeepLeader(o); !native {
-				o.SetManagedFields(nil)
-			}
-		case metav1.Object:
+		if e, is := obj.(*evictionv1alpha1.Eviction); is && native {
+			evictionrequest.KeepLeader(e)
+		} else if o, is := obj.(metav1.Object); is {
 			o.SetManagedFields(nil)
 		}
 		return obj, nil
