@@ -8,5 +8,5 @@ import "embed"
 
 // Files are the plain manifests, and what differs between the homes of the API.
 //
-//go:embed install.yaml install-central.yaml install-evictions.yaml install-host.yaml install-leases.yaml install-reduced.yaml crd transitions
+//go:embed install.yaml install-central.yaml install-evictions.yaml install-host.yaml install-jobs.yaml install-leases.yaml install-reduced.yaml crd transitions
 var Files embed.FS

@@ -31,6 +31,7 @@ var manifests = map[string]values{
 // change of it.
 var additions = map[string]addition{
 	"install-evictions.yaml": {"install.yaml", "evictionRequests", values{"enabled": true}},
+	"install-jobs.yaml":      {"install.yaml", "maintenanceJobs", values{"enabled": true}},
 	"install-host.yaml":      {"install.yaml", "host", values{"enabled": true}},
 	"install-leases.yaml":    {"install.yaml", "nodeLeases", values{"enabled": true}},
 }

@@ -85,6 +85,8 @@ predecessor.`,
 	flags.BoolVar(&options.NodeLeases, "node-leases", false,
 		"acquire the lease of a node (in namespace kube-node-maintenance) before Slipway takes the node out of service, and hold it until the node returns; "+
 			"drains wait for leases of other holders, at the gate slipway.dev/lease; requires the permissions in config/rbac/leases")
+	flags.BoolVar(&options.MaintenanceJobs, "maintenance-jobs", false,
+		"run Jobs of maintenances on drained nodes, in Slipway's namespace with the suffix -jobs; requires the permissions in config/rbac/jobs")
 	flags.BoolVar(&options.StrictGuards, "strict-guards", false,
 		"hold drains of the only Node of a cluster at the guard LastSchedulableNode, too; false: that guard only warns there")
 	options.Drains.AddFlags(flags)

@@ -19,7 +19,7 @@ import (
 
 // TestOneStoreForEachKindThatIsWritten holds what platform/ownwrites needs.
 func TestOneStoreForEachKindThatIsWritten(t *testing.T) {
-	p := &process{options: Options{Namespace: "slipway-system"}, home: apigroup.In(lifecyclev1alpha1.GroupSlipway), watch: &apigroup.Watch{}}
+	p := &process{options: Options{Namespace: "slipway-system", MaintenanceJobs: true}, home: apigroup.In(lifecyclev1alpha1.GroupSlipway), watch: &apigroup.Watch{}}
 	options := p.caches()
 	options.Scheme, options.Mapper = p.home.Scheme(), p.home.Mapper()
 	c, err := cache.New(&rest.Config{Host: "http://192.0.2.1"}, options)

@@ -55,8 +55,8 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 	return m, central.Index(ctx, m.GetFieldIndexer())
 }
 
-// caches hold all events and maintenances, the transitions of several nodes, slim Nodes, the Jobs and PodTemplates of
-// Slipway's namespace, the Leases of nodes, and the agents' pods. They omit all other pods (a
+// caches hold all events and maintenances, the transitions of several nodes, slim Nodes, the Jobs of maintenances and
+// their PodTemplates, the Leases of nodes, and the agents' pods. They omit all other pods (a
 // drain watches the pods of its node) and the heartbeats of kubelets (in another namespace).
 func (p *process) caches() cache.Options {
 	options := cache.Options{
@@ -65,11 +65,6 @@ func (p *process) caches() cache.Options {
 			&lifecyclev1alpha1.LifecycleEvent{}: {Transform: p.slimEvent},
 			// Transitions of one node are for its agent: the token of the node is enough to create any number of them.
 			&lifecyclev1alpha1.LifecycleTransition{}: {Field: fields.OneTermEqualSelector(loop.TransitionNodeField, "")},
-			&batchv1.Job{}: { // one informer: in place of Namespaces, the selector restricts the watch to the namespace
-				Field: fields.OneTermEqualSelector("metadata.namespace", p.options.Namespace),
-				Label: maintenance.Selector(),
-			},
-			&corev1.PodTemplate{}: {Namespaces: map[string]cache.Config{p.options.Namespace: {}}},
 			&corev1.Pod{}: {
 				Namespaces: map[string]cache.Config{p.options.Namespace: {}},
 				Label:      labels.SelectorFromSet(oversight.AgentLabels()),
@@ -78,6 +73,14 @@ func (p *process) caches() cache.Options {
 		},
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: p.watch.Failed,
+	}
+	if p.options.MaintenanceJobs {
+		namespace := maintenance.JobNamespace(p.options.Namespace)
+		options.ByObject[&batchv1.Job{}] = cache.ByObject{ // one informer: in place of Namespaces, the selector restricts the watch to the namespace
+			Field: fields.OneTermEqualSelector("metadata.namespace", namespace),
+			Label: maintenance.Selector(),
+		}
+		options.ByObject[&corev1.PodTemplate{}] = cache.ByObject{Namespaces: map[string]cache.Config{namespace: {}}}
 	}
 	if p.options.NodeLeases {
 		options.ByObject[&coordinationv1.Lease{}] = cache.ByObject{Namespaces: map[string]cache.Config{nodelease.Namespace: {}}}

@@ -32,6 +32,8 @@ type Options struct {
 	// NodeLeases: the process acquires the lease of a node before Slipway cordons it, and holds
 	// it until the node has returned to service.
 	NodeLeases bool
+	// MaintenanceJobs: the process creates Jobs for maintenances, in [maintenance.JobNamespace].
+	MaintenanceJobs bool
 	// Drains are the settings of the built-in drain driver.
 	Drains draindriver.Settings
 	// StrictGuards also holds events of the only Node of a cluster.

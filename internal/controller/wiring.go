@@ -105,7 +105,7 @@ func (p *process) addMaintenances(ctx context.Context, self *rest.Config) error 
 	m, err := maintenancecontroller.New(ctx, maintenancecontroller.Options{
 		Self: self, Cache: p.manager.GetCache(), Client: p.manager.GetClient(), Live: p.manager.GetAPIReader(),
 		Events: record.New(p.manager.GetClient()), Node: p.writer, Tell: p.observer.Maintenances(),
-		Namespace: p.options.Namespace, Leases: p.options.NodeLeases, Clock: p.clock,
+		Namespace: p.options.Namespace, Jobs: p.options.MaintenanceJobs, Leases: p.options.NodeLeases, Clock: p.clock,
 	})
 	if err != nil {
 		return fmt.Errorf("build the controller of maintenances: %w", err)

@@ -36,7 +36,7 @@ const fieldManager = "slipway-install"
 // optional ones. It returns when events can be created.
 func (c *Cluster) Install(ctx context.Context, group string) error {
 	own := slipwayv1alpha1.GroupVersion.Group
-	if err := c.InstallFolders(ctx, "crd/"+group, "crd/"+own, "rbac", "admission", "admission/daemonsets"); err != nil {
+	if err := c.InstallFolders(ctx, "crd/"+group, "crd/"+own, "rbac", "rbac/jobs", "admission", "admission/jobs", "admission/daemonsets"); err != nil {
 		return err
 	}
 	if err := c.awaitCRDs(ctx, "lifecycletransitions."+group, "lifecycleevents."+group, "drainrules."+own, "nodemaintenances."+own); err != nil {

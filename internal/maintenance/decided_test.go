@@ -321,7 +321,7 @@ func TestWhichJobsAreDeleted(t *testing.T) {
 		o.m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob, PodTemplate: "t"}
 		o.facts.Templates = map[string]*corev1.PodTemplate{"t": {}}
 		p, _, m := o.look()
-		j := newJob("slipway-system", "one", m, o.refs[0], p.facts.Templates["t"])
+		j := newJob("slipway-system-jobs", "one", m, o.refs[0], p.facts.Templates["t"])
 		for _, so := range tc.so {
 			so(o, j)
 		}

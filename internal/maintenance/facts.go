@@ -26,17 +26,17 @@ type Facts struct {
 	Nodes []Node
 	// Events are the LifecycleEvents with the label of maintenances.
 	Events []*lifecyclev1alpha1.LifecycleEvent
-	// Jobs are the Jobs of maintenances, in Slipway's namespace.
+	// Jobs are the Jobs of maintenances, in JobNamespace.
 	Jobs []*batchv1.Job
 	// Refused are the messages of the API server or a policy against steps, by [Key]. The controller
 	// repeats these steps at growing intervals.
 	Refused map[string]string
-	// Templates are the PodTemplates of Slipway's namespace, by name.
+	// Templates are the PodTemplates of JobNamespace, by name.
 	Templates map[string]*corev1.PodTemplate
 	// NotReady are the pods of [ReadNotReady], the oldest first.
 	NotReady []NotReadyPod
-	// Namespace is Slipway's namespace.
-	Namespace string
+	// JobNamespace is the namespace of Jobs. Empty: the installation permits no Jobs.
+	JobNamespace string
 	// KeptAway are the pods of DaemonSets that a node keeps away, and that have no node.
 	KeptAway []KeptPod
 	// KeptAwayUnknown: the watch of these pods has yet to list them.

@@ -28,7 +28,13 @@ const (
 
 	envNode        = "SLIPWAY_NODE"
 	envMaintenance = "SLIPWAY_MAINTENANCE"
+
+	// labelTemplate of a Job names its PodTemplate, for admission policies.
+	labelTemplate = "slipway.dev/pod-template"
 )
+
+// JobNamespace returns the namespace of Jobs and their PodTemplates, for Slipway's own namespace.
+func JobNamespace(own string) string { return own + "-jobs" }
 
 // drained is for a drained node: hooks AfterDrain, work, hooks BeforeReturn. Without a rollout, the node
 // waits for stage Complete. other is the name of a running Job on the node.
@@ -107,7 +113,7 @@ func (v *view) workOver(m *maintenance, since time.Time) (limit time.Duration, o
 func (p *plan) byJob(n *node, c claim, since time.Time, other string) move {
 	switch {
 	case c.job == nil && c.Begun:
-		return c.fails(n, slipwayv1alpha1.ReasonJobFailed, "Job %s/%s was deleted before its end", p.facts.Namespace, JobName(n.name, c.UID, c.Retry))
+		return c.fails(n, slipwayv1alpha1.ReasonJobFailed, "Job %s/%s was deleted before its end", p.facts.JobNamespace, JobName(n.name, c.UID, c.Retry))
 	case c.job == nil:
 		return p.startJob(n, c, since, other)
 	}
@@ -136,11 +142,11 @@ func (p *plan) startJob(n *node, c claim, since time.Time, other string) move {
 	case template == nil:
 		return held(p.noTemplate(c.m.template()))
 	case other != "":
-		return held(cause{slipwayv1alpha1.ReasonWaitingForOthers, fmt.Sprintf("Job %s/%s is running on the node", p.facts.Namespace, other)})
+		return held(cause{slipwayv1alpha1.ReasonWaitingForOthers, fmt.Sprintf("Job %s/%s is running on the node", p.facts.JobNamespace, other)})
 	case !n.Spec.Unschedulable:
 		return c.at(slipwayv1alpha1.NodeHeld, cause{slipwayv1alpha1.ReasonBlocked, "the node is not cordoned, so no work begins"}, time.Time{})
 	}
-	job := newJob(p.facts.Namespace, n.name, c.m, c.Ref, template)
+	job := newJob(p.facts.JobNamespace, n.name, c.m, c.Ref, template)
 	mv := c.at(slipwayv1alpha1.NodeWorking, cause{slipwayv1alpha1.ReasonJobRunning, "the controller is creating the Job"}, time.Time{})
 	if refusal, refused := p.facts.Refused[Key(CreateJob{Job: job})]; refused {
 		if limit, over := p.workOver(c.m, since); over {
@@ -162,6 +168,7 @@ func newJob(namespace, node string, m *maintenance, ref Ref, template *corev1.Po
 		pod.Labels = map[string]string{}
 	}
 	maps.Copy(pod.Labels, labels)
+	labels[labelTemplate] = m.Spec.Work.PodTemplate
 	toNode(&pod.Spec, node)
 	if pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		pod.Spec.RestartPolicy = corev1.RestartPolicyNever

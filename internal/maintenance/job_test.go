@@ -18,9 +18,9 @@ const wantJob = `
 metadata:
   annotations:
     {slipway.dev/maintenance-uid: u-1, slipway.dev/maintenance-name: kernel, slipway.dev/maintenance-retry: "3", slipway.dev/node: one.example.com}
-  labels: {slipway.dev/maintenance: work, slipway.dev/node: one.example.com}
+  labels: {slipway.dev/maintenance: work, slipway.dev/node: one.example.com, slipway.dev/pod-template: reboot}
   name: maintenance-one-example-com-HASH
-  namespace: slipway-system
+  namespace: slipway-system-jobs
 spec:
   activeDeadlineSeconds: 91
   backoffLimit: 2
@@ -58,9 +58,9 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 	before := template.DeepCopy()
 	m := &maintenance{NodeMaintenance: &slipwayv1alpha1.NodeMaintenance{ObjectMeta: metav1.ObjectMeta{Name: "kernel", UID: "u-1"}}}
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{
-		Type: slipwayv1alpha1.WorkJob, Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
+		Type: slipwayv1alpha1.WorkJob, PodTemplate: "reboot", Timeout: &metav1.Duration{Duration: 90*time.Second + time.Millisecond}, BackoffLimit: new(int32(2)),
 	}
-	j := newJob("slipway-system", "one.example.com", m, Ref{UID: "u-1", Retry: 3}, template)
+	j := newJob("slipway-system-jobs", "one.example.com", m, Ref{UID: "u-1", Retry: 3}, template)
 	if !isOurs(j) {
 		t.Errorf("Job %s is none of ours", j.Name)
 	}
@@ -90,7 +90,7 @@ func TestTheJobOfANodeIsMadeOfTheTemplateAndRunsThere(t *testing.T) {
 
 	template.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	m.Spec.Work = &slipwayv1alpha1.MaintenanceWork{Type: slipwayv1alpha1.WorkJob}
-	j = newJob("slipway-system", "one", m, Ref{}, template)
+	j = newJob("slipway-system-jobs", "one", m, Ref{}, template)
 	if got := j.Spec.Template.Spec.RestartPolicy; got != corev1.RestartPolicyOnFailure {
 		t.Errorf("restartPolicy is %s", got)
 	}

@@ -86,7 +86,7 @@ func (o *out) gone() { o.drain, o.refs = nil, nil }
 
 func (o *out) gather() Facts {
 	f := o.facts
-	f.Namespace = "slipway-system"
+	f.JobNamespace = "slipway-system-jobs"
 	f.Maintenances = append(f.Maintenances, o.m, o.other)
 	f.Nodes = append(f.Nodes, o.node)
 	for _, e := range []*lifecyclev1alpha1.LifecycleEvent{o.drain, o.back} {

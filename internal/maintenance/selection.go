@@ -170,7 +170,10 @@ func (v *view) heldUp(m *maintenance, refusal cause) cause {
 var isPaused = cause{slipwayv1alpha1.ReasonPaused, "spec.paused is true"}
 
 func (v *view) noTemplate(name string) cause {
-	return cause{slipwayv1alpha1.ReasonJobInvalid, fmt.Sprintf("spec.work.podTemplate: namespace %q has no PodTemplate %q", v.facts.Namespace, name)}
+	if v.facts.JobNamespace == "" {
+		return cause{slipwayv1alpha1.ReasonJobInvalid, "spec.work.type: Slipway was installed without the permission to create Jobs: install it with --maintenance-jobs"}
+	}
+	return cause{slipwayv1alpha1.ReasonJobInvalid, fmt.Sprintf("spec.work.podTemplate: namespace %q has no PodTemplate %q", v.facts.JobNamespace, name)}
 }
 
 // outsideWindow returns the cause for which nodes do not begin, if the window is closed.

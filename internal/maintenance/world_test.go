@@ -111,7 +111,7 @@ func (w *world) addMaintenance(name string, spec slipwayv1alpha1.NodeMaintenance
 // facts are copies: what Next would change shows nowhere.
 func (w *world) facts() Facts {
 	f := Facts{
-		Namespace: "slipway-system", Templates: w.templates, NotReady: slices.Clone(w.notReady), Refused: maps.Clone(w.refused),
+		JobNamespace: "slipway-system-jobs", Templates: w.templates, NotReady: slices.Clone(w.notReady), Refused: maps.Clone(w.refused),
 		Leases: w.leases != nil, Availability: w.availability,
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.maintenances)) {

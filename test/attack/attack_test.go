@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/slipway-k8s/slipway/test/harness"
 )
 
 // attempt is one thing that somebody tries who may not, and that others may.
@@ -81,7 +83,7 @@ func (s *scene) awaitPolicies(t *testing.T, all map[string]attempt) {
 	}
 }
 
-var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byReleases: true, byHolds: true, byBreakGlass: true, byGuards: true, byRecords: true, byNodeRecords: true, bySizes: true, byUse: true, byJobs: true}
+var policyGuards = map[string]bool{byAgentEvents: true, byTransitions: true, byRequester: true, byOverride: true, byReleases: true, byHolds: true, byBreakGlass: true, byGuards: true, byRecords: true, byNodeRecords: true, bySizes: true, byUse: true, byJobs: true, byEqualJobs: true}
 
 func (s *scene) awaitRefusal(t *testing.T, a attempt) {
 	t.Helper()
@@ -103,20 +105,21 @@ func TestAnAgentCanDoItsOwnJob(t *testing.T) {
 		by  string
 		try try
 	}{
-		"list the pods of its node":     {nodeA, listPodsOf(ofA)},
-		"evict a pod of its node":       {nodeA, evictPodOf(ofA)},
-		"delete a pod of its node":      {nodeA, deletePodOf(ofA)},
-		"cordon its node":               {nodeA, cordon(ofA)},
-		"write conditions of its node":  {nodeA, writeConditions(ofA)},
-		"tell of its node":              {nodeA, tellOf(ofA)},
-		"claim an event of its node":    {agentA, claim(ofA, ofA)},
-		"fail an event of its node":     {agentA, fail(ofA)},
-		"protect an event of its node":  {agentA, protect(ofA)},
-		"complete an event of its node": {agentA, complete(ofA)},
-		"release an event of its node":  {agentA, release(ofA)},
-		"delete an event of its node":   {agentA, deleteEnded(ofA)},
-		"publish for its node":          {agentA, publishFor(ofA)},
-		"withdraw what is for its node": {agentA, withdraw(ofA)},
+		"list the pods of its node":            {nodeA, listPodsOf(ofA)},
+		"evict a pod of its node":              {nodeA, evictPodOf(ofA)},
+		"delete a pod of its node":             {nodeA, deletePodOf(ofA)},
+		"cordon its node":                      {nodeA, cordon(ofA)},
+		"write conditions of its node":         {nodeA, writeConditions(ofA)},
+		"tell of its node":                     {nodeA, tellOf(ofA)},
+		"claim an event of its node":           {agentA, claim(ofA, ofA)},
+		"fail an event of its node":            {agentA, fail(ofA)},
+		"protect an event of its node":         {agentA, protect(ofA)},
+		"complete an event of its node":        {agentA, complete(ofA)},
+		"release an event of its node":         {agentA, release(ofA)},
+		"delete an event of its node":          {agentA, deleteEnded(ofA)},
+		"publish for its node":                 {agentA, publishFor(ofA)},
+		"withdraw what is for its node":        {agentA, withdraw(ofA)},
+		"run a Job as administrators wrote it": {controller, runJob(harness.JobNamespace, asAdministratorsWrote)},
 	} {
 		t.Run(name, func(t *testing.T) { s.succeeds(t, job.by, job.try) })
 	}

@@ -46,8 +46,13 @@ var onTheCatalogue = map[string]attempt{
 	"write a rule about pods":              {agentA, writeRule(metav1.NamespaceDefault), byRBAC, boss},
 	"write a rule of the cluster":          {agentA, writeRule("slipway-system"), byRBAC, boss},
 	"write a rule of the cluster, on call": {operator, writeRule("slipway-system"), byRBAC, boss},
-	"run a pod as an agent":                {controller, runJob("slipway-node-agent"), byJobs, root},
-	"run a pod as itself, in a Job":        {controller, runJob("slipway-controller"), byJobs, root},
+	"run a Job beside its own account":     {controller, runJob("slipway-system", asAdministratorsWrote), byRBAC, root},
+	"run a Job without a PodTemplate":      {controller, runJob(harness.JobNamespace, withoutTemplate), byJobs, root},
+	"run a Job of a forbidden PodTemplate": {controller, runJob(harness.JobNamespace, ofForbiddenTemplate), byJobs, root},
+	"run another program in a Job":         {controller, runJob(harness.JobNamespace, withCommand), byEqualJobs, root},
+	"run a Job with another account":       {controller, runJob(harness.JobNamespace, withAccount), byEqualJobs, root},
+	"write the PodTemplate of its Jobs":    {controller, changeTemplate, byRBAC, root},
+	"permit itself another PodTemplate":    {controller, permitTemplate, byRBAC, root},
 	"delete the policy that holds it":      {agentA, deletePolicy, byRBAC, root},
 	"unbind the policy that holds it":      {agentA, deleteBinding, byRBAC, root},
 	"delete that policy, on call":          {boss, deletePolicy, byRBAC, root},
@@ -117,19 +122,57 @@ func publishFor(of string) try {
 	}
 }
 
-// runJob creates a Job of a maintenance with an account.
-func runJob(account string) try {
-	return func(ctx context.Context, _ *scene, h hand) error {
-		labels := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "work"}
-		_, err := h.kube.BatchV1().Jobs("slipway-system").Create(ctx, &batchv1.Job{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Labels: labels},
-			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: account,
-				Containers: []corev1.Container{{Name: "main", Image: "example.com/attack:1"}},
-			}}},
-		}, dryCreate)
+// jobPod is the pod of a PodTemplate.
+func jobPod() corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "example.com/reboot:1"}},
+	}}
+}
+
+// runJob creates a Job of a maintenance that differs from the one that the controller creates.
+func runJob(namespace string, change func(*scene, *batchv1.Job)) try {
+	return func(ctx context.Context, s *scene, h hand) error {
+		job := &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-", Labels: map[string]string{
+				slipwayv1alpha1.MaintenanceEventLabel: "work", "slipway.dev/pod-template": s.template,
+			}},
+			Spec: batchv1.JobSpec{Template: jobPod()},
+		}
+		change(s, job)
+		_, err := h.kube.BatchV1().Jobs(namespace).Create(ctx, job, dryCreate)
 		return err
 	}
+}
+
+func asAdministratorsWrote(*scene, *batchv1.Job) {}
+
+func withoutTemplate(_ *scene, j *batchv1.Job) { delete(j.Labels, "slipway.dev/pod-template") }
+
+func ofForbiddenTemplate(s *scene, j *batchv1.Job) {
+	j.Labels["slipway.dev/pod-template"] = s.forbiddenTemplate
+}
+
+func withCommand(_ *scene, j *batchv1.Job) {
+	j.Spec.Template.Spec.Containers[0].Command = []string{"sh"}
+}
+
+func withAccount(_ *scene, j *batchv1.Job) {
+	j.Spec.Template.Spec.ServiceAccountName = "slipway-node-agent"
+}
+
+func changeTemplate(ctx context.Context, s *scene, h hand) error {
+	patch := []byte(`{"template":{"spec":{"hostPID":true}}}`)
+	_, err := h.kube.CoreV1().PodTemplates(harness.JobNamespace).Patch(ctx, s.template, types.MergePatchType, patch, dryPatch)
+	return err
+}
+
+func permitTemplate(ctx context.Context, s *scene, h hand) error {
+	rules := []rbacv1.PolicyRule{{
+		Verbs: []string{"use"}, APIGroups: []string{""}, Resources: []string{"podtemplates"}, ResourceNames: []string{s.forbiddenTemplate},
+	}}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "attack-"}, Rules: rules}
+	_, err := h.kube.RbacV1().Roles(harness.JobNamespace).Create(ctx, role, dryCreate)
+	return err
 }
 
 // large fills memory, if a process keeps it.

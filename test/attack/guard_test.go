@@ -28,6 +28,7 @@ const (
 	byBreakGlass  = "policy break-glass.slipway.dev"
 	byGuards      = "policy guards.slipway.dev"
 	byJobs        = "policy controller-jobs.slipway.dev"
+	byEqualJobs   = "policy maintenance-jobs.slipway.dev"
 	bySizes       = "policy object-sizes.slipway.dev"
 	byUse         = "policy use-transitions.slipway.dev"
 	byNodeRecords = "policy node-records.slipway.dev"

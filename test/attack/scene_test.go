@@ -37,6 +37,8 @@ type scene struct {
 	central                 *lifecyclev1alpha1.LifecycleEvent
 	// transitions are those of one node.
 	transitions map[string]*lifecyclev1alpha1.LifecycleTransition
+	// template and forbiddenTemplate are PodTemplates of Jobs; the controller may use the first one only.
+	template, forbiddenTemplate string
 }
 
 const notWoundUp = "nobody works on the events of this test; they are only tried to be got at"
@@ -68,6 +70,9 @@ func newSceneOn(t *testing.T, env *harness.Env) *scene {
 	s.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "attacked-", Namespace: metav1.NamespaceDefault}}
 	s.create(t, s.secret)
 	s.create(t, holdOn(s.nodes[ofA].Name))
+	s.template, s.forbiddenTemplate = "reboot-"+s.nodes[ofA].Name, "wipe-"+s.nodes[ofA].Name
+	s.env.JobTemplate(t, s.template, jobPod())
+	s.create(t, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: s.forbiddenTemplate, Namespace: harness.JobNamespace}, Template: jobPod()})
 	s.addPeople(t)
 	s.addAgents(t)
 	s.addDriver(t)

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,7 +21,29 @@ import (
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
+
+// JobNamespace is the namespace of the Jobs of maintenances.
+var JobNamespace = maintenance.JobNamespace(devcluster.Namespace)
+
+// JobTemplate creates a PodTemplate that the controller may use, as an administrator does.
+func (e *Env) JobTemplate(t *testing.T, name string, pod corev1.PodTemplateSpec) *corev1.PodTemplate {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: name, Namespace: JobNamespace}
+	template := &corev1.PodTemplate{ObjectMeta: meta, Template: pod}
+	e.Create(t, template)
+	e.Create(t, &rbacv1.Role{
+		ObjectMeta: meta,
+		Rules:      []rbacv1.PolicyRule{{Verbs: []string{"use"}, APIGroups: []string{""}, Resources: []string{"podtemplates"}, ResourceNames: []string{name}}},
+	})
+	e.Create(t, &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: devcluster.Namespace, Name: devcluster.ControllerServiceAccount}},
+	})
+	return template
+}
 
 // PodOptions configure simulated pods.
 type PodOptions struct {

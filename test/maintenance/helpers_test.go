@@ -8,36 +8,29 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
-// podTemplate is what an administrator puts into Slipway's namespace: work that takes so
-// long on a simulated node.
+// podTemplate creates a PodTemplate that the controller may use. Its work takes that long on a simulated node.
 func podTemplate(t *testing.T, e *harness.Env, name string, takes time.Duration) *corev1.PodTemplate {
 	t.Helper()
-	template := &corev1.PodTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: devcluster.Namespace},
-		Template:   harness.PodSpec("work-"+name, "", harness.PodOptions{}),
-	}
-	template.Template.Spec.NodeSelector = nil
+	pod := harness.PodSpec("work-"+name, "", harness.PodOptions{})
+	pod.Spec.NodeSelector = nil
 	for _, setting := range []string{"delay", "jitter-delay"} {
-		template.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/"+setting] = max(takes, time.Millisecond).String()
+		pod.Annotations["pod-complete.stage.kwok.x-k8s.io/"+setting] = max(takes, time.Millisecond).String()
 	}
-	e.Create(t, template)
-	return template
+	return e.JobTemplate(t, name, pod)
 }
 
 // awaitJob waits until there is the Job of a node, and returns it.
 func awaitJob(t *testing.T, e *harness.Env, node string) *batchv1.Job {
 	t.Helper()
 	return harness.Await(t, e, "a Job of node "+node, &batchv1.JobList{}, func(*batchv1.Job) bool { return true },
-		client.MatchingLabels{slipwayv1alpha1.WorkNodeLabel: node}, client.InNamespace(devcluster.Namespace))
+		client.MatchingLabels{slipwayv1alpha1.WorkNodeLabel: node}, client.InNamespace(harness.JobNamespace))
 }
 
 // endJob has the pod of a Job that runs end, well or not.

@@ -24,5 +24,5 @@ func TestMain(m *testing.M) { harness.MainOn(m, options) }
 // start starts a controller that stops at a fault point, if one is given.
 func start(t *testing.T, env *harness.Env, faultPoint string, flags ...string) *harness.Process {
 	t.Helper()
-	return env.Controller(t, "of maintenances", faultPoint, append([]string{"--builtin-drivers=drain", "--leader-elect=false"}, flags...)...)
+	return env.Controller(t, "of maintenances", faultPoint, append([]string{"--builtin-drivers=drain", "--leader-elect=false", "--maintenance-jobs"}, flags...)...)
 }

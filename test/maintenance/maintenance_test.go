@@ -18,7 +18,6 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
-	"github.com/slipway-k8s/slipway/internal/devcluster"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -159,7 +158,7 @@ func (m *Maintenance) AwaitGone(uid string) {
 	m.env.AwaitNoneThat(m.t, &batchv1.JobList{}, func(o client.Object) bool {
 		owners := fmt.Sprint(o.GetOwnerReferences(), o.GetAnnotations(), o.GetLabels())
 		return strings.Contains(owners, uid)
-	}, ours, client.InNamespace(devcluster.Namespace))
+	}, ours, client.InNamespace(harness.JobNamespace))
 }
 
 // AwaitEnd waits until nothing is done for it any more, and no node is out, whether or not

@@ -32,7 +32,8 @@ func TestWhoWaitsForWhom(t *testing.T) {
 	env := harness.Own(t, options)
 	env.WithoutAgents(t)
 	env.Guards(t)
-	p := start(t, env, "")
+	// An event that fails stays until the test has seen it.
+	p := start(t, env, "", "--finished-event-ttl=1h")
 	as := map[string]client.Client{}
 	for _, user := range []string{"alice", "bob"} {
 		config := rest.CopyConfig(env.Admin)
@@ -46,7 +47,9 @@ func TestWhoWaitsForWhom(t *testing.T) {
 	first := map[string]func(pair){
 		"nothing": func(pair) {},
 		"a drain that has ended": func(p pair) {
-			p.env.AwaitEventGone(p.t, p.request("alice", "first", harness.Drain))
+			p.env.AwaitEvent(p.t, p.request("alice", "first", harness.Drain), "has ended", func(e *lifecyclev1alpha1.LifecycleEvent) bool {
+				return e.Status.ClaimStatus.Terminal()
+			})
 		},
 		"a drain in progress": func(p pair) {
 			p.held(p.node)

@@ -54,7 +54,7 @@ type compiler struct {
 	*cel.CompositedCompiler
 }
 
-func newCompiler(t testing.TB, variables []admissionregistrationv1.Variable) compiler {
+func newCompiler(t testing.TB, variables []admissionregistrationv1.Variable, options cel.OptionalVariableDeclarations) compiler {
 	t.Helper()
 	c, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -64,7 +64,7 @@ func newCompiler(t testing.TB, variables []admissionregistrationv1.Variable) com
 	for _, v := range variables {
 		named = append(named, &validating.Variable{Name: v.Name, Expression: v.Expression})
 	}
-	c.CompileAndStoreVariables(named, withAuthorizer, environment.NewExpressions)
+	c.CompileAndStoreVariables(named, options, environment.NewExpressions)
 	return compiler{t, c}
 }
 
@@ -99,9 +99,9 @@ func validator(t testing.TB, file string) validating.Validator {
 
 func validatorOf(t testing.TB, name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) validating.Validator {
 	t.Helper()
-	c := newCompiler(t, spec.Variables)
 	options := withAuthorizer
 	options.HasParams = spec.ParamKind != nil
+	c := newCompiler(t, spec.Variables, options)
 	var validations, messages []cel.ExpressionAccessor
 	for _, v := range spec.Validations {
 		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason})
@@ -126,12 +126,12 @@ type mutator struct {
 func newMutator(t testing.TB, file string) mutator {
 	t.Helper()
 	policy := documents[admissionregistrationv1.MutatingAdmissionPolicy](t, file, "MutatingAdmissionPolicy")[0]
-	c := newCompiler(t, policy.Spec.Variables)
 	if n := len(policy.Spec.Mutations); n != 1 {
 		t.Fatalf("%s has %d mutations, want 1", file, n)
 	}
 	options := withAuthorizer
 	options.HasParams = policy.Spec.ParamKind != nil
+	c := newCompiler(t, policy.Spec.Variables, options)
 	matcher := c.matcher(policy.Name, policy.Spec.MatchConditions, policy.Spec.FailurePolicy, options)
 	options.HasPatchTypes = true
 	expression := &patch.JSONPatchCondition{Expression: policy.Spec.Mutations[0].JSONPatch.Expression}

@@ -63,19 +63,3 @@ func TestWhoRequestsATransition(t *testing.T) {
 		"for all transitions":     {request{alice.with("use"), events, "", event("", "", "Pending")}, ""},
 	})
 }
-
-func TestWhatTheJobsOfTheControllerAre(t *testing.T) {
-	const account, work, jobs = "spec.template.spec.serviceAccountName: a Job", "metadata.labels: the controller creates", "jobs"
-	job := func(labels, pod string) string {
-		return "{metadata: {name: a, labels: {" + labels + "}}, spec: {template: {spec: {" + pod + "}}}}"
-	}
-	const ofAMaintenance = "slipway.dev/maintenance: work"
-	refusals(t, "controller-jobs.yaml", map[string]refused{
-		"of a maintenance":                    {request{controller, jobs, "", job(ofAMaintenance, "")}, ""},
-		"with an account for the work":        {request{controller, jobs, "", job(ofAMaintenance, "serviceAccountName: reboot")}, ""},
-		"with the account of the agents":      {request{controller, jobs, "", job(ofAMaintenance, "serviceAccountName: slipway-node-agent")}, account},
-		"with it, in the field of former API": {request{controller, jobs, "", job(ofAMaintenance, "serviceAccount: slipway-node-agent")}, account},
-		"of something else":                   {request{controller, jobs, "", job("a: b", "")}, work},
-		"of a user":                           {request{alice, jobs, "", job("", "serviceAccountName: slipway-node-agent")}, ""},
-	})
-}

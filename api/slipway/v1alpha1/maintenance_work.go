@@ -68,11 +68,11 @@ type MaintenanceWork struct {
 	// type of the work.
 	// +required
 	Type WorkType `json:"type"`
-	// podTemplate is the name of a PodTemplate in Slipway's own namespace. The controller creates
+	// podTemplate is the name of a PodTemplate in the namespace of Jobs: Slipway's own with the suffix -jobs. The controller creates
 	// the Job of each node from it. Its pod runs on the node.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=63
 	PodTemplate string `json:"podTemplate,omitempty"`
 	// timeout is the time limit for the work on a node. After it, the node has failed. Unset: no
 	// limit.

@@ -35,6 +35,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{facts: Facts{Cluster: plan.Facts{Now: noon, Pods: []*corev1.Pod{}}, Planned: "planned"}}
+	w.facts.Maintenances.JobNamespace = "slipway-system-jobs"
 	w.facts.Cluster.Drains.Budgets = map[string][]*policyv1.PodDisruptionBudget{}
 	return w
 }

@@ -148,17 +148,17 @@ func (f *fleet) others(ctx context.Context, wanted *slipwayv1alpha1.NodeMaintena
 // template reads the PodTemplate that the maintenance needs. Without the permission, it assumes
 // that the template exists.
 func (f *fleet) template(ctx context.Context, m *slipwayv1alpha1.NodeMaintenance) error {
-	f.maintenances.Namespace = f.own
+	f.maintenances.JobNamespace = maintenance.JobNamespace(f.own)
 	if m.Spec.Work == nil || m.Spec.Work.PodTemplate == "" {
 		return nil
 	}
 	template := &corev1.PodTemplate{}
-	err := f.r.Client.Get(ctx, client.ObjectKey{Namespace: f.own, Name: m.Spec.Work.PodTemplate}, template)
+	err := f.r.Client.Get(ctx, client.ObjectKey{Namespace: f.maintenances.JobNamespace, Name: m.Spec.Work.PodTemplate}, template)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "the forecast assumes it in namespace "+f.own)
+		err = f.unsure(err, "PodTemplate "+m.Spec.Work.PodTemplate, "the forecast assumes it in namespace "+f.maintenances.JobNamespace)
 	}
 	f.maintenances.Templates = map[string]*corev1.PodTemplate{m.Spec.Work.PodTemplate: template}
 	return err

@@ -47,8 +47,8 @@ func TestAForecastIsMadeFromTheWholeClusterInFewRequests(t *testing.T) {
 	if rules := f.Cluster.Drains.Rules; len(rules["shop"]) != 1 || len(f.Cluster.Drains.Nodes) != 0 {
 		t.Errorf("rules %+v, drained together %d", rules, len(f.Cluster.Drains.Nodes))
 	}
-	if f.Maintenances.Namespace != "slipway" || f.Maintenances.Templates["reboot"] == nil {
-		t.Errorf("namespace %q, templates %v", f.Maintenances.Namespace, f.Maintenances.Templates)
+	if f.Maintenances.JobNamespace != "slipway-jobs" || f.Maintenances.Templates["reboot"] == nil {
+		t.Errorf("namespace %q, templates %v", f.Maintenances.JobNamespace, f.Maintenances.Templates)
 	}
 	// A maintenance waits for users, and not for another maintenance.
 	if by := f.Maintenances.Nodes; !strings.HasPrefix(by[0].HeldBy, `user "alice" for "disk"`) || by[1].HeldBy != "" {
@@ -83,7 +83,7 @@ func TestWhatAForecastMayNotReadMakesItUnsure(t *testing.T) {
 		"holds":        {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeHoldList); return is }, []string{"the NodeHolds cannot be read, so the forecast assumes that no user holds a node"}},
 		"availability": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeAvailabilityBudgetList); return is }, []string{"the NodeAvailabilityBudgets cannot be read, so the forecast assumes that there are none"}},
 		"maintenances": {func(kind any) bool { _, is := kind.(*slipwayv1alpha1.NodeMaintenanceList); return is }, []string{"the NodeMaintenances cannot be read"}},
-		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so the forecast assumes it in namespace slipway"}},
+		"the template": {func(kind any) bool { _, is := kind.(*corev1.PodTemplate); return is }, []string{"PodTemplate reboot cannot be read, so the forecast assumes it in namespace slipway-jobs"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleetOf(t, &library{refused: tc.refused}, reboots())

@@ -32,14 +32,15 @@ type Reporter interface {
 	Forget(maintenance types.UID)
 }
 
-// Options of a [Controller]. All are required, except Leases.
+// Options of a [Controller]. All are required, except Jobs and Leases.
 type Options struct {
 	// Self are the credentials, for the watches of pods.
 	Self *rest.Config
-	// Cache has NodeMaintenances, Nodes, LifecycleEvents, and of Namespace the Jobs of
-	// maintenances and the PodTemplates; with Leases, also the Leases of nodes. It runs while the
-	// Controller does.
+	// Cache has NodeMaintenances, Nodes and LifecycleEvents; with Jobs, the Jobs of maintenances and their
+	// PodTemplates; with Leases, the Leases of nodes. It runs while the Controller does.
 	Cache cache.Cache
+	// Jobs: the process creates Jobs, in [maintenance.JobNamespace].
+	Jobs bool
 	// Leases: the process takes the leases of the nodes that Slipway works on.
 	Leases bool
 	// Client writes NodeMaintenances and Jobs.

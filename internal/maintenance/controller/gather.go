@@ -45,7 +45,7 @@ const unshown = 30 * time.Second
 
 // due returns the time of the next look at the writes; zero, if the watches have shown all writes.
 func (w written) due(now time.Time) time.Time {
-	if w.maintenances.Unshown() || w.events.Unshown() || w.nodes.Unshown() || w.jobs.Unshown() {
+	if w.maintenances.Unshown() || w.events.Unshown() || w.nodes.Unshown() || w.jobs != nil && w.jobs.Unshown() {
 		return now.Add(unshown)
 	}
 	return time.Time{}
@@ -54,7 +54,7 @@ func (w written) due(now time.Time) time.Time {
 // gather collects the facts: of each object the newer of the versions that a watch has shown and that
 // this process has written.
 func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
-	facts := maintenance.Facts{Namespace: c.Namespace, Leases: c.Leases, Templates: map[string]*corev1.PodTemplate{}, Refused: c.failed.refusals()}
+	facts := maintenance.Facts{Leases: c.Leases, Templates: map[string]*corev1.PodTemplate{}, Refused: c.failed.refusals()}
 	c.watches.addTo(&facts)
 	var (
 		events       lifecyclev1alpha1.LifecycleEventList
@@ -77,12 +77,15 @@ func (c *Controller) gather(ctx context.Context) (maintenance.Facts, error) {
 			return nil
 		}
 	}
-	inside := client.InNamespace(c.Namespace)
 	facts.Maintenances, errs[0] = newest(c.written.maintenances, &maintenances.Items, list(&maintenances))
 	facts.Events, errs[1] = newest(c.written.events, &events.Items, list(&events, client.MatchingFields{ofMaintenances: "true"}))
-	facts.Jobs, errs[2] = newest(c.written.jobs, &jobs.Items, list(&jobs, inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()}))
+	if c.Jobs {
+		facts.JobNamespace = maintenance.JobNamespace(c.Namespace)
+		inside := client.InNamespace(facts.JobNamespace)
+		facts.Jobs, errs[2] = newest(c.written.jobs, &jobs.Items, list(&jobs, inside, client.MatchingLabelsSelector{Selector: maintenance.Selector()}))
+		errs[4] = list(&templates, inside)()
+	}
 	seen, errs[3] = newest(c.written.nodes, &nodes.Items, list(&nodes))
-	errs[4] = list(&templates, inside)()
 	errs[6] = list(&holds)()
 	errs[7] = list(&freezes)()
 	errs[8] = list(&budgets)()
@@ -186,12 +189,15 @@ func (c *Controller) listen(ctx context.Context) (synced map[string]<-chan struc
 			c.written.events = ownwrites.New[*lifecyclev1alpha1.LifecycleEvent](s)
 		}),
 		watch("Nodes", &corev1.Node{}, nodeChanged, func(s ownwrites.Store) { c.written.nodes = ownwrites.New[*corev1.Node](s) }),
-		watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) }),
-		watch("PodTemplates", &corev1.PodTemplate{}, always, nil),
 		watch("NodeHolds", &slipwayv1alpha1.NodeHold{}, always, nil),
 		watch("Freezes", &slipwayv1alpha1.Freeze{}, always, nil),
 		watch("NodeAvailabilityBudgets", &slipwayv1alpha1.NodeAvailabilityBudget{}, specChanged, nil),
 	)
+	if c.Jobs {
+		err = errors.Join(err,
+			watch("Jobs", &batchv1.Job{}, always, func(s ownwrites.Store) { c.written.jobs = ownwrites.New[*batchv1.Job](s) }),
+			watch("PodTemplates", &corev1.PodTemplate{}, always, nil))
+	}
 	if c.Leases {
 		err = errors.Join(err, watch("Leases of nodes", &coordinationv1.Lease{}, leaseChanged, nil))
 	}

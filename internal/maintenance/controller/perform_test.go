@@ -108,16 +108,16 @@ func TestWhatTheAPIServerHasAgainstAJobIsAFact(t *testing.T) {
 	}{
 		"a right is missing, or a quota is in the way": {
 			apierrors.NewForbidden(jobs, "j", errors.New("exceeded quota")),
-			`create Job slipway-system/j: jobs.batch "j" is forbidden: exceeded quota`,
+			`create Job slipway-system-jobs/j: jobs.batch "j" is forbidden: exceeded quota`,
 		},
 		"a webhook does not answer": {
 			apierrors.NewInternalError(errors.New("failed calling webhook")),
-			"create Job slipway-system/j: Internal error occurred: failed calling webhook",
+			"create Job slipway-system-jobs/j: Internal error occurred: failed calling webhook",
 		},
 		"the API server is busy, which passes": {apierrors.NewTooManyRequests("busy", 1), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Namespace: "slipway-system"}}
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Namespace: "slipway-system-jobs"}}
 			var refused map[string]string
 			w := newWorld(t, func(f maintenance.Facts) maintenance.Decision {
 				refused = f.Refused
@@ -211,7 +211,7 @@ func TestAnObjectInTheWay(t *testing.T) {
 	foreign := anEvent("a")
 	foreign.Labels = nil
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "slipway-system", Name: "j", Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "work"},
+		Namespace: "slipway-system-jobs", Name: "j", Labels: map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "work"},
 	}}
 	foreignJob := job.DeepCopy()
 	foreignJob.Labels = nil
@@ -258,7 +258,7 @@ func TestWhatWasWrittenIsInTheNextFacts(t *testing.T) {
 		maintenance.CreateEvent{Event: anEvent("b")},
 		maintenance.ChangeEvent{Seen: seen.Events[0], Changed: released},
 		maintenance.ChangeMaintenance{Seen: seen.Maintenances[0], Changed: drained},
-		maintenance.CreateJob{Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system", Name: "j", UID: "j-uid"}}},
+		maintenance.CreateJob{Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "slipway-system-jobs", Name: "j", UID: "j-uid"}}},
 		maintenance.RecordOnNode{Node: "n", Records: []maintenance.Record{record}},
 	} {
 		if err := w.perform(t.Context(), nodes, step); err != nil {

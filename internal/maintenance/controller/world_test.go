@@ -73,7 +73,7 @@ func newWorld(t *testing.T, decide func(maintenance.Facts) maintenance.Decision,
 		}
 	}
 	c := with(Options{
-		Client: api, Live: api, Events: record.New(api), Tell: said, Namespace: "slipway-system", Clock: clock.RealClock{},
+		Client: api, Live: api, Events: record.New(api), Tell: said, Namespace: "slipway-system", Jobs: true, Clock: clock.RealClock{},
 		Node: func(name string) *nodestate.Writer {
 			return nodestate.NewWriter(nodes.CoreV1().Nodes(), name, clock.RealClock{})
 		},

@@ -92,6 +92,9 @@ func (i *install) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&i.choice.NodeLeases, "node-leases", false,
 		"acquire the lease of each node that Slipway works on (namespace kube-node-maintenance), and wait for the leases of other holders; "+
 			"by default, a new installation on Kubernetes 1.36 or newer does this, and an existing one stays as it is")
+	flags.BoolVar(&i.choice.MaintenanceJobs, "maintenance-jobs", false,
+		"let maintenances run Jobs on drained nodes, in namespace slipway-system-jobs, from PodTemplates that administrators create there ("+
+			reasons.Docs+"docs/how-to/maintain-a-fleet.md)")
 	flags.BoolVar(&i.choice.Host, "host", false,
 		"run slipway-host on each machine: a shutdown or reboot of one waits until its node is drained, as far as logind lets it ("+reasons.Docs+"docs/how-to/shutdown.md)")
 	flags.Int64Var(&i.choice.HostUser, "host-user", release.HostUser,

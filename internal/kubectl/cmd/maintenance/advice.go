@@ -81,7 +81,7 @@ func (r *maintenanceRow) named(command, node string) string {
 		hook = ui.Clean(r.of.Spec.Hooks[0].Name)
 	}
 	node = ui.Clean(node)
-	return strings.NewReplacer("NAMESPACE", release.Namespace, "NAME", ui.Clean(r.Name), "NODE", node, "HOOK", hook, "EVENT", maintenance.DrainName(node)).Replace(command)
+	return strings.NewReplacer("NAMESPACE", maintenance.JobNamespace(release.Namespace), "NAME", ui.Clean(r.Name), "NODE", node, "HOOK", hook, "EVENT", maintenance.DrainName(node)).Replace(command)
 }
 
 // heldByGuards returns the guards that hold nodes, and that spec.allow can list.

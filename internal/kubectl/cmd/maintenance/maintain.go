@@ -45,7 +45,7 @@ and continues without this command: Ctrl-C stops watching, not the maintenance.
 
 Each node is cordoned and drained within the PodDisruptionBudgets of its pods, worked on, and
 returned to service; when it is healthy, the next one starts. The work is a Job of a PodTemplate in
-Slipway's namespace (--job), nothing (--work none), or manual work that a person ends with
+namespace slipway-system-jobs (--job), nothing (--work none), or manual work that a person ends with
 'kubectl slipway done NODE'. When a node fails, no other node starts until
 'kubectl slipway maintenance retry'. With --all-together, there is no rollout:
 'kubectl slipway maintenance stage NAME complete' returns all nodes.
@@ -110,7 +110,7 @@ func (m *maintainFlags) addFlags(command *cobra.Command) {
 		"them. Needs the verb release-holds on lifecycleevents")
 	cli.Enum(command, &m.spec.Stage, "stage", "the first stage: idle (only plan), cordon or drain; by default drain", stages[:3]...)
 	f.StringVar(&m.spec.Reason, "reason", "", "the reason, which other users can read")
-	f.StringVar(&m.work.PodTemplate, "job", "", "the PodTemplate, in Slipway's namespace, of the Job that works on each node")
+	f.StringVar(&m.work.PodTemplate, "job", "", "the PodTemplate, in namespace slipway-system-jobs, of the Job that works on each node")
 	optional(f, &m.work.BackoffLimit, "backoff-limit", "with --job, how often its pod may fail, as it does with each reboot; by default 6", parseNumber)
 	cli.Enum(command, &m.work.Type, "work", "manual (until 'kubectl slipway done NODE') or none; without --job, manual by default", slipwayv1alpha1.WorkManual, slipwayv1alpha1.WorkNone)
 	optional(f, &m.work.Timeout, "work-timeout", "the time limit of the work on a node", parseDuration)

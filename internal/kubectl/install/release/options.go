@@ -17,6 +17,7 @@ const (
 	evictionRequests   = "eviction-requests"
 	evictionController = "eviction-controller"
 	nodeLeases         = "node-leases"
+	maintenanceJobs    = "maintenance-jobs"
 )
 
 // The settings of the drain driver that its transitions have in them.
@@ -44,6 +45,11 @@ func withOptions(files fs.FS, objects []*unstructured.Unstructured, choice Choic
 	}
 	if choice.NodeLeases {
 		if objects, err = withOption(files, objects, "install-leases.yaml", nodeLeases, choice); err != nil {
+			return nil, err
+		}
+	}
+	if choice.MaintenanceJobs {
+		if objects, err = withOption(files, objects, "install-jobs.yaml", maintenanceJobs, choice); err != nil {
 			return nil, err
 		}
 	}

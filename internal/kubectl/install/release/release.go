@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/maintenance"
 )
 
 // Names of what an installation consists of.
@@ -52,6 +53,8 @@ type Choice struct {
 	KubernetesEvicts bool
 	// NodeLeases: the controller takes the leases of the nodes that Slipway works on.
 	NodeLeases bool
+	// MaintenanceJobs: the controller creates Jobs for maintenances.
+	MaintenanceJobs bool
 	// Host: slipway-host on each machine holds its shutdown until the node is drained. It runs
 	// as HostUser.
 	Host     bool
@@ -117,19 +120,19 @@ func New(files fs.FS, choice Choice) (Release, error) {
 
 // Everything is what any release may have put onto a cluster, in the order in which it is
 // applied, with the Lease of the controllers, which they create. Objects that several have
-// are in it once. The namespace of the nodes' Leases is not: it is everybody's.
+// are in it once. The namespaces of the nodes' Leases and of Jobs are not: others have their objects in them.
 func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	seen := map[Ref]bool{}
 	for _, group := range []string{lifecyclev1alpha1.GroupKubernetes, lifecyclev1alpha1.GroupSlipway} {
 		for _, choice := range []Choice{{Mode: Node}, {Mode: Node, Reduced: true}, {Mode: Central}} {
-			choice.Group, choice.Mutates, choice.EvictionRequests, choice.NodeLeases, choice.Host = group, true, true, true, true
+			choice.Group, choice.Mutates, choice.EvictionRequests, choice.NodeLeases, choice.Host, choice.MaintenanceJobs = group, true, true, true, true, true
 			r, err := New(files, choice)
 			if err != nil {
 				return nil, err
 			}
 			for _, o := range r.All() {
-				if ref := RefOf(o); !seen[ref] && !everybodys(o) {
+				if ref := RefOf(o); !seen[ref] && !isShared(o) {
 					seen[ref] = true
 					all = append(all, o)
 				}
@@ -139,9 +142,9 @@ func Everything(files fs.FS) ([]*unstructured.Unstructured, error) {
 	return slices.Insert(all, 1, lease()), nil // after the namespace
 }
 
-// everybodys is what stays, because others have theirs in it.
-func everybodys(o *unstructured.Unstructured) bool {
-	return o.GetKind() == "Namespace" && o.GetName() == LeaseNamespace
+// isShared reports whether an object stays: other tools have their Leases in it, or administrators their PodTemplates.
+func isShared(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "Namespace" && (o.GetName() == LeaseNamespace || o.GetName() == maintenance.JobNamespace(Namespace))
 }
 
 // lease is how the controllers agree on who of them works.

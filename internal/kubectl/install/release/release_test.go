@@ -124,7 +124,7 @@ func TestAReleaseIsWhatTheClusterNeeds(t *testing.T) {
 			if len(transitions) != 3 {
 				t.Errorf("there are the transitions %v", transitions)
 			}
-			if diff := cmp.Diff([]string{"DrainRule slipway-system/slipway-maintenance-jobs"}, others); diff != "" {
+			if diff := cmp.Diff([]string{"DrainRule slipway-system/slipway-jobs"}, others); diff != "" {
 				t.Errorf("what is applied with them (-want +got):\n%s", diff)
 			}
 		})
@@ -269,7 +269,7 @@ func TestEverythingHasWhatAnyReleaseHas(t *testing.T) {
 		}
 		objects, err := read(config.Files, path)
 		for _, o := range objects {
-			if have[RefOf(o)] == everybodys(o) {
+			if have[RefOf(o)] == isShared(o) {
 				t.Errorf("%s of %s is in it: %t", RefOf(o), path, have[RefOf(o)])
 			}
 		}
