@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -25,12 +27,14 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/central"
 	"github.com/slipway-k8s/slipway/internal/lifecycle/oversight"
+	"github.com/slipway-k8s/slipway/internal/lifecycleevent"
 	"github.com/slipway-k8s/slipway/internal/maintenance"
 	"github.com/slipway-k8s/slipway/internal/node/hold"
 	"github.com/slipway-k8s/slipway/internal/node/loop"
 	"github.com/slipway-k8s/slipway/internal/node/shutdown"
 	nodestate "github.com/slipway-k8s/slipway/internal/node/state"
 	"github.com/slipway-k8s/slipway/internal/node/staticpod"
+	"github.com/slipway-k8s/slipway/internal/platform/quota"
 	"github.com/slipway-k8s/slipway/nodelease"
 )
 
@@ -73,6 +77,7 @@ func (p *process) caches() cache.Options {
 		},
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: p.watch.Failed,
+		NewInformer:              quota.Informers(limits),
 	}
 	if p.options.MaintenanceJobs {
 		namespace := maintenance.JobNamespace(p.options.Namespace)
@@ -88,21 +93,32 @@ func (p *process) caches() cache.Options {
 	return options
 }
 
+// maxEvents limits the events of one requester that the controller keeps, except those of maintenances.
+const maxEvents = 1000
+
+// limits returns the limit of a kind of which less trusted users may create any number of objects.
+func limits(example runtime.Object) (quota.Limit, bool) {
+	_, events := example.(*lifecyclev1alpha1.LifecycleEvent)
+	return quota.Limit{Kind: "LifecycleEvent", Most: maxEvents, Group: lifecycleevent.Requester}, events
+}
+
 // maxParameters limits the parameters of events that the controller keeps, in bytes. Its own events may have more.
 const maxParameters = 16 << 10
 
-// slimEvent drops annotations that are not Slipway's and, unless this process calls drivers, large parameters: these are for the agent of
+// slimEvent drops owners, the labels and annotations that are not Slipway's and, unless this process calls drivers, large parameters: these are for the agent of
 // the node.
 func (p *process) slimEvent(object any) (any, error) {
 	event, ok := object.(*lifecyclev1alpha1.LifecycleEvent)
 	if !ok {
 		return object, nil
 	}
-	event.ManagedFields = nil
-	maps.DeleteFunc(event.Annotations, func(key, _ string) bool {
+	event.ManagedFields, event.OwnerReferences = nil, nil
+	isForeign := func(key, _ string) bool {
 		domain, _, _ := strings.Cut(key, "/")
 		return domain != slipwayv1alpha1.GroupVersion.Group && !strings.HasSuffix(domain, "."+slipwayv1alpha1.GroupVersion.Group)
-	})
+	}
+	maps.DeleteFunc(event.Annotations, isForeign)
+	maps.DeleteFunc(event.Labels, isForeign)
 	if raw := event.Spec.Parameters; raw != nil && len(raw.Raw) > maxParameters && !p.options.centralDrivers() && !maintenance.Labelled(event) {
 		event.Spec.Parameters = nil
 	}
@@ -127,9 +143,19 @@ func slimNode(object any) (any, error) {
 		}
 	}
 	slim.Spec.Unschedulable, slim.Spec.Taints = node.Spec.Unschedulable, node.Spec.Taints
-	slim.Status.Conditions = node.Status.Conditions
+	slim.Status.Conditions = slimConditions(node.Status.Conditions)
 	slim.Status.NodeInfo.BootID = node.Status.NodeInfo.BootID
 	return slim, nil
+}
+
+// slimConditions limits the conditions of a Node, which daemons write.
+func slimConditions(conditions []corev1.NodeCondition) []corev1.NodeCondition {
+	const most, longest = 100, 2 << 10
+	slim := slices.Clone(conditions[:min(most, len(conditions))])
+	for i := range slim {
+		slim[i].Message = strings.ToValidUTF8(slim[i].Message[:min(longest, len(slim[i].Message))], "")
+	}
+	return slim
 }
 
 // slimPod keeps the node of an agent's pod, its phase and its condition Ready.

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,24 @@ func TestTheCacheKeepsOfANodeWhatIsDecidedOn(t *testing.T) {
 	}
 }
 
+func TestTheCacheLimitsTheConditionsOfANode(t *testing.T) {
+	full := &corev1.Node{}
+	for i := range 200 {
+		full.Status.Conditions = append(full.Status.Conditions, corev1.NodeCondition{Type: corev1.NodeConditionType(strconv.Itoa(i)), Message: strings.Repeat("ä", 2000)})
+	}
+	got, err := slimNode(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions := got.(*corev1.Node).Status.Conditions
+	if len(conditions) != 100 || conditions[99].Message != strings.Repeat("ä", 1024) {
+		t.Errorf("there are %d, with a message of %d bytes", len(conditions), len(conditions[99].Message))
+	}
+	if len(full.Status.Conditions[0].Message) != 4000 {
+		t.Error("the object that came was changed")
+	}
+}
+
 func TestTheCacheKeepsOfAnEventWhatIsDecidedOn(t *testing.T) {
 	large := strings.Repeat(" ", maxParameters) + "{}"
 	event := func(parameters string, labels map[string]string) *lifecyclev1alpha1.LifecycleEvent {
@@ -63,7 +82,8 @@ func TestTheCacheKeepsOfAnEventWhatIsDecidedOn(t *testing.T) {
 				Annotations: map[string]string{
 					lifecyclev1alpha1.BreakGlassAnnotation: "true", slipwayv1alpha1.HookAnnotationPrefix + "a": "Open", "example.com/large": large,
 				},
-				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+				ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+				OwnerReferences: []metav1.OwnerReference{{Name: "owner"}},
 			},
 			Spec:   lifecyclev1alpha1.LifecycleEventSpec{TransitionName: "t", BindingNode: "n"},
 			Status: lifecyclev1alpha1.LifecycleEventStatus{ClaimStatus: lifecyclev1alpha1.Claimed},
@@ -71,7 +91,7 @@ func TestTheCacheKeepsOfAnEventWhatIsDecidedOn(t *testing.T) {
 		e.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
 		return e
 	}
-	ofAMaintenance := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain"}
+	ofAMaintenance := map[string]string{slipwayv1alpha1.MaintenanceEventLabel: "drain", "example.com/pool": "blue"}
 	for name, tc := range map[string]struct {
 		options Options
 		event   *lifecyclev1alpha1.LifecycleEvent
@@ -83,8 +103,9 @@ func TestTheCacheKeepsOfAnEventWhatIsDecidedOn(t *testing.T) {
 		"large parameters for its built-in drain": {Options{Builtin: []string{BuiltinDrain}}, event(large, nil), true},
 	} {
 		want := tc.event.DeepCopy()
-		want.ManagedFields = nil
+		want.ManagedFields, want.OwnerReferences = nil, nil
 		delete(want.Annotations, "example.com/large")
+		delete(want.Labels, "example.com/pool")
 		if !tc.keeps {
 			want.Spec.Parameters = nil
 		}

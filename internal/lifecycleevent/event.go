@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -45,6 +46,22 @@ func Phase(e *lifecyclev1alpha1.LifecycleEvent) lifecyclev1alpha1.ClaimStatus {
 func BreaksGlass(e *lifecyclev1alpha1.LifecycleEvent) bool {
 	_, breaks := e.Annotations[lifecyclev1alpha1.BreakGlassAnnotation]
 	return breaks
+}
+
+// Requester is the group of an event by which processes limit their memory: its requester, whose name the API server writes.
+// Empty: the controller itself has created the event for a maintenance.
+func Requester(o metav1.Object) string {
+	e, ok := o.(*lifecyclev1alpha1.LifecycleEvent)
+	switch {
+	case !ok:
+		return ""
+	case e.Labels[slipwayv1alpha1.MaintenanceEventLabel] != "":
+		return "" // policy event-records
+	case e.Spec.RequestedBy == "": // a server without MutatingAdmissionPolicies
+		return "unknown"
+	default:
+		return e.Spec.RequestedBy
+	}
 }
 
 // HasForeignClaim returns whether a third-party controller has claimed the event. KEP-5683 permits that, and its status

@@ -24,10 +24,14 @@ import (
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/drain"
 	"github.com/slipway-k8s/slipway/drain/watchstore"
+	"github.com/slipway-k8s/slipway/internal/platform/quota"
 )
 
 // probeEvery is the pause between two attempts to read DrainRules that are not installed, while drains run.
 const probeEvery = 10 * time.Minute
+
+// maxRules limits the DrainRules of one namespace that apply.
+const maxRules = 100
 
 // Reader reads DrainRules. It runs no goroutine without a Follow.
 type Reader struct {
@@ -124,12 +128,23 @@ func (r *Reader) start(ctx context.Context) (w *ruleWatch, stop func()) {
 	w = &ruleWatch{}
 	w.rules.Store = of(func(obj any) *rule { return toRule(logger, obj, r.own) })
 	w.freezes.Store = of(freezeToRule)
-	stopRules := w.rules.start(ctx, watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch), wakeAll)
+	fromRules := watchstore.From("drainrules", &slipwayv1alpha1.DrainRule{}, r.rules.List, r.rules.Watch)
+	limit := quota.New(quota.Limit{Kind: "DrainRule", Most: maxRules, Group: r.limited})
+	fromRules.List, fromRules.Watch = limit.List(fromRules.List), limit.Watch(fromRules.Watch)
+	stopRules := w.rules.start(ctx, fromRules, wakeAll)
 	stopFreezes := w.freezes.start(ctx, watchstore.From("drainrules", &slipwayv1alpha1.Freeze{}, r.freezes.List, r.freezes.Watch), wakeAll)
 	return w, func() {
 		stopRules()
 		stopFreezes()
 	}
+}
+
+// limited is the group of a DrainRule: its namespace, and none for rules of the cluster.
+func (r *Reader) limited(o metav1.Object) string {
+	if o.GetNamespace() == r.own {
+		return ""
+	}
+	return o.GetNamespace()
 }
 
 // start begins the watch of the kind.

@@ -27,6 +27,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
+	"github.com/slipway-k8s/slipway/internal/platform/quota"
 )
 
 // workers limits the pods that are processed in parallel.
@@ -90,7 +91,7 @@ func (c *Controller) Run(ctx context.Context) (err error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(c.clients, 0, informers.WithTransform(transform(native)))
 	api := factory.Lifecycle().V1alpha1()
 	var errRequests, errEvictions error
-	c.requests, errRequests = ownwrites.NewInformer(api.EvictionRequests().Informer(), indexes[*evictionv1alpha1.EvictionRequest]())
+	c.requests, errRequests = ownwrites.NewInformer(factory.InformerFor(&evictionv1alpha1.EvictionRequest{}, newRequestInformer), indexes[*evictionv1alpha1.EvictionRequest]())
 	c.evictions, errEvictions = ownwrites.NewInformer(api.Evictions().Informer(), indexes[*evictionv1alpha1.Eviction]())
 	if err := errors.Join(errRequests, errEvictions); err != nil {
 		return err
@@ -106,6 +107,15 @@ func (c *Controller) Run(ctx context.Context) (err error) {
 		return nil
 	}
 	return c.loop.Run(ctx)
+}
+
+// maxRequests limits the EvictionRequests of one namespace that the controller keeps.
+const maxRequests = 5000
+
+func newRequestInformer(clients kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
+	requests := clients.LifecycleV1alpha1().EvictionRequests(metav1.NamespaceAll)
+	limit := quota.Limit{Kind: "EvictionRequest", Most: maxRequests, Group: quota.Namespace}
+	return quota.NewInformer(limit, &evictionv1alpha1.EvictionRequest{}, clients, requests.List, requests.Watch)
 }
 
 // targetOf returns the pod of an EvictionRequest or an Eviction.
@@ -180,13 +190,16 @@ func (c *Controller) isNative(ctx context.Context) (native bool, err error) {
 	return native, err
 }
 
-// transform drops the managed fields that decisions do not need.
+// transform drops the metadata that decisions do not need.
 func transform(native bool) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if e, is := obj.(*evictionv1alpha1.Eviction); is && native {
 			evictionrequest.KeepLeader(e)
 		} else if o, is := obj.(metav1.Object); is {
 			o.SetManagedFields(nil)
+		}
+		if r, is := obj.(*evictionv1alpha1.EvictionRequest); is {
+			r.Annotations, r.Labels, r.OwnerReferences = nil, nil, nil
 		}
 		return obj, nil
 	}

@@ -13,9 +13,11 @@ import (
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +27,7 @@ import (
 	evictionrequest "github.com/slipway-k8s/slipway/internal/eviction/request"
 	"github.com/slipway-k8s/slipway/internal/platform/loop"
 	"github.com/slipway-k8s/slipway/internal/platform/ownwrites"
+	"github.com/slipway-k8s/slipway/internal/platform/quota"
 )
 
 const (
@@ -110,12 +113,40 @@ func (r *Requester) Run(ctx context.Context) (err error) {
 	return r.loop.Run(ctx)
 }
 
-// newInformer builds the watch of this package's requests in all namespaces.
+// maxRequests limits the requests of one namespace. Its editor can write the label of this package's requests, too.
+const maxRequests = 5000
+
+// newRequestInformer builds the watch of this package's requests in all namespaces.
+func newRequestInformer(clients kubernetes.Interface, _ time.Duration) toolscache.SharedIndexInformer {
+	requests := clients.LifecycleV1alpha1().EvictionRequests(metav1.NamespaceAll)
+	limit := quota.Limit{Kind: "EvictionRequest", Most: maxRequests, Group: quota.Namespace}
+	return quota.NewInformer(limit, &evictionv1alpha1.EvictionRequest{}, clients,
+		func(ctx context.Context, o metav1.ListOptions) (*evictionv1alpha1.EvictionRequestList, error) {
+			o.LabelSelector = LabelEvent
+			return requests.List(ctx, o)
+		},
+		func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = LabelEvent
+			return requests.Watch(ctx, o)
+		})
+}
+
+// slimRequest keeps the metadata that this package reads.
+func slimRequest(obj any) (any, error) {
+	r, is := obj.(*evictionv1alpha1.EvictionRequest)
+	if !is {
+		return obj, nil
+	}
+	r.ManagedFields, r.OwnerReferences = nil, nil
+	maps.DeleteFunc(r.Labels, func(key, _ string) bool { return key != LabelEvent })
+	maps.DeleteFunc(r.Annotations, func(key, _ string) bool { return key != AnnotationEvent && key != AnnotationNode })
+	return r, nil
+}
+
+// newInformer indexes the watch by event.
 func (r *Requester) newInformer() (factory informers.SharedInformerFactory, err error) {
-	factory = informers.NewSharedInformerFactoryWithOptions(r.clients, 0,
-		informers.WithTransform(cache.TransformStripManagedFields()),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = LabelEvent }))
-	r.requests, err = ownwrites.NewInformer(factory.Lifecycle().V1alpha1().EvictionRequests().Informer(),
+	factory = informers.NewSharedInformerFactoryWithOptions(r.clients, 0, informers.WithTransform(slimRequest))
+	r.requests, err = ownwrites.NewInformer(factory.InformerFor(&evictionv1alpha1.EvictionRequest{}, newRequestInformer),
 		map[string]func(*evictionv1alpha1.EvictionRequest) []string{
 			byEvent: func(request *evictionv1alpha1.EvictionRequest) []string {
 				if event, own := eventOf(request); own {

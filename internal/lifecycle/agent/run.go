@@ -13,7 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -38,6 +40,7 @@ import (
 	"github.com/slipway-k8s/slipway/internal/platform/apigroup"
 	"github.com/slipway-k8s/slipway/internal/platform/health"
 	"github.com/slipway-k8s/slipway/internal/platform/identity"
+	"github.com/slipway-k8s/slipway/internal/platform/quota"
 	"github.com/slipway-k8s/slipway/internal/platform/telemetry"
 )
 
@@ -208,6 +211,7 @@ func (p *process) newManager(ctx context.Context, self *rest.Config) (manager.Ma
 			},
 			DefaultTransform:         cache.TransformStripManagedFields(),
 			DefaultWatchErrorHandler: p.watch.Failed,
+			NewInformer:              quota.Informers(limits),
 		},
 		Metrics:                metricsserver.Options{BindAddress: p.options.MetricsAddress},
 		HealthProbeBindAddress: p.options.HealthAddress,
@@ -228,7 +232,29 @@ func (p *process) newTransitionCache(self *rest.Config) (cache.Cache, error) {
 		},
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: p.watch.Failed,
+		NewInformer:              quota.Informers(limits),
 	})
+}
+
+// maxOfNode limits the events of one requester for the node, except those of maintenances, and the transitions of the node.
+const maxOfNode = 100
+
+// limits returns the limit of a kind of which less trusted users may create any number of objects for the node.
+func limits(example runtime.Object) (quota.Limit, bool) {
+	switch example.(type) {
+	case *lifecyclev1alpha1.LifecycleEvent:
+		return quota.Limit{Kind: "LifecycleEvent", Most: maxOfNode, Group: lifecycleevent.Requester}, true
+	case *lifecyclev1alpha1.LifecycleTransition:
+		ofNode := func(o metav1.Object) string {
+			if t, ok := o.(*lifecyclev1alpha1.LifecycleTransition); ok {
+				return t.Spec.NodeName // empty: an administrator has created it
+			}
+			return ""
+		}
+		return quota.Limit{Kind: "LifecycleTransition", Most: maxOfNode, Group: ofNode}, true
+	default:
+		return quota.Limit{}, false
+	}
 }
 
 // newNodeCluster builds the cache of the Node, with the identity of the node.

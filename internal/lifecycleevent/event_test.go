@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
+	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 func TestWhichEventsReturnTheirNode(t *testing.T) {
@@ -39,6 +40,23 @@ func TestWhichEventsReturnTheirNode(t *testing.T) {
 		}
 		if got := ReturnsNode(e, transitions); got != tc.want {
 			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+func TestTheRequesterOfAnEventIsItsGroup(t *testing.T) {
+	for name, tc := range map[string]struct {
+		label, requestedBy, want string
+	}{
+		"of a user":                       {"", "alice", "alice"},
+		"on a server without requesters":  {"", "", "unknown"},
+		"of a maintenance, in her name":   {"drain", "alice", ""},
+		"a label without a value is hers": {"", "alice", "alice"},
+	} {
+		e := &lifecyclev1alpha1.LifecycleEvent{Spec: lifecyclev1alpha1.LifecycleEventSpec{RequestedBy: tc.requestedBy}}
+		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: tc.label}
+		if got := Requester(e); got != tc.want {
+			t.Errorf("%s: it is %q, want %q", name, got, tc.want)
 		}
 	}
 }
