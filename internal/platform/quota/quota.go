@@ -52,14 +52,16 @@ func New(limit Limit) *Quota {
 	return q
 }
 
-// NewInformer returns an informer with a limit, from two methods of a typed client.
+// NewInformer returns an informer with a limit, from two methods of a typed client. As those of client-go, it has an index by
+// namespace.
 func NewInformer[L runtime.Object](
 	limit Limit, example runtime.Object, client any, list func(context.Context, metav1.ListOptions) (L, error), begin cache.WatchFuncWithContext,
 ) cache.SharedIndexInformer {
 	lw := &cache.ListWatch{WatchFuncWithContext: begin, ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return list(ctx, options)
 	}}
-	return cache.NewSharedIndexInformer(New(limit).of(cache.ToListWatcherWithWatchListSemantics(lw, client)), example, 0, cache.Indexers{})
+	return cache.NewSharedIndexInformer(New(limit).of(cache.ToListWatcherWithWatchListSemantics(lw, client)), example, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
 // of limits an informer.
