@@ -182,6 +182,10 @@ MIXED ?= 1h
 # What has passed is noted at the end of docs/testing.md.
 RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster
 
+.PHONY: acceptance
+acceptance: localcluster ## Measure what a flood of requests by one party does to the others (45 minutes)
+	@$(GO) run ./bench flood --page=docs/security.md
+
 .PHONY: soak
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
 	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md $(SOAK)

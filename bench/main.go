@@ -50,7 +50,7 @@ func run(ctx context.Context) error {
 	flags.StringVar(&f.out, "out", "", "file for the results, as JSON")
 	flags.StringVar(&f.readme, "readme", "", "page to put the table into, between its markers; otherwise it is printed")
 	flags.StringVar(&f.page, "page", "", "page to put all tables into, between their markers")
-	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed())
+	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed(), f.flood())
 	return command.ExecuteContext(ctx)
 }
 
@@ -279,5 +279,37 @@ func (f *files) mixed() *cobra.Command {
 	flags.DurationVar(&s.For, "for", time.Hour, "duration of the load")
 	flags.DurationVar(&s.Settle, "settle", 130*time.Second, "time without load before the controller is measured")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all random choices")
+	return command
+}
+
+func (f *files) flood() *cobra.Command {
+	var s soak.FloodSettings
+	command := &cobra.Command{
+		Use: "flood", Short: "Measure what one party can do to the others with as many requests as it can send", Args: cobra.NoArgs,
+		Long: `flood lets one party after the other send requests of the largest accepted size: the token of a
+node's agent, the editor of a namespace, an operator, a daemon that may write the status of Nodes,
+and a driver. Meanwhile it drains and returns other nodes, and watches the memory of 20 agents and 2
+controllers. It compares the duration of a drain with that beside ConfigMaps of the same size, at
+the same rate.
+
+The command fails if a process on another node ends, grows by more than 32 MiB, or exceeds the
+memory limit of the chart; or if a drain takes more than 1.25 times as long as beside ConfigMaps.`,
+		Example: `  # Everything, as make acceptance does; 60 minutes
+  bench flood --page=docs/security.md
+
+  # One party, for a minute
+  bench flood --for=1m --parties='an operator'`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			s.Bin = f.bin
+			r, err := soak.Flood(command.Context(), s, progress())
+			if len(r.Parties) == 0 {
+				return err
+			}
+			return errors.Join(err, f.write(r), report.Show(os.Stdout, f.page, "flood", r.Markdown()), r.Held())
+		},
+	}
+	flags := command.Flags()
+	flags.DurationVar(&s.For, "for", 5*time.Minute, "duration of each flood")
+	flags.StringSliceVar(&s.Parties, "parties", nil, "only these parties")
 	return command
 }

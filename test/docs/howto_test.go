@@ -27,7 +27,7 @@ kubectl wait poddisruptionbudget slipway-controller -n slipway-system --for=json
 
 // heeded installs what a page begins with, and returns when it works: who asks then gives up
 // after 30 s without a controller, and two of them have just been replaced.
-const heeded = `kubectl slipway install --eviction-requests --yes
+const heeded = `kubectl slipway install --eviction-requests --maintenance-jobs --yes
 kubectl run canary --image=nginx
 kubectl wait --for=condition=Ready pod/canary --timeout=4m
 kubectl slipway evict canary --wait=false

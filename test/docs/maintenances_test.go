@@ -42,6 +42,7 @@ func nodeIs(maintenance, node, reason string) string {
 // maintains follows what is told of maintenances.
 func (n *newcomer) maintains() {
 	n.t.Helper()
+	n.types("kubectl slipway install --maintenance-jobs --yes")
 	n.types(aFleet)
 	for _, manifest := range blocksIn(n.t, fleetPage, "yaml") {
 		n.types("kubectl apply -f - <<'END'\n" + manifest + "\nEND")

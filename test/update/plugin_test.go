@@ -80,7 +80,7 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 	wantPlugin(t, env, 0, []string{"install", "--yes"}, "applied DaemonSet slipway-system/slipway-node-agent", "Slipway works")
 	wantPlugin(t, env, 0, []string{"version"}, "node: an agent on each node works", "slipway:0.1.0")
 	wantPlugin(t, env, 0, []string{"version", "--as=anybody"}, "Not read:", "is forbidden")
-	wantPlugin(t, env, 0, []string{"install", "--yes"}, "unchanged   95 objects")
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "unchanged   93 objects")
 	wantPlugin(t, env, 1, []string{"install", "--yes", "--mode=central"}, "in mode node", "uninstall")
 
 	env.Kubectl(t, "scale", "deployment", "slipway-controller", "-n", devcluster.Namespace, "--replicas=1")

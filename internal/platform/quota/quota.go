@@ -52,7 +52,7 @@ func New(limit Limit) *Quota {
 	return q
 }
 
-// NewInformer returns an informer with a limit, from two methods of a typed client. As those of client-go, it has an index by
+// NewInformer returns an informer with a limit, from two methods of a typed client. Like informers of client-go, it has an index by
 // namespace.
 func NewInformer[L runtime.Object](
 	limit Limit, example runtime.Object, client any, list func(context.Context, metav1.ListOptions) (L, error), begin cache.WatchFuncWithContext,
