@@ -166,9 +166,9 @@ mutation: $(TOOLS)/.gremlins ## Make one mistake after the other in PACKAGES=...
 # BENCH: further flags of bench drain, as in make bench BENCH='--scenarios=b --repeat=1'
 .PHONY: bench
 bench: localcluster ## Measure drains against kubectl's and an ideal one (hours), and what an agent and 2,000 EvictionRequests cost
-	@$(GO) run ./bench drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md $(BENCH)
-	@$(GO) run ./bench cost --readme=README.md
-	@$(GO) run ./bench evictions --readme=README.md
+	@$(GO) run ./bench drain --out=bench/results.json --chart=docs/bench.svg --readme=docs/performance.md $(BENCH)
+	@$(GO) run ./bench cost --readme=docs/performance.md
+	@$(GO) run ./bench evictions --readme=docs/performance.md
 
 # COMPARE: further flags of bench compare, as in make compare BASE=HEAD COMPARE='--scenarios=b --repeat=3'
 .PHONY: compare
@@ -188,7 +188,7 @@ acceptance: localcluster ## Measure what a flood of requests by one party does t
 
 .PHONY: soak
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
-	@$(GO) run ./bench scale --out=bench/soak.json --readme=README.md --page=docs/scale.md $(SOAK)
+	@$(GO) run ./bench scale --out=bench/soak.json --readme=docs/performance.md --page=docs/scale.md $(SOAK)
 	@$(GO) run ./bench mixed --for=$(MIXED) --out=bench/mixed.json --page=docs/scale.md
 	@for run in {1..10}; do echo "soak: chaos, run $$run of 10"; $(RECORDED) $(MAKE) chaos DRAINS=20 || exit 1; done
 	@SLIPWAY_SOAK=1 $(RECORDED) $(GO) test -count=1 -timeout=40m -v -run=TestARealSilence ./test/evictions

@@ -10,5 +10,5 @@
 //	mixed      what hours of mixed load leave behind
 //
 // All of them use one testbed (internal/testbed), meters (internal/meter) and reports (internal/report).
-// Numbers in README.md and docs/scale.md are generated, never typed.
+// Numbers in docs/performance.md and docs/scale.md are generated, never typed.
 package main

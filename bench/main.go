@@ -110,16 +110,16 @@ scenarios in that file stay.
 Scenarios:
 ` + titles(),
 		Example: `  # Everything, as make bench does; hours
-  bench drain --out=bench/results.json --chart=docs/bench.svg --readme=README.md
+  bench drain --out=bench/results.json --chart=docs/bench.svg --readme=docs/performance.md
 
   # Slipway against kubectl, twenty pods behind a budget, once
   bench drain --scenarios=b --only=kubectl,slipway --repeat=1
 
   # One scenario anew, beside those that are there
-  bench drain --scenarios=i --repeat=3 --out=bench/results.json --chart=docs/bench.svg --readme=README.md
+  bench drain --scenarios=i --repeat=3 --out=bench/results.json --chart=docs/bench.svg --readme=docs/performance.md
 
   # The chart and README again, from results that are there
-  bench drain --show --out=bench/results.json --chart=docs/bench.svg --readme=README.md`,
+  bench drain --show --out=bench/results.json --chart=docs/bench.svg --readme=docs/performance.md`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			for _, name := range o.Contenders {
