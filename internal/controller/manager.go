@@ -93,7 +93,7 @@ func (p *process) caches() cache.Options {
 	return options
 }
 
-// maxEvents limits the events of one requester that the controller keeps, except those of maintenances.
+// maxEvents limits the events of one requester that the controller keeps, except those of maintenances and shutdowns.
 const maxEvents = 1000
 
 // limits returns the limit of a kind of which less trusted users may create any number of objects.

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 	"github.com/slipway-k8s/slipway/internal/reasons"
 )
 
@@ -49,14 +48,15 @@ func BreaksGlass(e *lifecyclev1alpha1.LifecycleEvent) bool {
 }
 
 // Requester is the group of an event by which processes limit their memory: its requester, whose name the API server writes.
-// Empty: the controller itself has created the event for a maintenance.
+// Empty: the controller itself has created the event, for a maintenance or a shutdown. These names are reserved (policy
+// event-records).
 func Requester(o metav1.Object) string {
 	e, ok := o.(*lifecyclev1alpha1.LifecycleEvent)
 	switch {
 	case !ok:
 		return ""
-	case e.Labels[slipwayv1alpha1.MaintenanceEventLabel] != "":
-		return "" // policy event-records
+	case strings.HasPrefix(e.Name, "maintenance-"), strings.HasPrefix(e.Name, "shutdown-"):
+		return ""
 	case e.Spec.RequestedBy == "": // a server without MutatingAdmissionPolicies
 		return "unknown"
 	default:

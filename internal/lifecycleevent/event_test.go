@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
-	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
 )
 
 func TestWhichEventsReturnTheirNode(t *testing.T) {
@@ -45,18 +44,16 @@ func TestWhichEventsReturnTheirNode(t *testing.T) {
 }
 
 func TestTheRequesterOfAnEventIsItsGroup(t *testing.T) {
-	for name, tc := range map[string]struct {
-		label, requestedBy, want string
-	}{
-		"of a user":                       {"", "alice", "alice"},
-		"on a server without requesters":  {"", "", "unknown"},
-		"of a maintenance, in her name":   {"drain", "alice", ""},
-		"a label without a value is hers": {"", "alice", "alice"},
+	for _, tc := range []struct{ name, requestedBy, want string }{
+		{"drain-w1", "alice", "alice"},
+		{"drain-w1", "", "unknown"}, // on a server that sets no requester
+		{"maintenance-w1", "alice", ""},
+		{"shutdown-w1-0a1b2c3d", "system:serviceaccount:slipway-system:slipway-controller", ""},
 	} {
 		e := &lifecyclev1alpha1.LifecycleEvent{Spec: lifecyclev1alpha1.LifecycleEventSpec{RequestedBy: tc.requestedBy}}
-		e.Labels = map[string]string{slipwayv1alpha1.MaintenanceEventLabel: tc.label}
+		e.Name = tc.name
 		if got := Requester(e); got != tc.want {
-			t.Errorf("%s: it is %q, want %q", name, got, tc.want)
+			t.Errorf("%s of %q: the group is %q, want %q", tc.name, tc.requestedBy, got, tc.want)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func (p *process) newTransitionCache(self *rest.Config) (cache.Cache, error) {
 	})
 }
 
-// maxOfNode limits the events of one requester for the node, except those of maintenances, and the transitions of the node.
+// maxOfNode limits the events of one requester for the node, except those of maintenances and shutdowns, and the transitions of the node.
 const maxOfNode = 100
 
 // limits returns the limit of a kind of which less trusted users may create any number of objects for the node.
