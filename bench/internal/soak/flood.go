@@ -193,6 +193,8 @@ func (g *flood) flood(ctx context.Context, p party) (f flooded, err error) {
 	for i := range g.controllers {
 		f.ControllerGrowth, f.ControllerMost = max(f.ControllerGrowth, most.controllers[i]-before.controllers[i]), max(f.ControllerMost, most.controllers[i])
 	}
+	g.Printf("%s: %d requests were accepted, and %d rejected; agents grew by %s, controllers by %s", p.name, sent.accepted.Load(), sent.rejected.Load(),
+		report.MiB(f.AgentGrowth), report.MiB(f.ControllerGrowth))
 	if err := g.During("removing the objects of the flood", func() error { return p.clean(ctx) }); err != nil {
 		return f, err
 	}
@@ -201,8 +203,7 @@ func (g *flood) flood(ctx context.Context, p party) (f flooded, err error) {
 		return f, err
 	}
 	f.Drain, f.Beside, f.Drains = median(during), median(beside), len(during)
-	g.Printf("%s: %.0f requests/s, %.0f of them rejected; agents grew by %s, controllers by %s; %d drains of %.2f s, and of %.2f s beside ConfigMaps",
-		p.name, f.Accepted+f.Rejected, f.Rejected, report.MiB(f.AgentGrowth), report.MiB(f.ControllerGrowth), f.Drains, f.Drain, f.Beside)
+	g.Printf("%s: %d drains took %.2f s, and %.2f s beside ConfigMaps", p.name, f.Drains, f.Drain, f.Beside)
 	return f, g.During("removing the ConfigMaps", func() error {
 		return g.Objects.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(floodNamespace))
 	})

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -201,14 +200,15 @@ func (g *flood) cleaner(kinds ...client.Object) func(context.Context) error {
 			case *slipwayv1alpha1.DrainRule, *evictionv1alpha1.EvictionRequest:
 				options = append(options, client.InNamespace(floodNamespace))
 			}
-			for {
-				err := g.Objects.DeleteAllOf(ctx, kind, options...)
-				if err == nil {
+			// The API server ends a request after a minute, in which it deletes thousands of objects.
+			var err error
+			for range 20 {
+				if err = g.Objects.DeleteAllOf(ctx, kind, options...); err == nil {
 					break
 				}
-				if !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) {
-					return fmt.Errorf("delete the objects of a flood: %w", err)
-				}
+			}
+			if err != nil {
+				return fmt.Errorf("delete the objects of a flood: %w", err)
 			}
 		}
 		return nil
