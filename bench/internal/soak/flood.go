@@ -103,49 +103,50 @@ func (r FloodResults) Markdown() string {
 		table, r.Minutes, floodConnections, floodNodes, c.Date, c.Slipway, r.Kubernetes, c.Cores, c.CPU, c.Load)
 }
 
-// Flood lets one party after the other send as many requests as it can, and watches all processes of Slipway and the drains of
-// other nodes.
+// Flood lets one party after the other send as many requests as it can, each on a new cluster, and watches all processes of Slipway
+// and the drains of other nodes.
 func Flood(ctx context.Context, s FloodSettings, p *testbed.Progress) (r FloodResults, err error) {
 	r = FloodResults{Conditions: report.Now(ctx), Minutes: s.For.Minutes()}
 	o := options(floodNodes)
 	o.Evictions = true
-	o.Args = append(o.Args, "--etcd-arg=quota-backend-bytes=8589934592") // enough for all floods
-	err = testbed.Run(ctx, o, p, func(c *testbed.Cluster) error {
-		r.Kubernetes = c.Version
-		return (&flood{Cluster: c, settings: s}).measure(ctx, &r)
-	})
+	o.Args = append(o.Args, "--etcd-arg=quota-backend-bytes=8589934592") // enough for a flood
+	for _, name := range partyNames {
+		if len(s.Parties) > 0 && !slices.Contains(s.Parties, name) {
+			continue
+		}
+		err := testbed.Run(ctx, o, p, func(c *testbed.Cluster) error {
+			r.Kubernetes = c.Version
+			f, err := (&flood{Cluster: c, settings: s}).measure(ctx, name)
+			r.Parties = append(r.Parties, f)
+			return err
+		})
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	r.Conditions.Load = meter.ReadMachine().Load
-	return r, err
+	return r, nil
 }
 
-// flood is a measurement on a cluster.
+// flood is a measurement of one party on a cluster.
 type flood struct {
 	*testbed.Cluster
 	settings            FloodSettings
 	agents, controllers []*testbed.Process
 }
 
-func (g *flood) measure(ctx context.Context, r *FloodResults) error {
+func (g *flood) measure(ctx context.Context, name string) (f flooded, err error) {
 	if err := g.start(ctx); err != nil {
-		return err
+		return f, err
 	}
 	ctx, stop := testbed.While(ctx, slices.Concat(g.agents, g.controllers)...)
 	defer stop()
-	parties, err := g.parties(ctx)
+	p, err := g.party(ctx, name)
 	if err != nil {
-		return err
+		return f, err
 	}
-	for _, p := range parties {
-		if len(g.settings.Parties) > 0 && !slices.Contains(g.settings.Parties, p.name) {
-			continue
-		}
-		f, err := g.flood(ctx, p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, errors.Join(err, context.Cause(ctx)))
-		}
-		r.Parties = append(r.Parties, f)
-	}
-	return nil
+	f, err = g.flood(ctx, p)
+	return f, errors.Join(err, context.Cause(ctx))
 }
 
 // start starts all processes, and drains each node that is drained later: a first drain takes memory, too.
@@ -174,7 +175,7 @@ func (g *flood) start(ctx context.Context) (err error) {
 func (g *flood) drained() []string { return g.Nodes[len(g.Nodes)-drainedNodes:] }
 
 // flood measures one party: first its flood, then ConfigMaps at the same rate.
-func (g *flood) flood(ctx context.Context, p party) (f flooded, err error) {
+func (g *flood) flood(ctx context.Context, p *party) (f flooded, err error) {
 	f.Party = p.name
 	g.Printf("%s: a flood of %s", p.name, g.settings.For)
 	before, err := g.memory()
@@ -195,18 +196,13 @@ func (g *flood) flood(ctx context.Context, p party) (f flooded, err error) {
 	}
 	g.Printf("%s: %d requests were accepted, and %d rejected; agents grew by %s, controllers by %s", p.name, sent.accepted.Load(), sent.rejected.Load(),
 		report.MiB(f.AgentGrowth), report.MiB(f.ControllerGrowth))
-	if err := g.During("removing the objects of the flood", func() error { return p.clean(ctx) }); err != nil {
-		return f, err
-	}
 	_, _, beside, err := g.beside(ctx, g.settings.For/2, rate.Limit(f.Accepted+f.Rejected), g.configMaps(p.bytes))
 	if err != nil {
 		return f, err
 	}
 	f.Drain, f.Beside, f.Drains = median(during), median(beside), len(during)
 	g.Printf("%s: %d drains took %.2f s, and %.2f s beside ConfigMaps", p.name, f.Drains, f.Drain, f.Beside)
-	return f, g.During("removing the ConfigMaps", func() error {
-		return g.Objects.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(floodNamespace))
-	})
+	return f, nil
 }
 
 // counts are the answers to the requests of a party.

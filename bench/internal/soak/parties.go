@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	evictionv1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,9 +24,6 @@ import (
 // floodNamespace is the namespace of the editor, and of ConfigMaps.
 const floodNamespace = "flood"
 
-// floodLabel marks the objects of a flood.
-const floodLabel = "bench.slipway.dev/flood"
-
 // attempt makes one request. The number is different for each.
 type attempt func(ctx context.Context, number int) error
 
@@ -37,8 +33,6 @@ type party struct {
 	attempt attempt
 	// bytes is the size of a request, about.
 	bytes int
-	// clean removes the objects of the flood.
-	clean func(ctx context.Context) error
 }
 
 // The largest metadata and parameters that admission accepts (policy object-sizes, driver transitions, MaxParametersBytes).
@@ -46,35 +40,57 @@ const (
 	largeMetadata   = 30 << 10
 	largeTransition = 7 << 10
 	largeNode       = 200 << 10
-	// floodConditions is the number of condition types that a daemon writes.
-	floodConditions = 50
 )
 
 func filling(bytes int) string { return strings.Repeat("x", bytes) }
 
-// parties returns all parties. A party on a node is on the first one.
-func (g *flood) parties(ctx context.Context) ([]party, error) {
+// The parties. A party on a node is on the first one.
+const (
+	ofAgent    = "the token of a node's agent"
+	ofEditor   = "the editor of a namespace"
+	ofOperator = "an operator"
+	ofDaemon   = "a daemon with `nodes/status`"
+	ofDriver   = "a driver"
+)
+
+var partyNames = []string{ofAgent, ofEditor, ofOperator, ofDaemon, ofDriver}
+
+// party returns a party by its name.
+func (g *flood) party(ctx context.Context, name string) (p *party, err error) {
+	if err := g.permit(ctx); err != nil {
+		return nil, fmt.Errorf("give the parties their permissions: %w", err)
+	}
 	node := g.Nodes[0]
-	agent, err := g.AgentConfig(ctx, node)
-	if err := errors.Join(err, g.permit(ctx)); err != nil {
-		return nil, fmt.Errorf("prepare the parties: %w", err)
+	config := g.as("flood-editor", nil)
+	switch name {
+	case ofAgent:
+		config, err = g.AgentConfig(ctx, node)
+	case ofOperator:
+		config = g.as("slipway-operator", nil)
+	case ofDaemon:
+		config = g.as("flood-daemon", nil)
+	case ofDriver:
+		config = g.as("slipway-driver", map[string][]string{"authentication.kubernetes.io/node-name": {node}})
 	}
-	ofNode := map[string][]string{"authentication.kubernetes.io/node-name": {node}}
-	var parties []party
-	add := func(name string, config *rest.Config, bytes int, build func(client.Client) attempt, clean func(context.Context) error) {
-		config = rest.CopyConfig(config)
-		config.QPS, config.ContentType = -1, runtime.ContentTypeJSON
-		c, clientErr := client.New(config, client.Options{Scheme: g.Objects.Scheme()})
-		if err = errors.Join(err, clientErr); clientErr == nil {
-			parties = append(parties, party{name, build(c), bytes, clean})
-		}
+	if err != nil {
+		return nil, err
 	}
-	add("the token of a node's agent", agent, largeTransition, func(c client.Client) attempt { return transitionsOf(c, node) }, g.cleaner(&lifecyclev1alpha1.LifecycleTransition{}))
-	add("the editor of a namespace", g.as("flood-editor", nil), largeMetadata, floodNamespaced, g.cleaner(&slipwayv1alpha1.DrainRule{}, &evictionv1alpha1.EvictionRequest{}))
-	add("an operator", g.as("slipway-operator", nil), 2*largeMetadata, func(c client.Client) attempt { return eventsOf(c, node) }, g.cleaner(&lifecyclev1alpha1.LifecycleEvent{}))
-	add("a daemon with `nodes/status`", g.as("flood-daemon", nil), largeNode, g.floodNodes, g.cleanNodes)
-	add("a driver", g.as("slipway-driver", ofNode), largeTransition, func(c client.Client) attempt { return transitionsOf(c, node) }, g.cleaner(&lifecyclev1alpha1.LifecycleTransition{}))
-	return parties, err
+	config = rest.CopyConfig(config)
+	config.QPS, config.ContentType = -1, runtime.ContentTypeJSON
+	c, err := client.New(config, client.Options{Scheme: g.Objects.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("build the client of a party: %w", err)
+	}
+	switch name {
+	case ofEditor:
+		return &party{name, floodNamespaced(c), largeMetadata}, nil
+	case ofOperator:
+		return &party{name, eventsOf(c, node), 2 * largeMetadata}, nil
+	case ofDaemon:
+		return &party{name, g.floodNodes(c), largeNode}, nil
+	default:
+		return &party{name, transitionsOf(c, node), largeTransition}, nil
+	}
 }
 
 // permit gives the users of the parties their permissions.
@@ -120,7 +136,7 @@ func users(name string) []rbacv1.Subject {
 
 func floodMeta(number, annotations int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: fmt.Sprintf("flood-%d", number), Labels: map[string]string{floodLabel: "true"}, Annotations: map[string]string{"example.com/flood": filling(annotations)},
+		Name: fmt.Sprintf("flood-%d", number), Annotations: map[string]string{"example.com/flood": filling(annotations)},
 	}
 }
 
@@ -144,10 +160,9 @@ func floodNamespaced(c client.Client) attempt {
 			}}
 			return c.Create(ctx, rule)
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: floodNamespace, Name: fmt.Sprintf("pod-%d", number), UID: types.UID(fmt.Sprint(number))}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: floodNamespace, Name: fmt.Sprintf("pod-%d", number), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", number))}}
 		request := testbed.EvictionRequestOf(pod, fmt.Sprintf("flood-%d", number), "flood.example.com/editor")
-		meta := floodMeta(number, largeMetadata)
-		request.Labels, request.Annotations = meta.Labels, meta.Annotations
+		request.Annotations = floodMeta(number, largeMetadata).Annotations
 		return c.Create(ctx, request)
 	}
 }
@@ -170,47 +185,7 @@ func (g *flood) floodNodes(c client.Client) attempt {
 	return func(ctx context.Context, number int) error {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: g.Nodes[number%len(g.Nodes)]}}
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/flood":"%d %s"}},"status":{"conditions":[{"type":"Flood%d","status":"True","message":%q}]}}`,
-			number, text, number%floodConditions, text[:16<<10])
+			number, text, number%50, text[:16<<10])
 		return c.Status().Patch(ctx, node, client.RawPatch(types.StrategicMergePatchType, patch))
-	}
-}
-
-// cleanNodes removes what floodNodes has written.
-func (g *flood) cleanNodes(ctx context.Context) error {
-	var conditions []string
-	for i := range floodConditions {
-		conditions = append(conditions, fmt.Sprintf(`{"$patch":"delete","type":"Flood%d"}`, i))
-	}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/flood":null}},"status":{"conditions":[%s]}}`, strings.Join(conditions, ","))
-	for _, name := range g.Nodes {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if err := g.Objects.Status().Patch(ctx, node, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cleaner removes the objects of a flood of some kinds.
-func (g *flood) cleaner(kinds ...client.Object) func(context.Context) error {
-	return func(ctx context.Context) error {
-		for _, kind := range kinds {
-			options := []client.DeleteAllOfOption{client.HasLabels{floodLabel}, client.PropagationPolicy(metav1.DeletePropagationBackground)}
-			switch kind.(type) {
-			case *slipwayv1alpha1.DrainRule, *evictionv1alpha1.EvictionRequest:
-				options = append(options, client.InNamespace(floodNamespace))
-			}
-			// The API server ends a request after a minute, in which it deletes thousands of objects.
-			var err error
-			for range 20 {
-				if err = g.Objects.DeleteAllOf(ctx, kind, options...); err == nil {
-					break
-				}
-			}
-			if err != nil {
-				return fmt.Errorf("delete the objects of a flood: %w", err)
-			}
-		}
-		return nil
 	}
 }
