@@ -76,7 +76,7 @@ func measureEvictions(ctx context.Context, c *testbed.Cluster, pid, pods int) (s
 	table.Row("until all were created, and until all EvictionRequests reported the deletion of their pod",
 		requested.Round(100*time.Millisecond).String()+", "+load.took.Round(100*time.Millisecond).String())
 	table.Row("requests for an eviction, beyond watches", fmt.Sprintf("%.2f: %s", each(load.requests()), strings.Join(kinds, ", ")))
-	table.Row("writes that another writer preceded, and that were made again", strconv.Itoa(load.failed))
+	table.Row("conflicting writes, which the controller repeated", strconv.Itoa(load.failed))
 	return table.String(), nil
 }
 

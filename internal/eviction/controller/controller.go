@@ -109,12 +109,9 @@ func (c *Controller) Run(ctx context.Context) (err error) {
 	return c.loop.Run(ctx)
 }
 
-// maxRequests limits the EvictionRequests of one namespace that the controller keeps.
-const maxRequests = 5000
-
 func newRequestInformer(clients kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
 	requests := clients.LifecycleV1alpha1().EvictionRequests(metav1.NamespaceAll)
-	limit := quota.Limit{Kind: "EvictionRequest", Most: maxRequests, Group: quota.Namespace}
+	limit := quota.Limit{Kind: "EvictionRequest", Most: evictionrequest.MaxRequests, Group: quota.Namespace}
 	return quota.NewInformer(limit, &evictionv1alpha1.EvictionRequest{}, clients, requests.List, requests.Watch)
 }
 

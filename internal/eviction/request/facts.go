@@ -39,6 +39,9 @@ type Target struct {
 	UID             types.UID
 }
 
+// MaxRequests limits the EvictionRequests of one namespace that a watch keeps: its editor can create any number.
+const MaxRequests = 5000
+
 // Facts are the known facts about a target at one moment.
 type Facts struct {
 	Target Target

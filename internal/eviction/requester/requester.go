@@ -113,13 +113,10 @@ func (r *Requester) Run(ctx context.Context) (err error) {
 	return r.loop.Run(ctx)
 }
 
-// maxRequests limits the requests of one namespace. Its editor can write the label of this package's requests, too.
-const maxRequests = 5000
-
 // newRequestInformer builds the watch of this package's requests in all namespaces.
 func newRequestInformer(clients kubernetes.Interface, _ time.Duration) toolscache.SharedIndexInformer {
 	requests := clients.LifecycleV1alpha1().EvictionRequests(metav1.NamespaceAll)
-	limit := quota.Limit{Kind: "EvictionRequest", Most: maxRequests, Group: quota.Namespace}
+	limit := quota.Limit{Kind: "EvictionRequest", Most: evictionrequest.MaxRequests, Group: quota.Namespace}
 	return quota.NewInformer(limit, &evictionv1alpha1.EvictionRequest{}, clients,
 		func(ctx context.Context, o metav1.ListOptions) (*evictionv1alpha1.EvictionRequestList, error) {
 			o.LabelSelector = LabelEvent
