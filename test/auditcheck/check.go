@@ -105,8 +105,35 @@ func ordered(requests []auditlog.Request) []effective {
 			all = append(all, effective{r, r.Began})
 		}
 	}
+	inVersionOrder(all)
 	slices.SortStableFunc(all, func(a, b effective) int { return a.at.Compare(b.at) })
 	return all
+}
+
+// inVersionOrder has each write of a Node take effect before the writes that build on it: the server may answer those
+// first.
+func inVersionOrder(all []effective) {
+	type write struct {
+		*thing
+		effective *effective
+	}
+	byUID := map[string][]write{}
+	for i := range all {
+		if all[i].Resource != "nodes" {
+			continue
+		}
+		if o := object[thing](all[i].Request); o != nil {
+			byUID[o.Metadata.UID] = append(byUID[o.Metadata.UID], write{o, &all[i]})
+		}
+	}
+	for _, writes := range byUID {
+		slices.SortStableFunc(writes, func(a, b write) int { return a.compare(b.thing) })
+		for i := len(writes) - 2; i >= 0; i-- {
+			if next := writes[i+1]; writes[i].olderThan(next.thing) && !writes[i].effective.at.Before(next.effective.at) {
+				writes[i].effective.at = next.effective.at.Add(-1)
+			}
+		}
+	}
 }
 
 // effect returns the time at which the checker replays the request. Drains heed budgets and rules before their writer

@@ -127,8 +127,11 @@ func TestCheckOfHolders(t *testing.T) {
 			script: ours().off(agent, true).free(controllers).lease(user, tool, 60).off(agent, false), want: []string{`returns a node that "fwup" has leased`},
 		},
 		"an eviction without a lease": {script: begun().evict(agent, "a", "1").end("drain"), want: []string{"evicts from " + none}},
-		"theirs without a lease":      {script: (&script{}).off(tool, true), want: []string{noneOfTheirs}},
-		"theirs under ours":           {script: ours().off(tool, true), want: []string{noneOfTheirs}},
+		"theirs, and a write of ours that builds on it is answered first": {
+			script: theirs().versionBy(tool, "5", `"unschedulable":true`).versionBy(controllers, "7", "").versionBy(tool, "6", ""),
+		},
+		"theirs without a lease": {script: (&script{}).off(tool, true), want: []string{noneOfTheirs}},
+		"theirs under ours":      {script: ours().off(tool, true), want: []string{noneOfTheirs}},
 		"theirs under that of a third": {
 			script: (&script{}).lease(user, "upgrader", 60).off(tool, true), want: []string{noneOfTheirs},
 		},

@@ -3,6 +3,7 @@
 package auditcheck
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -53,12 +54,17 @@ func (t *thing) partial() bool { return t.Kind == "PartialObjectMetadata" }
 // olderThan reports whether the other is a later version of the same object: of two writes
 // at the same time, the one that came first may be answered last.
 func (t *thing) olderThan(other *thing) bool {
-	if t.Metadata.UID != other.Metadata.UID {
-		return false
-	}
+	return t.Metadata.UID == other.Metadata.UID && t.compare(other) < 0
+}
+
+// compare compares the versions of two objects; an object without a version equals all others.
+func (t *thing) compare(other *thing) int {
 	mine, errMine := strconv.ParseUint(t.Metadata.ResourceVersion, 10, 64)
 	theirs, errTheirs := strconv.ParseUint(other.Metadata.ResourceVersion, 10, 64)
-	return errMine == nil && errTheirs == nil && mine < theirs
+	if errMine != nil || errTheirs != nil {
+		return 0
+	}
+	return cmp.Compare(mine, theirs)
 }
 
 // gone reports whether the deletion that was answered with the object has removed it.

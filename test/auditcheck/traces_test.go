@@ -96,8 +96,12 @@ func (s *script) ended(reason, finalizers string) *script {
 			`"status":{"claimStatus":"Failed","conditions":[{"type":"Finished","reason":%q}]}}`, finalizers, reason))
 }
 
-// version writes a version of a node.
 func (s *script) version(resourceVersion, spec string) *script {
-	return s.add(agent, "patch", "nodes", "w1", "{}", fmt.Sprintf(
+	return s.versionBy(agent, resourceVersion, spec)
+}
+
+// versionBy writes a version of a node.
+func (s *script) versionBy(who, resourceVersion, spec string) *script {
+	return s.add(who, "patch", "nodes", "w1", "{}", fmt.Sprintf(
 		`{"kind":"Node","metadata":{"name":"w1","uid":"w1","resourceVersion":%q},"spec":{%s}}`, resourceVersion, spec))
 }
