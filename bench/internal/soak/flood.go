@@ -108,7 +108,7 @@ func (r FloodResults) Markdown() string {
 func Flood(ctx context.Context, s FloodSettings, p *testbed.Progress) (r FloodResults, err error) {
 	r = FloodResults{Conditions: report.Now(ctx), Minutes: s.For.Minutes()}
 	o := options(floodNodes)
-	o.Evictions = true
+	o.Evictions, o.Unaudited = true, true
 	o.Args = append(o.Args, "--etcd-arg=quota-backend-bytes=8589934592") // enough for a flood
 	for _, name := range partyNames {
 		if len(s.Parties) > 0 && !slices.Contains(s.Parties, name) {
