@@ -4,8 +4,11 @@ package watchstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -92,9 +95,13 @@ func Start(ctx context.Context, run func(context.Context)) (stop func()) {
 
 // Fill is Run for another kind of store.
 func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
+	late := false // the watch cache of the API server
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.FieldSelector, options.LabelSelector = from.Fields, from.Labels
+			if late {
+				options.ResourceVersion, late = "", false // the server reads from etcd if its cache is late
+			}
 			list, err := from.List(ctx, options)
 			from.heard(ctx, err)
 			return list, err
@@ -103,6 +110,11 @@ func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
 			options.FieldSelector, options.LabelSelector = from.Fields, from.Labels
 			w, err := from.Watch(ctx, options)
 			from.heard(ctx, err)
+			if streams := options.SendInitialEvents != nil; streams && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+				// The Reflector would try the same again for as long as the watch cache is late. After another error, it lists:
+				// hence the error is not wrapped.
+				late, err = true, fmt.Errorf("%w: %s", errLate, err.Error())
+			}
 			return w, err
 		},
 	}
@@ -115,6 +127,9 @@ func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
 		Backoff: &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
 	}).RunWithContext(ctx)
 }
+
+// errLate means that the watch cache of the API server is so late that a watch cannot begin with a list.
+var errLate = errors.New("the watch cache of the server is late")
 
 func (from Source) heard(ctx context.Context, err error) {
 	if from.Heard != nil {

@@ -47,6 +47,34 @@ func TestAWatchEndsAtOnceWhileTheServerIsAway(t *testing.T) {
 	})
 }
 
+// An overloaded API server answers a watch that begins with a list only if its watch cache is less than 3 s late.
+func TestAStoreListsWhileTheWatchCacheIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := apierrors.NewTimeoutError("Too large resource version: 12, current: 3", 1)
+		late.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+		overloaded := From("test", &corev1.Pod{},
+			func(_ context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+				if options.ResourceVersion != "" {
+					t.Errorf("version %q is listed, which may be from the cache", options.ResourceVersion)
+				}
+				return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "12"}, Items: []corev1.Pod{*newPod("a", "a")}}, nil
+			},
+			func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				<-time.After(3 * time.Second)
+				if options.SendInitialEvents != nil {
+					return nil, late
+				}
+				return watch.NewFake(), nil
+			})
+		s := New(Options[*corev1.Pod]{Convert: toPod})
+		defer s.Start(t.Context(), overloaded)()
+		<-time.After(time.Minute)
+		if pods, synced := s.List(); len(pods) != 1 || !synced {
+			t.Errorf("%d pods, synced: %t", len(pods), synced)
+		}
+	})
+}
+
 func TestAStoreTellsObjectsOfOneNameApart(t *testing.T) {
 	s := New(Options[*corev1.Pod]{Convert: toPod})
 	if _, synced := s.List(); synced {
