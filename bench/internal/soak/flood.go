@@ -168,7 +168,7 @@ func (g *flood) start(ctx context.Context) (err error) {
 		}
 		g.controllers = append(g.controllers, c)
 	}
-	_, err = g.drains(ctx, time.Time{})
+	_, err = g.drains(ctx, func(i int) bool { return i < drainedNodes })
 	return err
 }
 
@@ -243,15 +243,15 @@ func (g *flood) beside(ctx context.Context, long time.Duration, limit rate.Limit
 	most, err = g.memory()
 	senders.Go(func() error { return g.watchMemory(flooding, &most) })
 	if err == nil {
-		took, err = g.drains(ctx, until)
+		took, err = g.drains(ctx, func(int) bool { return time.Now().Before(until) })
 	}
 	stop()
 	return most, sent, took, errors.Join(err, senders.Wait())
 }
 
-// drains drains and returns nodes in turns, each at least once, and returns how long the drains took.
-func (g *flood) drains(ctx context.Context, until time.Time) (took []time.Duration, err error) {
-	for i := 0; i < drainedNodes || time.Now().Before(until); i++ {
+// drains drains and returns nodes in turns while another(i) is true for the i-th, and returns how long the drains took.
+func (g *flood) drains(ctx context.Context, another func(i int) bool) (took []time.Duration, err error) {
+	for i := 0; another(i); i++ {
 		node := g.drained()[i%drainedNodes]
 		drain, err := g.once(ctx, testbed.Drain, node)
 		if err != nil {
