@@ -90,7 +90,7 @@ test: localcluster ## Run all tests, with the race detector, those on a real con
 	@$(MAKE) -k test-units test-modules test-on-clusters
 
 .PHONY: test-on-clusters test-units test-modules
-test-on-clusters: $(TOOLS)/.gotestsum
+test-on-clusters: $(TOOLS)/.gotestsum $(TOOLS)/.helm
 	@echo "test: on real control planes"
 	@rm -rf $(ARTIFACTS) && mkdir -p $(ARTIFACTS)
 	@SLIPWAY_LOGS=$(ARTIFACTS) $(GO_TEST) -shuffle=on -p $(AT_A_TIME) -timeout 40m $(ON_CLUSTERS)
@@ -183,8 +183,16 @@ MIXED ?= 1h
 RECORDED = SLIPWAY_RECORD=$(CURDIR)/docs/testing.md SLIPWAY_LOCALCLUSTER=$(CURDIR)/bin/localcluster
 
 .PHONY: acceptance
-acceptance: localcluster ## Measure what a flood of requests by one party does to the others (45 minutes)
+acceptance: matrix ## What is too long for CI: the matrix, and what a flood of requests by one party does to the others (two hours)
 	@$(GO) run ./bench flood --page=docs/security.md
+
+# The newest patch of each supported minor version.
+KUBERNETES ?= v1.34.4 v1.35.4 v1.36.3 v1.37.2
+
+.PHONY: matrix
+matrix: localcluster ## Test the capabilities on the versions KUBERNETES= of Kubernetes; builds each of them the first time (8 minutes)
+	@$(foreach version,$(KUBERNETES),bin/localcluster build --kubernetes=$(version) >/dev/null &&) true
+	@$(GO) run ./bench matrix --page=docs/install.md $(KUBERNETES)
 
 .PHONY: soak
 soak: localcluster ## Measure 100 drains at once of 1,000 nodes, and 200 agents (20 minutes); MIXED=1h of mixed load; ten seeds of chaos; 20 minutes of a responder's silence; a fleet of 50 nodes
@@ -208,6 +216,10 @@ IMAGES = cd images && GOTOOLCHAIN=$(IMAGE_GO) $(GO) run .
 .PHONY: image
 image: ## Build the image for amd64 and arm64 into dist/image, with a list of its modules; print its digest
 	@$(IMAGES) build
+
+.PHONY: release
+release: $(TOOLS)/.helm ## Build all files of a release into dist/, from a clone of the commit, as VERSION=v0.1.0
+	@images/release.sh $(call required,VERSION,v0.1.0) $(IMAGE_GO)
 
 .PHONY: image-check
 image-check: image ## Build it again, from a clone and with an empty cache; compare; look at what is in it, and start it

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/bench/internal/cost"
 	"github.com/slipway-k8s/slipway/bench/internal/drains"
+	"github.com/slipway-k8s/slipway/bench/internal/matrix"
 	"github.com/slipway-k8s/slipway/bench/internal/report"
 	"github.com/slipway-k8s/slipway/bench/internal/soak"
 	"github.com/slipway-k8s/slipway/bench/internal/testbed"
@@ -50,7 +52,7 @@ func run(ctx context.Context) error {
 	flags.StringVar(&f.out, "out", "", "file for the results, as JSON")
 	flags.StringVar(&f.readme, "readme", "", "page to put the table into, between its markers; otherwise it is printed")
 	flags.StringVar(&f.page, "page", "", "page to put all tables into, between their markers")
-	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed(), f.flood())
+	command.AddCommand(f.drain(), f.compare(), f.cost(), f.evictions(), f.scale(), f.mixed(), f.flood(), f.matrix())
 	return command.ExecuteContext(ctx)
 }
 
@@ -311,5 +313,34 @@ memory limit of the chart; or if a drain takes more than 1.25 times as long as b
 	flags := command.Flags()
 	flags.DurationVar(&s.For, "for", 5*time.Minute, "duration of each flood")
 	flags.StringSliceVar(&s.Parties, "parties", nil, "only these parties")
+	return command
+}
+
+func (f *files) matrix() *cobra.Command {
+	s := matrix.Settings{}
+	command := &cobra.Command{
+		Use: "matrix VERSION...", Short: "Test each capability on several versions of Kubernetes", Args: cobra.MinimumNArgs(1),
+		Long: `matrix runs the tests of each capability on control planes of the given versions, and writes a table.
+The launcher builds a missing control plane, which takes minutes.`,
+		Example: `  # Everything, as make matrix does; an hour
+  bench matrix --page=docs/install.md v1.34.4 v1.37.2
+
+  # One capability on one version
+  bench matrix --capability=leases v1.36.3`,
+		RunE: func(command *cobra.Command, versions []string) (err error) {
+			s.Versions = versions
+			if s.Launcher, err = filepath.Abs(filepath.Join(f.bin, "localcluster")); err != nil {
+				return err
+			}
+			text, err := matrix.Run(command.Context(), s, progress())
+			if text == "" || s.Only != "" && f.page != "" {
+				return err
+			}
+			return errors.Join(err, report.Show(os.Stdout, f.page, "matrix", text))
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&s.Only, "capability", "", "only capabilities whose names contain this text; then the page stays")
+	flags.StringVar(&s.Logs, "logs", ".cache/matrix", "directory for the output of the tests")
 	return command
 }

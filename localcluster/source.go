@@ -8,8 +8,13 @@ import "embed"
 
 // ControlPlane is the module that `go build ./cmd/controlplane` is run in.
 //
-//go:embed go.mod go.sum cmd/controlplane/main.go cmd/controlplane/components.go
+//go:embed go.mod go.sum cmd/controlplane/main.go cmd/controlplane/kubernetes.go cmd/controlplane/others.go
 var ControlPlane embed.FS
+
+// Kubernetes is the part of it that is built of another version of Kubernetes, with a go.mod of that version.
+//
+//go:embed cmd/controlplane/main.go cmd/controlplane/kubernetes.go
+var Kubernetes embed.FS
 
 // Node is the same module, with the programs that a real node needs.
 //

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -46,6 +47,13 @@ type Facts struct {
 	Components []Component `json:"components"`
 	// Pods are those with a process.
 	Pods []Pod `json:"pods"`
+}
+
+// Reduced returns whether the server is older than Kubernetes 1.36: it has neither constrained impersonation nor mutating
+// admission policies.
+func (f Facts) Reduced() bool {
+	served, err := version.ParseSemantic(f.Version)
+	return err == nil && served.LessThan(version.MajorMinor(1, 36))
 }
 
 // Component is a process of the control plane, such as etcd.
@@ -160,9 +168,9 @@ func (c *Cluster) Stop(ctx context.Context, component string) error {
 	return c.launch(ctx, io.Discard, "stop", component, "--dir", c.Dir)
 }
 
-// Start starts a component that was stopped, and returns when it is well.
-func (c *Cluster) Start(ctx context.Context, component string) error {
-	return c.launch(ctx, io.Discard, "start", component, "--dir", c.Dir)
+// Start starts a component that was stopped, with further flags of the launcher, and returns when it is well.
+func (c *Cluster) Start(ctx context.Context, component string, flags ...string) error {
+	return c.launch(ctx, io.Discard, append([]string{"start", component, "--dir", c.Dir}, flags...)...)
 }
 
 func newCluster(options Options) (*Cluster, error) {

@@ -24,7 +24,9 @@ type Request struct {
 	URI  string
 	// User made the request; Impersonated is the user that it impersonated, if any.
 	User, Impersonated string
-	UserAgent          string
+	// TokenNode is the node of the pod to which the user's token is bound, if it is.
+	TokenNode string
+	UserAgent string
 
 	Group, Resource, Subresource, Namespace, Name string
 	// Code is the HTTP status.
@@ -97,7 +99,8 @@ type event struct {
 	RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
 	StageTimestamp           time.Time `json:"stageTimestamp"`
 	User                     struct {
-		Username string `json:"username"`
+		Username string              `json:"username"`
+		Extra    map[string][]string `json:"extra"`
 	} `json:"user"`
 	ImpersonatedUser struct {
 		Username string `json:"username"`
@@ -116,11 +119,13 @@ type event struct {
 	ResponseObject json.RawMessage `json:"responseObject"`
 }
 
+const tokenNode = "authentication.kubernetes.io/node-name"
+
 func (e event) request() Request {
 	return Request{
 		ID: e.AuditID, Began: e.RequestReceivedTimestamp, Ended: e.StageTimestamp,
 		Verb: e.Verb, URI: e.RequestURI, UserAgent: e.UserAgent,
-		User: e.User.Username, Impersonated: e.ImpersonatedUser.Username,
+		User: e.User.Username, Impersonated: e.ImpersonatedUser.Username, TokenNode: strings.Join(e.User.Extra[tokenNode], ""),
 		Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
 		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
 		Code: e.ResponseStatus.Code, Body: e.RequestObject, Answer: e.ResponseObject,

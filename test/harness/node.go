@@ -105,20 +105,27 @@ func nameOf(t *testing.T) string {
 // Agent starts the node's agent, with the token of its pod. faultPoint may be empty.
 func (n *Node) Agent(faultPoint string, flags ...string) *Process {
 	n.t.Helper()
-	arguments := append([]string{
-		"--node-name=" + n.Name, "--health-probe-bind-address=0", "-v=2", "--plugin-registration-path=" + n.RegistrationDir(),
-	}, flags...)
+	arguments := []string{"--node-name=" + n.Name, "--health-probe-bind-address=0", "-v=2", "--plugin-registration-path=" + n.RegistrationDir()}
+	arguments = append(append(arguments, n.actAs()...), flags...)
 	return StartProcess(n.t, "agent of "+n.Name, n.environment(faultPoint), Binary(n.t, "node-agent"), arguments...)
 }
 
 // Driver starts the drain driver as a separate process.
 func (n *Node) Driver(faultPoint string, flags ...string) *Process {
 	n.t.Helper()
-	arguments := append([]string{
-		"kubelet-plugin", "--node-name=" + n.Name, "-v=2",
-		"--plugin-registration-path=" + n.RegistrationDir(), "--datadir=" + n.DataDir(),
-	}, flags...)
+	arguments := []string{
+		"kubelet-plugin", "--node-name=" + n.Name, "-v=2", "--plugin-registration-path=" + n.RegistrationDir(), "--datadir=" + n.DataDir(),
+	}
+	arguments = append(append(arguments, n.actAs()...), flags...)
 	return StartProcess(n.t, "driver of "+n.Name, n.environment(faultPoint), Binary(n.t, "drain-driver"), arguments...)
+}
+
+// actAs is the flag for a server without constrained impersonation.
+func (n *Node) actAs() []string {
+	if n.env.Reduced() {
+		return []string{"--act-as=self"}
+	}
+	return nil
 }
 
 // RegistrationDir is the directory in which drivers register with the node's agent.

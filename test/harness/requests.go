@@ -57,7 +57,7 @@ func (e *Env) Changes(t *testing.T) []auditlog.Request {
 func (n *Node) Writes() []auditlog.Request {
 	n.t.Helper()
 	return n.env.logged(n.t, func(r auditlog.Request) bool {
-		asNode := r.Impersonated == "system:node:"+n.Name && r.Resource != "events"
+		asNode := n.byAgent(r) && r.Resource != "events"
 		toEvent := r.Resource == "lifecycleevents" && strings.HasSuffix(r.Name, "-"+n.Name) &&
 			strings.HasPrefix(r.User, "system:serviceaccount:")
 		return (asNode || toEvent) && r.Code < 300 &&
@@ -69,8 +69,13 @@ func (n *Node) Writes() []auditlog.Request {
 func (n *Node) Evictions() []auditlog.Request {
 	n.t.Helper()
 	return n.env.logged(n.t, func(r auditlog.Request) bool {
-		return r.Impersonated == "system:node:"+n.Name && r.Resource == "pods" && r.Subresource == "eviction"
+		return n.byAgent(r) && r.Resource == "pods" && r.Subresource == "eviction"
 	})
+}
+
+// byAgent returns whether the node's agent or driver made the request as its node, or, in the reduced variant, as itself.
+func (n *Node) byAgent(r auditlog.Request) bool {
+	return r.Impersonated == "system:node:"+n.Name || n.env.Reduced() && r.TokenNode == n.Name
 }
 
 // EvictedOnly checks that there were requests to evict the given pods and no others, each at least

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reduced tests the variant for servers that know no constrained impersonation,
-// on one on which it is off: Kubernetes 1.34 and 1.35 as far as the agent can tell.
+// Package reduced tests the variant for servers without constrained impersonation: Kubernetes 1.34 and 1.35, or a newer
+// version with the feature disabled.
 package reduced

@@ -184,7 +184,7 @@ func TestTheAPIServerRefusesBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := env.Client.Create(t.Context(), object(t, env, tc.kind, tc.spec))
-			harness.Refused(t, err, tc.want...)
+			harness.Refused(t, err, served(env, tc.want)...)
 		})
 	}
 }
@@ -258,11 +258,25 @@ func TestTheAPIServerRefusesForbiddenChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if env.Reduced() && strings.Contains(name, "the server did") {
+				t.Skip("no policy sets the requester before Kubernetes 1.36")
+			}
 			o := object(t, env, tc.kind, tc.spec)
 			create(t, env, o)
-			harness.Refused(t, env.Client.Patch(t.Context(), o, mergePatch(t, tc.change)), tc.want...)
+			harness.Refused(t, env.Client.Patch(t.Context(), o, mergePatch(t, tc.change)), served(env, tc.want)...)
 		})
 	}
+}
+
+// served returns the texts of the errors without the rejected values, which Kubernetes has in its errors since 1.36.
+func served(env *harness.Env, texts []string) (all []string) {
+	for _, text := range texts {
+		if before, _, found := strings.Cut(text, "Invalid value: "); found && env.Reduced() {
+			text = before + "Invalid value"
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 func TestTheAPIServerAllowsTheseChanges(t *testing.T) {

@@ -44,7 +44,7 @@ type Options struct {
 	Evictions bool
 	// Kwok is a further YAML document of kwok's configuration.
 	Kwok string
-	// Unaudited: the audit log has no objects, so its cost is the same for all kinds.
+	// Unaudited: the audit log has no objects, so it costs as much for one kind as for another.
 	Unaudited bool
 	// Args are further flags of the launcher.
 	Args []string

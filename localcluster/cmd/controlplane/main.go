@@ -28,12 +28,10 @@ import (
 
 // components maps the names of this binary to its programs. Each reads os.Args and returns the exit code.
 var components = map[string]func() int{
-	"etcd":                    etcd,
 	"kube-apiserver":          apiserver,
 	"kube-controller-manager": controllerManager,
 	"kube-scheduler":          scheduler,
 	"kubectl":                 kubectl,
-	"kwok":                    kwok,
 }
 
 func main() {

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/slipway-k8s/slipway/localcluster"
 	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
@@ -30,6 +32,8 @@ type Product struct {
 	links []string
 	// stages means that kwok's files belong to it.
 	stages bool
+	// version is the version of Kubernetes, for a source without a go.mod. Empty: the source requires it.
+	version string
 }
 
 // program is one binary of the package cmd/NAME.
@@ -53,6 +57,24 @@ var (
 		programs: []program{{name: "pause", static: true}, {name: "kubelet"}},
 	}
 )
+
+// kubernetes is the part of the control plane that another version of Kubernetes has.
+func kubernetes(version string) Product {
+	return Product{
+		name: "the control plane", source: localcluster.Kubernetes, version: version,
+		programs: []program{{name: "controlplane"}},
+		links:    []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"},
+	}
+}
+
+// Newest is the version of Kubernetes that go.mod requires.
+func Newest() string {
+	version, err := KubernetesVersion(localcluster.ControlPlane)
+	if err != nil {
+		panic(err) // the source is part of this program
+	}
+	return version
+}
 
 // Built is a product that can be started.
 type Built struct {
@@ -78,6 +100,32 @@ func DefaultCache() (string, error) {
 	}
 	return filepath.Join(dir, "slipway-localcluster"), nil
 }
+
+// EnsureControlPlane returns the control plane of a version of Kubernetes, such as v1.35.4. Empty: the version of go.mod. All
+// versions use etcd and kwok as go.mod requires them.
+func EnsureControlPlane(ctx context.Context, cache, version string, report *progress.Reporter) (*Built, error) {
+	if version != "" && !semver.IsValid(version) {
+		return nil, fmt.Errorf("--kubernetes=%s: %w", version, errVersion)
+	}
+	newest, err := Ensure(ctx, cache, ControlPlane, report)
+	if err != nil || version == "" || version == newest.Version {
+		return newest, err
+	}
+	built, err := Ensure(ctx, cache, kubernetes(version), report)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"etcd", "kwok"} {
+		link := built.Program(name)
+		if err := os.Symlink(newest.Program(name), link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	built.Stages = newest.Stages
+	return built, nil
+}
+
+var errVersion = errors.New("not a version of Kubernetes, such as v1.35.4")
 
 // Ensure returns the product, and builds it first unless the cache has it. If several processes call it at the same
 // time, one builds and the rest wait for it.
@@ -116,8 +164,10 @@ func newEntry(cache string, product Product) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := KubernetesVersion(product.source)
-	if err != nil {
+	version := product.version
+	if version != "" {
+		key += "-" + version
+	} else if version, err = KubernetesVersion(product.source); err != nil {
 		return nil, err
 	}
 	absolute, err := filepath.Abs(cache)

@@ -136,3 +136,28 @@ func TestOnlyACompleteEntryIsUsed(t *testing.T) {
 		t.Errorf("built %+v, %v", built, err)
 	}
 }
+
+func TestTheModuleOfAVersion(t *testing.T) {
+	text, err := moduleOf("v1.35.4", []byte(`module k8s.io/kubernetes
+
+go 1.25.0
+
+require (
+	example.com/pinned v1.0.0
+	k8s.io/api v0.0.0
+)
+
+replace k8s.io/api => ./staging/src/k8s.io/api
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"module github.com/slipway-k8s/slipway/localcluster\n", "go 1.25.0", "example.com/pinned v1.0.0", "k8s.io/kubernetes v1.35.4",
+		"replace k8s.io/api => k8s.io/api v0.35.4",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

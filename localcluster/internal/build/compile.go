@@ -6,13 +6,18 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/progress"
@@ -33,6 +38,11 @@ func (e *entry) compile(ctx context.Context, report *progress.Reporter) error {
 	if err := os.CopyFS(e.source(), e.product.source); err != nil {
 		return fmt.Errorf("unpack the source: %w", err)
 	}
+	if e.product.version != "" {
+		if err := e.writeModule(ctx); err != nil {
+			return err
+		}
+	}
 	for _, made := range e.product.programs {
 		if err := e.goBuild(ctx, made, report); err != nil {
 			return err
@@ -51,10 +61,58 @@ func (e *entry) compile(ctx context.Context, report *progress.Reporter) error {
 	return files.Replace(e.complete(), nil)
 }
 
+// writeModule writes the go.mod of the version: it is the one of Kubernetes, so that all dependencies have the versions of that
+// release, with the published staging modules.
+func (e *entry) writeModule(ctx context.Context) error {
+	var complaints bytes.Buffer
+	download := e.goCommand(ctx, "mod", "download", "-json", "k8s.io/kubernetes@"+e.version)
+	download.Stderr = &complaints
+	answer, err := download.Output()
+	if err != nil {
+		return fmt.Errorf("go mod download: %w\n%s%s", err, answer, &complaints)
+	}
+	var module struct{ GoMod, Dir string }
+	if err := json.Unmarshal(answer, &module); err != nil {
+		return fmt.Errorf("read the answer of go mod download: %w", err)
+	}
+	content, err := os.ReadFile(module.GoMod)
+	if err != nil {
+		return fmt.Errorf("read the go.mod of Kubernetes: %w", err)
+	}
+	sums, err := os.ReadFile(filepath.Join(module.Dir, "go.sum"))
+	if err != nil {
+		return fmt.Errorf("read the go.sum of Kubernetes: %w", err)
+	}
+	text, err := moduleOf(e.version, content)
+	if err != nil {
+		return err
+	}
+	return errors.Join(files.Replace(filepath.Join(e.source(), "go.mod"), text), files.Replace(filepath.Join(e.source(), "go.sum"), sums))
+}
+
+// moduleOf returns the go.mod of a module that requires a version of Kubernetes, from the go.mod of that version.
+func moduleOf(version string, kubernetes []byte) ([]byte, error) {
+	f, err := modfile.Parse("go.mod", kubernetes, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the go.mod of Kubernetes %s: %w", version, err)
+	}
+	errs := []error{f.AddModuleStmt("github.com/slipway-k8s/slipway/localcluster"), f.AddRequire("k8s.io/kubernetes", version)}
+	staging := "v0" + strings.TrimPrefix(version, "v1")
+	for _, r := range slices.Clone(f.Replace) {
+		if strings.HasPrefix(r.New.Path, "./") {
+			errs = append(errs, f.AddReplace(r.Old.Path, "", r.Old.Path, staging))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("write the go.mod for Kubernetes %s: %w", version, err)
+	}
+	return f.Format()
+}
+
 func (e *entry) goBuild(ctx context.Context, made program, report *progress.Reporter) error {
 	// No flags that change how packages are compiled: so the toolchain's own cache serves
 	// `go vet` and other builds with these packages, and they serve this one.
-	build := e.goCommand(ctx, "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version),
+	build := e.goCommand(ctx, "build", e.modFlag(), "-v", "-buildvcs=false", "-ldflags", linkerFlags(e.version),
 		"-o", filepath.Join(e.binaries(), made.name), "./cmd/"+made.name)
 	if made.static {
 		build.Env = append(build.Env, "CGO_ENABLED=0")
@@ -72,6 +130,14 @@ func (e *entry) goBuild(ctx context.Context, made program, report *progress.Repo
 	}
 	report.Step("%s is built; %d packages compiled, the rest was compiled before", made.name, compiled)
 	return nil
+}
+
+// modFlag lets the build add the sums of the staging modules, which the go.sum of Kubernetes lacks.
+func (e *entry) modFlag() string {
+	if e.product.version != "" {
+		return "-mod=mod"
+	}
+	return "-mod=readonly"
 }
 
 // follow counts the packages that `go build -v` names, and reports the number every few seconds. It returns the end

@@ -32,6 +32,7 @@ type settings struct {
 	featureGates  map[string]string
 	runtimeConfig map[string]string
 	auditPolicy   string
+	kubernetes    string
 	// extraArgs by component.
 	extraArgs map[string]*[]string
 }
@@ -47,6 +48,7 @@ func addSettings(command *cobra.Command) *settings {
 	s := &settings{extraArgs: map[string]*[]string{}}
 	flags := command.Flags()
 	addCache(command, &s.cache)
+	addKubernetes(command, &s.kubernetes)
 	addTimeout(command, &s.timeout)
 	flags.IntVar(&s.nodes, "nodes", cluster.DefaultConfig().Nodes, "how many simulated nodes: worker-1 and so on; a running cluster can be given more")
 	flags.StringToStringVar(&s.nodeCapacity, "node-capacity", cluster.DefaultConfig().NodeCapacity, "the capacity of each simulated node")
@@ -82,6 +84,7 @@ func (s *settings) request(command *cobra.Command) (cluster.Request, error) {
 			setIf(given("feature-gates"), &config.FeatureGates, s.featureGates)
 			setIf(given("runtime-config"), &config.RuntimeConfig, s.runtimeConfig)
 			setIf(given("audit-policy"), &config.AuditPolicy, string(policy))
+			setIf(given("kubernetes") || config.Kubernetes == "", &config.Kubernetes, s.kubernetes)
 			merged := map[string][]string{}
 			maps.Copy(merged, config.ExtraArgs)
 			for name, args := range s.extraArgs {

@@ -47,10 +47,15 @@ func newStart(streams Streams) *cobra.Command {
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: component.Names(),
 	}
-	var timeout time.Duration
+	var (
+		timeout        time.Duration
+		version, cache string
+	)
 	addTimeout(command, &timeout)
+	addCache(command, &cache)
+	command.Flags().StringVar(&version, "kubernetes", "", "upgrade the component to this version of Kubernetes, such as v1.36.3")
 	return on(streams, command, func(command *cobra.Command, opened *cluster.Cluster, args []string) error {
-		return opened.Start(command.Context(), args[0], timeout)
+		return opened.Start(command.Context(), args[0], version, cache, timeout)
 	})
 }
 
@@ -96,7 +101,7 @@ func existing(command *cobra.Command, opened *cluster.Cluster) (*cluster.Facts, 
 }
 
 func newBuild(streams Streams) *cobra.Command {
-	var cache, link string
+	var cache, link, kubernetes string
 	command := &cobra.Command{
 		Use:   "build",
 		Short: "Build the control plane now, so that 'up' finds it",
@@ -106,7 +111,7 @@ build compiles Kubernetes, which takes minutes; the Go toolchain has to be
 installed and to reach its module proxy.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			built, err := build.Ensure(command.Context(), cache, build.ControlPlane, progress.New(streams.Err))
+			built, err := build.EnsureControlPlane(command.Context(), cache, kubernetes, progress.New(streams.Err))
 			if err != nil {
 				return err
 			}
@@ -118,6 +123,7 @@ installed and to reach its module proxy.`,
 		},
 	}
 	addCache(command, &cache)
+	addKubernetes(command, &kubernetes)
 	command.Flags().StringVar(&link, "link-kubectl", "", "make a symbolic link to kubectl at this path, whose last element has to be kubectl")
 	return command
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -184,4 +185,10 @@ func (o *output) write(out io.Writer, value any, printText func(io.Writer)) erro
 func addCache(command *cobra.Command, cache *string) {
 	fallback, _ := build.DefaultCache() // if it fails, the flag has to name the directory
 	command.Flags().StringVar(cache, "cache", fallback, "the directory of built control planes ($SLIPWAY_LOCALCLUSTER_CACHE is another default)")
+}
+
+// addKubernetes adds the flag for the version of Kubernetes.
+func addKubernetes(command *cobra.Command, version *string) {
+	command.Flags().StringVar(version, "kubernetes", os.Getenv("SLIPWAY_LOCALCLUSTER_KUBERNETES"),
+		"version of Kubernetes, such as v1.35.4 (default: "+build.Newest()+"; $SLIPWAY_LOCALCLUSTER_KUBERNETES is another default)")
 }

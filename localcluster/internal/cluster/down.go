@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-k8s/slipway/localcluster/internal/build"
 	"github.com/slipway-k8s/slipway/localcluster/internal/component"
 	"github.com/slipway-k8s/slipway/localcluster/internal/files"
 	"github.com/slipway-k8s/slipway/localcluster/internal/process"
@@ -70,11 +71,22 @@ func (c *Cluster) stop(ctx context.Context, name string, running process.Identit
 	return process.Stop(ctx, running, grace)
 }
 
-// Start starts one component and returns when it is healthy.
-func (c *Cluster) Start(ctx context.Context, name string, timeout time.Duration) error {
+// Start starts one component and returns when it is healthy. With a version of Kubernetes, it upgrades the component; components
+// that start later have that version, too.
+func (c *Cluster) Start(ctx context.Context, name, version, cache string, timeout time.Duration) error {
+	var upgraded *build.Built
+	if version != "" {
+		var err error
+		if upgraded, err = build.EnsureControlPlane(ctx, cache, version, c.report); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not well within %s", timeout))
 	defer cancel()
 	return c.change(ctx, func(st *state.State) error {
+		if upgraded != nil {
+			st.Config.Kubernetes, st.Binaries, st.KubernetesVersion = version, upgraded.Binaries, upgraded.Version
+		}
 		return (&launch{cluster: c, state: st}).ensure(ctx, name)
 	})
 }

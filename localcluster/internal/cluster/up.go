@@ -63,7 +63,11 @@ func NewID() string { return rand.Text() }
 // Up starts missing parts of the cluster and returns when it is ready. If it fails, it stops the processes that it
 // has started; logs stay until Down.
 func (c *Cluster) Up(ctx context.Context, request Request) (*Facts, error) {
-	built, err := build.Ensure(ctx, request.Cache, build.ControlPlane, c.report)
+	version, err := c.kubernetes(request)
+	if err != nil {
+		return nil, err
+	}
+	built, err := build.EnsureControlPlane(ctx, request.Cache, version, c.report)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +96,19 @@ func (c *Cluster) Up(ctx context.Context, request Request) (*Facts, error) {
 		return nil, err
 	}
 	return c.facts(ctx, st), nil
+}
+
+// kubernetes returns the requested version of Kubernetes, or the version of the existing cluster.
+func (c *Cluster) kubernetes(request Request) (string, error) {
+	config := DefaultConfig()
+	st, err := state.Load(c.dir)
+	if err == nil {
+		config = st.Config
+	} else if !errors.Is(err, state.ErrNone) {
+		return "", err
+	}
+	request.Configure(&config)
+	return config.Kubernetes, nil
 }
 
 func (c *Cluster) loadOrCreate(ctx context.Context, request Request, madeDir bool) (*state.State, error) {

@@ -90,6 +90,8 @@ type Config struct {
 	ExtraArgs map[string][]string `json:"extraArgs,omitempty"`
 	// AuditPolicy is the content of a policy file, or empty for the built-in one.
 	AuditPolicy string `json:"auditPolicy,omitempty"`
+	// Kubernetes is the version of Kubernetes, or empty for the launcher's own.
+	Kubernetes string `json:"kubernetes,omitempty"`
 }
 
 // SameControlPlane reports whether both configurations start the same control plane. Nodes do
@@ -98,7 +100,8 @@ func (c Config) SameControlPlane(other Config) bool {
 	return maps.Equal(c.FeatureGates, other.FeatureGates) &&
 		maps.Equal(c.RuntimeConfig, other.RuntimeConfig) &&
 		maps.EqualFunc(c.ExtraArgs, other.ExtraArgs, slices.Equal) &&
-		c.AuditPolicy == other.AuditPolicy
+		c.AuditPolicy == other.AuditPolicy &&
+		c.Kubernetes == other.Kubernetes
 }
 
 // New returns the state of a cluster that is about to be made.
