@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slipway-k8s/slipway/internal/devcluster"
+	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -121,6 +122,31 @@ func TestThePluginInstallsUpgradesAndLeavesNothing(t *testing.T) {
 		t.Errorf("uninstall said:\n%s", said)
 	}
 	b.nothingIsLeft(t)
+	wantPlugin(t, env, 0, []string{"uninstall"}, "Nothing of Slipway is on this cluster")
+}
+
+// The manifest, the plugin and the chart install the same objects.
+func TestTheManifestThePluginAndHelmChangeOneInstallation(t *testing.T) {
+	t.Parallel()
+	env := harness.OwnBare(t)
+	kubelets(t, env)
+	apply := []string{"apply", "--server-side", "--field-manager=" + installer.FieldManager, "-f"}
+	env.Kubectl(t, append(apply, harness.File(t, "config", "install.yaml"))...)
+	env.Kubectl(t, "wait", "--for=condition=Established", "crd/lifecycletransitions.lifecycle.k8s.io", "crd/lifecycleevents.lifecycle.k8s.io")
+	env.Kubectl(t, append(apply, harness.File(t, "config", "transitions", "lifecycle.k8s.io"))...)
+
+	wantPlugin(t, env, 0, []string{"install", "--yes"}, "unchanged   78 objects")
+	wantPlugin(t, env, 0, []string{"install", "--yes", "--eviction-requests", "--sla=10m"}, "change      Deployment", "Slipway works")
+	env.Kubectl(t, append(apply, harness.File(t, "config", "install.yaml"))...)
+	wantPlugin(t, env, 0, []string{"install", "--yes", "--mode=node"}, "Slipway works")
+
+	env.Shell(t, harness.File(t, ".cache", "tools", "helm")+" upgrade --install slipway "+harness.File(t, "charts", "slipway")+
+		" --namespace="+devcluster.Namespace+" --take-ownership --set=evictionRequests.enabled=true --set=drain.sla=20m")
+	if sla := env.Kubectl(t, "get", "lifecycletransition", harness.Drain, "-o", "jsonpath={.spec.sla}"); sla != "20m" {
+		t.Errorf("Helm has set an SLA of %q", sla)
+	}
+	wantPlugin(t, env, 1, []string{"install", "--yes"}, "use 'helm upgrade'")
+	wantPlugin(t, env, 0, []string{"uninstall", "--yes"}, "sh.helm.release.v1.slipway.v1", "Slipway is gone")
 	wantPlugin(t, env, 0, []string{"uninstall"}, "Nothing of Slipway is on this cluster")
 }
 

@@ -14,6 +14,7 @@ import (
 
 	lifecyclev1alpha1 "github.com/slipway-k8s/slipway/api/lifecycle/v1alpha1"
 	slipwayv1alpha1 "github.com/slipway-k8s/slipway/api/slipway/v1alpha1"
+	"github.com/slipway-k8s/slipway/internal/kubectl/install/installer"
 	"github.com/slipway-k8s/slipway/test/harness"
 )
 
@@ -152,7 +153,7 @@ func awaitNoDiff(t *testing.T, env *harness.Env) {
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		var err error
 		out, err = exec.CommandContext(ctx, env.Facts.Kubectl, "--kubeconfig="+env.Facts.Kubeconfig,
-			"diff", "--server-side", "-f", harness.File(t, manifest)).CombinedOutput()
+			"diff", "--server-side", "--field-manager="+installer.FieldManager, "-f", harness.File(t, manifest)).CombinedOutput()
 		return err == nil, nil
 	})
 	if err != nil {

@@ -366,6 +366,9 @@ func (i *install) headline() string {
 		text += " slipway-host on each machine holds a shutdown of it until its node is drained, for as long as its logind lets it " +
 			"(InhibitDelayMaxSec: 5 s, unless you have set it)."
 	}
+	if image := i.whatIsApplied.Image(); i.choice.Image == "" && image != "" && !strings.Contains(image, "@") {
+		text += fmt.Sprintf(" This kubectl slipway is not from a release, and image %s may not exist: use --image for your own.", image)
+	}
 	if !i.choice.Mutates {
 		text += " This server has no MutatingAdmissionPolicies: nothing sets the requester of events, and there are no guards."
 	}

@@ -56,11 +56,12 @@ func TestInstallShowsWhatItWouldDo(t *testing.T) {
 	}
 	modern := install{server: release.Server{Version: "v1.37.1", Mutates: true}, choice: release.Choice{Mode: release.Node, Group: "lifecycle.k8s.io", Mutates: true}}
 	old := install{server: release.Server{Version: "v1.35.4"}, choice: release.Choice{Mode: release.Node, Reduced: true, Group: "slm.slipway.dev"}}
-	hosts := modern
+	hosts, unreleased := modern, modern
 	hosts.choice.Host = true
+	unreleased.whatIsApplied = someRelease(t)
 	for name, plan := range map[string]installPlan{
 		"with-hosts": planOf(hosts.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })[:3]),
-		"first":      planOf(modern.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })),
+		"first":      planOf(unreleased.headline(), verdicts(func(*unstructured.Unstructured) (release.Verdict, string) { return release.Create, "" })),
 		"upgrade": planOf(modern.headline(), verdicts(func(o *unstructured.Unstructured) (release.Verdict, string) {
 			switch o.GetKind() {
 			case "Deployment":

@@ -108,7 +108,7 @@ func (r *maintenanceRow) allowing(guards ...slipwayv1alpha1.MaintenanceGuard) st
 	for _, guard := range slices.Compact(all) {
 		list = append(list, `"`+ui.Clean(string(guard))+`"`)
 	}
-	return fmt.Sprintf(`kubectl patch nodemaintenance %s --type=merge -p '{"spec":{"allow":[%s]}}'`, ui.Clean(r.Name), strings.Join(list, ","))
+	return fmt.Sprintf(`kubectl patch nodemaintenances.slipway.dev %s --type=merge -p '{"spec":{"allow":[%s]}}'`, ui.Clean(r.Name), strings.Join(list, ","))
 }
 
 // isHeldBy reports whether a node has this reason, and has not failed.

@@ -23,7 +23,7 @@ import (
 func TestWhatHelpsWhereGuardsHoldNodes(t *testing.T) {
 	type guards = []slipwayv1alpha1.MaintenanceGuard
 	last, brain := slipwayv1alpha1.GuardLastSchedulableNode, slipwayv1alpha1.GuardAllControlPlaneNodes
-	const patch = `kubectl patch nodemaintenance m --type=merge -p '{"spec":{"allow":[`
+	const patch = `kubectl patch nodemaintenances.slipway.dev m --type=merge -p '{"spec":{"allow":[`
 	for name, tc := range map[string]struct {
 		held    []string
 		allowed guards

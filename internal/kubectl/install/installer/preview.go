@@ -51,7 +51,7 @@ func (c *Cluster) Leftovers(ctx context.Context, objects []*unstructured.Unstruc
 		if live == nil {
 			continue
 		}
-		if helm := release.HelmRelease(live); helm != "" {
+		if helm, _ := release.HelmRelease(live); helm != "" {
 			return nil, fmt.Errorf("%s is of the release %q of Helm: use 'helm upgrade'", release.RefOf(o), helm)
 		}
 		items = append(items, Item{Object: live, Verdict: release.Delete})
@@ -66,7 +66,7 @@ func (c *Cluster) preview(ctx context.Context, o *unstructured.Unstructured) (It
 		return item, err
 	}
 	if live != nil {
-		if helm := release.HelmRelease(live); helm != "" {
+		if helm, _ := release.HelmRelease(live); helm != "" {
 			return item, fmt.Errorf("%s is of the release %q of Helm: use 'helm upgrade'", release.RefOf(o), helm)
 		}
 	}

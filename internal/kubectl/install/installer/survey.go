@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,11 +83,13 @@ func (c *Cluster) Survey(ctx context.Context, everything []*unstructured.Unstruc
 		if live == nil {
 			continue
 		}
-		if helm := release.HelmRelease(live); helm != "" {
-			return left, fmt.Errorf("%s is of the release %q of Helm: use 'helm uninstall'; docs/install.md says what to do before", release.RefOf(o), helm)
-		}
 		left.Objects = append(left.Objects, live)
 	}
+	records, err := c.helmRecords(ctx, left.Objects)
+	if err != nil {
+		return left, err
+	}
+	left.Objects, everything = slices.Insert(left.Objects, 0, records...), append(everything, records...)
 	if err := c.spareNamespace(ctx, &left, everything); err != nil {
 		return left, err
 	}
@@ -94,6 +97,29 @@ func (c *Cluster) Survey(ctx context.Context, everything []*unstructured.Unstruc
 		return left, err
 	}
 	return left, c.surveyNodes(ctx, &left)
+}
+
+// helmRecords returns the Secrets in which Helm records the releases of the objects. Without them, Helm does not know the
+// releases any more.
+func (c *Cluster) helmRecords(ctx context.Context, objects []*unstructured.Unstructured) (records []*unstructured.Unstructured, err error) {
+	known := map[string]bool{}
+	for _, o := range objects {
+		name, namespace := release.HelmRelease(o)
+		if name == "" || known[namespace+"/"+name] {
+			continue
+		}
+		known[namespace+"/"+name] = true
+		list, err := c.objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: "owner=helm,name=" + name,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list the records of Helm's release %s/%s: %w", namespace, name, err)
+		}
+		for i := range list.Items {
+			records = append(records, &list.Items[i])
+		}
+	}
+	return records, nil
 }
 
 // surveyKinds finds the objects of our kinds.

@@ -44,11 +44,11 @@ func essence(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// helmRelease is the annotation that Helm gives what it has installed.
-const helmRelease = "meta.helm.sh/release-name"
-
-// HelmRelease is the release of Helm that an object belongs to, or empty.
-func HelmRelease(o *unstructured.Unstructured) string { return o.GetAnnotations()[helmRelease] }
+// HelmRelease returns the release of Helm that an object belongs to, by the annotations of Helm. Empty: none.
+func HelmRelease(o *unstructured.Unstructured) (name, namespace string) {
+	annotations := o.GetAnnotations()
+	return annotations["meta.helm.sh/release-name"], annotations["meta.helm.sh/release-namespace"]
+}
 
 // DeletionOrder is that in which objects go: who works first, what holds others to
 // something last.

@@ -194,6 +194,22 @@ func setImage(o *unstructured.Unstructured, image string) error {
 	return nil
 }
 
+// Image returns the image of the workloads; empty if there is none.
+func (r Release) Image() string {
+	for _, o := range r.Objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		containers, err := containersOf(o)
+		if err != nil || len(containers) == 0 {
+			continue
+		}
+		image, _ := containers[0]["image"].(string)
+		return image
+	}
+	return ""
+}
+
 // containersOf are the containers of a workload, to read or to change.
 func containersOf(o *unstructured.Unstructured) ([]map[string]any, error) {
 	list, _, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "template", "spec", "containers")
