@@ -132,8 +132,14 @@ func drainMode(i release.Installed) string {
 	}
 }
 
-// clientVersion is the version of the module, if the binary was built from a released one.
+// released is the version of a release: images/release.sh sets it.
+var released string
+
+// clientVersion is the version of the release, or of the module if the binary was built from a released one.
 func clientVersion() string {
+	if released != "" {
+		return released
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
