@@ -111,7 +111,7 @@ func Fill(ctx context.Context, store cache.ReflectorStore, from Source) {
 			w, err := from.Watch(ctx, options)
 			from.heard(ctx, err)
 			if streams := options.SendInitialEvents != nil; streams && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-				// The Reflector would try the same again for as long as the watch cache is late. After another error, it lists:
+				// The Reflector would repeat the watch for as long as the watch cache is late. After an unknown error, it lists:
 				// hence the error is not wrapped.
 				late, err = true, fmt.Errorf("%w: %s", errLate, err.Error())
 			}

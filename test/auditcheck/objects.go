@@ -57,7 +57,7 @@ func (t *thing) olderThan(other *thing) bool {
 	return t.Metadata.UID == other.Metadata.UID && t.compare(other) < 0
 }
 
-// compare compares the versions of two objects; an object without a version equals all others.
+// compare compares the versions of two objects; an object without a version equals any other object.
 func (t *thing) compare(other *thing) int {
 	mine, errMine := strconv.ParseUint(t.Metadata.ResourceVersion, 10, 64)
 	theirs, errTheirs := strconv.ParseUint(other.Metadata.ResourceVersion, 10, 64)
