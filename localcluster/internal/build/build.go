@@ -101,8 +101,10 @@ func DefaultCache() (string, error) {
 	return filepath.Join(dir, "slipway-localcluster"), nil
 }
 
-// EnsureControlPlane returns the control plane of a version of Kubernetes, such as v1.35.4. Empty: the version of go.mod. All
-// versions use etcd and kwok as go.mod requires them.
+// fromGoMod are the components that all versions of Kubernetes use as go.mod requires them.
+var fromGoMod = []string{"etcd", "kwok"}
+
+// EnsureControlPlane returns the control plane of a version of Kubernetes, such as v1.35.4. Empty: the version of go.mod.
 func EnsureControlPlane(ctx context.Context, cache, version string, report *progress.Reporter) (*Built, error) {
 	if version != "" && !semver.IsValid(version) {
 		return nil, fmt.Errorf("--kubernetes=%s: %w", version, errVersion)
@@ -115,7 +117,7 @@ func EnsureControlPlane(ctx context.Context, cache, version string, report *prog
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"etcd", "kwok"} {
+	for _, name := range fromGoMod {
 		link := built.Program(name)
 		if err := os.Symlink(newest.Program(name), link); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("link %s: %w", name, err)
