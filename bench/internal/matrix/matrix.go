@@ -51,14 +51,15 @@ var capabilities = []capability{
 	},
 	{name: "EvictionRequests where Kubernetes serves their kinds", packages: []string{"./test/evictions"}, run: "TestEvictions/built_in", since: "v1.37"},
 	{name: "NodeMaintenances", packages: []string{"./test/maintenance"}, run: "TestAFleetZoneByZone|TestEnds|TestNodesWhosePodsShare"},
-	{name: "both API groups", packages: []string{"./test/homes"}, run: "TestTheFilesAndCommands"},
+	{name: "drains in `lifecycle.k8s.io`", packages: []string{"./test/homes"}, run: "TestTheFilesAndCommands/as_they_stand"},
+	{name: "drains in `slm.slipway.dev`, where Kubernetes serves `lifecycle.k8s.io`", packages: []string{"./test/homes"}, run: "TestTheFilesAndCommands/on_a_server", since: "v1.37"},
 	{name: "upgrade of the control plane from the version to the left, during a drain", packages: []string{"./test/update"}, run: "TestKubernetesIsUpgraded", upgrade: true},
 	{name: "agents without constrained impersonation (`--act-as=self`)", packages: []string{"./test/reduced"}},
 	{name: "a stolen token of an agent drains no other node", packages: []string{"./test/attack"}, run: "TestWhatAStolenToken|TestADriver|TestWhoRefused", since: mutating},
 	{name: "guards", packages: []string{"./test/central"}, run: "TestTheLastNode|TestOneNodeOfTheControlPlane", since: mutating},
 	{name: "node leases", packages: []string{"./test/leases"}, run: "TestADrainWaits", since: mutating},
 	{name: "maintenance of DaemonSets", packages: []string{"./test/maintenance"}, run: "TestPodsOfDaemonSetsStayAway", since: mutating},
-	{name: "surge of single replicas", packages: []string{"./test/surge"}, run: "TestADrainMoves", since: mutating},
+	{name: "surge of single replicas", packages: []string{"./test/surge"}, run: "TestSurge", skip: "/built_in"},
 }
 
 // atATime is the number of versions on which a capability is tested at a time: its tests wait more than they compute.
