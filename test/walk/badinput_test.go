@@ -256,11 +256,11 @@ func TestTheAPIServerRefusesForbiddenChanges(t *testing.T) {
 			[]string{`spec.gates: Invalid value`, "spec.gates can be removed, not added"},
 		},
 	} {
+		if env.Reduced() && strings.Contains(name, "the server did") {
+			continue // no policy sets the requester before Kubernetes 1.36
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if env.Reduced() && strings.Contains(name, "the server did") {
-				t.Skip("no policy sets the requester before Kubernetes 1.36")
-			}
 			o := object(t, env, tc.kind, tc.spec)
 			create(t, env, o)
 			harness.Refused(t, env.Client.Patch(t.Context(), o, mergePatch(t, tc.change)), served(env, tc.want)...)
